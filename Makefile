@@ -1,0 +1,42 @@
+# On a machine with only python3 and make, every target sets itself up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-slow test-gpu lint format bench clean
+
+demo: $(READY)
+	$(BIN)/rootcausal demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -q -m slow
+
+# Where a GPU is: uses the Python at hand, whose CuPy fits its driver.
+test-gpu:
+	PYTHONPATH=src $(PYTHON) -m pytest -q -m gpu
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/cpu.py
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rootcausal needs Python 3.11 or newer; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+clean:
+	rm -rf .venv build dist

@@ -1,0 +1,27 @@
+"""Root Causal Inference: for each patient, the variables whose shocks led to the disease."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError, MissingExtraError
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .estimator import RCI
+    from .explanation import Explanation
+    from .lingam import DirectLiNGAM
+
+__all__ = ["RCI", "DirectLiNGAM", "Explanation", "InputError", "MissingExtraError", "__version__"]
+
+# The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
+_HOMES = {"RCI": "estimator", "Explanation": "explanation", "DirectLiNGAM": "lingam"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

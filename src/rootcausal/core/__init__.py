@@ -1,0 +1,13 @@
+"""The method: it decides, and it knows no device.
+
+The ordering loop sees the data only through :class:`~rootcausal.core.table.Table`, a handful of sums
+over rows. NumPy and SciPy are the only libraries used here.
+
+    ordering ── search ── entropy         which variable is the next root
+        │          │
+     moments       │                      correlations and t-tests, updated without reading data
+        │          │
+    ════╧══════════╧═══  Table  ═══════   the waist: sums over rows
+        │
+    reference · numba_cpu · cupy_gpu · sharded
+"""

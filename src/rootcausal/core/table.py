@@ -1,0 +1,131 @@
+"""The waist of the house: what the method asks of the data, and nothing more.
+
+Everything the method needs is a sum over rows. A table computes such sums where its rows live (one
+core, many cores, a GPU, a list of other tables) and takes no decision. Rows never cross this line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Sums of z = x − shift for every column, by class.
+
+    Attributes
+    ----------
+    count : (c,) rows in each class; c is 2, or 1 for a table without labels.
+    total : (c, p) Σ z.
+    square : (c, p) Σ z².
+    """
+
+    count: F64
+    total: F64
+    square: F64
+
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
+        return ColumnMoments(self.count + other.count, self.total + other.total, self.square + other.square)
+
+
+@dataclass(frozen=True)
+class LogitSums:
+    """One evaluation of the logistic log-likelihood.
+
+    Attributes
+    ----------
+    loglik : Σ log P(y | errors).
+    gradient : (k + 1,) its first derivatives; the intercept comes last.
+    hessian : (k + 1, k + 1) minus its second derivatives.
+    """
+
+    loglik: float
+    gradient: F64
+    hessian: F64
+
+    def __add__(self, other: LogitSums) -> LogitSums:
+        return LogitSums(
+            self.loglik + other.loglik, self.gradient + other.gradient, self.hessian + other.hessian
+        )
+
+
+class RawTable(Protocol):
+    """A cohort as it came: the first pass over it decides which columns go on."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the whole data set, not of a part."""
+        ...
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        """Sums by class of ``x − shift``, shift (p,), without any p × p matrix."""
+        ...
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> Table:
+        """The chosen columns as ``(x − mean) / sd``; from here on a column is its place in ``cols``."""
+        ...
+
+
+class Table(Protocol):
+    """Standardized columns of a cohort, seen through sums.
+
+    Sums arrive on the host as float64, with one exception: :meth:`all_pair_sums` may return an array
+    that stays on its device, as long as it has the operators and methods of a NumPy array.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the whole data set, not of a part."""
+        ...
+
+    @property
+    def pairs_per_call(self) -> int:
+        """How many pairs make one call of :meth:`pair_sums` worth its overhead here."""
+        ...
+
+    def gram(self) -> F64:
+        """(c, k, k): Σ z zᵀ by class; c is 2, or 1 for a table without labels."""
+        ...
+
+    def column_sums(self) -> F64:
+        """(k, 2): Σ log cosh z and Σ z·exp(−z²/2) of each column."""
+        ...
+
+    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
+        """(m, 2, 2): the two sums of :meth:`column_sums` for the residuals of i given j, then of j given i.
+
+        ``r`` (m,) is the correlation of each pair; the residual of i given j has unit variance,
+        ``(z_i − r z_j) / sqrt(1 − r²)``.
+        """
+        ...
+
+    def all_pair_sums(self, cols: Index, r: F64) -> Any:
+        """(2, m, m): ``[s, a, b]`` is sum s of the residual of cols[a] given cols[b]; ``r`` is (m, m).
+
+        The diagonal of ``r`` is zero, so that the diagonal of the answer holds the sums of the columns
+        themselves. The answer may stay on the device (see :meth:`to_host`).
+        """
+        ...
+
+    def to_host(self, array: Any) -> F64:
+        """An array derived from :meth:`all_pair_sums`, as a NumPy array."""
+        ...
+
+    def regress_out(self, root: int, cols: Index, r: F64) -> Table:
+        """The table with each of ``cols`` replaced by its residual given ``root``.
+
+        It consumes the table it is called on: rows may be overwritten, so that one copy of the data is
+        enough, and only the returned table may be used afterwards.
+        """
+        ...
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        """Log-likelihood of the labels given ``cols`` (a root keeps its error); intercept last in beta."""
+        ...

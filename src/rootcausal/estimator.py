@@ -1,0 +1,234 @@
+"""RCI, the scikit-learn estimator: validate, choose a table, call the core, set attributes."""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import model_file
+from .core.attribution import CausalModel
+from .core.logistic import WEAK_PENALTY, fit_logit
+from .core.moments import describe_columns
+from .core.ordering import VARIANTS, Ordering, order_columns
+from .core.table import F64
+from .errors import InputError
+from .explanation import Explanation
+from .progress import ordering_progress
+from .tables.choose import choose_table
+from .validation import Matrix, check_columns, encode_target, matrix_for_fit, matrix_for_scoring
+from .version import __version__
+
+
+class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1], default 0.2
+        Level of the t-test by which local variants drop variables that the diagnosis does not depend on.
+    variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
+        Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
+        ``local`` keeps only variables on which the diagnosis depends.
+    backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
+        Where the sums are computed.
+    positive : label, default None
+        Which label of y is the disease. By default the second of the sorted labels, as in scikit-learn.
+    progress : bool, default False
+        Show a progress bar on standard error for fits longer than two seconds.
+
+    Attributes
+    ----------
+    causal_order_ : (k,) column indices, in the order found; under local variants only variables that
+        stayed dependent on the diagnosis.
+    coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped.
+    intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
+    margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
+        to nothing could be another one in a slightly different cohort.
+    classes_ : (2,) the labels; ``classes_[1]`` is the disease.
+    n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
+    provenance_ : dict, how the model was made.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.2,
+        variant: str = "local_plus",
+        backend: str = "auto",
+        positive: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.variant = variant
+        self.backend = backend
+        self.positive = positive
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> RCI:
+        """Learn causal order, errors and their effects from a cohort.
+
+        Parameters
+        ----------
+        X : dataframe of any library, or array, of shape (n, p); numbers without missing values.
+        y : (n,) diagnosis with two labels.
+        """
+        check_variant(self.variant)
+        if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
+            raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
+        matrix = matrix_for_fit(self, X)
+        labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
+        raw = choose_table(self.backend, matrix.values, labels, self.variant)
+        columns = describe_columns(raw)
+        check_columns(matrix, columns)
+        with ordering_progress(self.progress) as on_round:
+            ordering = order_columns(raw, columns, self.variant, float(self.alpha), on_round)
+        warn_exhausted(ordering, matrix)
+        case_rate = float(labels.mean())
+        logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
+        if not ordering.order.size:
+            warnings.warn(
+                f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
+                UserWarning,
+                stacklevel=2,
+            )
+        if logit.separated:
+            warnings.warn(
+                "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
+                f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
+                "Ranks are still useful; risks are overconfident. More rows or a smaller alpha help.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._set_model(
+            CausalModel(
+                n_columns=matrix.values.shape[1],
+                order=ordering.order,
+                mean=ordering.mean,
+                sd=ordering.sd,
+                mixing=ordering.mixing,
+                unmixing=ordering.unmixing,
+                coef=logit.coef,
+                intercept=logit.intercept,
+            ),
+            ordering.margins,
+        )
+        self.provenance_ = {
+            "rootcausal": __version__,
+            "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
+            "table": type(raw).__name__,
+            "rows": int(labels.size),
+            "cases": int(labels.sum()),
+            "columns": int(matrix.values.shape[1]),
+            "exhausted": [matrix.label(c) for c in ordering.exhausted],
+            "separated": logit.separated,
+            "pairs_evaluated": ordering.n_pairs,
+        }
+        return self
+
+    def _set_model(self, model: CausalModel, margins: F64) -> None:
+        self._model = model
+        self.causal_order_ = model.order
+        self.coef_ = np.zeros(model.n_columns)
+        self.coef_[model.order] = model.coef
+        self.intercept_ = model.intercept
+        self.margins_ = margins
+
+    def transform(self, X: Any) -> F64:
+        """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
+        check_is_fitted(self)
+        return self._model.errors(matrix_for_scoring(self, X).values)[:, np.sort(self.causal_order_)]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of :meth:`transform`."""
+        check_is_fitted(self)
+        names = self._names()
+        if input_features is not None:
+            if hasattr(self, "feature_names_in_") and list(input_features) != names:
+                raise InputError("input_features is not equal to feature_names_in_")
+            if len(input_features) != self.n_features_in_:
+                raise InputError("input_features should have length equal to number of features")
+            names = list(input_features)
+        return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
+
+    def _names(self) -> list[str]:
+        return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
+
+    def shapley_values(self, X: Any) -> F64:
+        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors."""
+        check_is_fitted(self)
+        return self._model.shapley(matrix_for_scoring(self, X).values)
+
+    def scores(self, X: Any) -> F64:
+        """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
+        values = self.shapley_values(X)
+        unranked = np.ones(values.shape[1], dtype=bool)
+        unranked[self.causal_order_] = False
+        values[:, unranked] = -np.inf
+        return values
+
+    def decision_function(self, X: Any) -> F64:
+        """(n,): log-odds of the disease."""
+        check_is_fitted(self)
+        return self.intercept_ + self.shapley_values(X).sum(axis=1)
+
+    def predict_proba(self, X: Any) -> F64:
+        """(n, 2): probability of each class, in the order of ``classes_``."""
+        risk = expit(self.decision_function(X))
+        return np.column_stack([1.0 - risk, risk])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,): the more probable label."""
+        check_is_fitted(self)
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """Each patient's root causes.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        ids : what to call them: a sequence, or the name of a column of X; by default their row numbers.
+        """
+        check_is_fitted(self)
+        matrix = matrix_for_scoring(self, X)
+        return Explanation.of(self._model, matrix, self._names(), X, ids, self.provenance_)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a single file that :meth:`load` reads; no pickle."""
+        check_is_fitted(self)
+        model_file.write(path, self)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> RCI:
+        """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
+        return model_file.read(path, cls)
+
+
+def check_variant(variant: str) -> None:
+    if variant not in VARIANTS:
+        raise InputError(f"unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}")
+
+
+def warn_exhausted(ordering: Ordering, matrix: Matrix) -> None:
+    """Say which columns have no error of their own."""
+    if ordering.exhausted.size:
+        names = [matrix.label(c) for c in ordering.exhausted]
+        shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        warnings.warn(
+            f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since the "
+            f"roots before them explain them entirely ({matrix.values.shape[0]} rows can separate at most "
+            f"{matrix.values.shape[0] - 1} variables)",
+            UserWarning,
+            stacklevel=3,
+        )

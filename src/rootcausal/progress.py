@@ -1,0 +1,43 @@
+"""A progress bar on standard error for work that takes more than two seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .core.ordering import OnRound
+
+PATIENCE_SECONDS = 2.0
+
+
+@contextmanager
+def ordering_progress(enabled: bool) -> Iterator[OnRound | None]:
+    """Yield what the ordering loop calls after each root; nothing is drawn for short fits."""
+    if not enabled:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("ordering"),
+        BarColumn(),
+        TextColumn("{task.completed} roots, {task.fields[left]} candidates left"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("ordering", total=None, left=0)
+    began = time.monotonic()
+
+    def on_round(found: int, left: int) -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
+            bar.start()
+        # Candidates also leave by the t-test, so the total is an upper bound that comes down.
+        bar.update(task, completed=found, total=found + left, left=left)
+
+    try:
+        yield on_round
+    finally:
+        bar.stop()

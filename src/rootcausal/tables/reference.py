@@ -1,0 +1,98 @@
+"""The plain NumPy table: the oracle that every faster table is tested against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from ..core.moments import residual_scale
+from ..core.table import F64, ColumnMoments, Index, LogitSums
+
+
+class ReferenceRaw:
+    """Rows of X (n, p), with labels y in {0, 1} or None."""
+
+    def __init__(self, X: F64, y: np.ndarray | None) -> None:
+        self._X = X
+        self._y = y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._X.shape[0], self._X.shape[1]
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        parts = [self._X[mask] - shift for mask in _class_masks(self._y, self.shape[0])]
+        return ColumnMoments(
+            np.array([float(len(z)) for z in parts]),
+            np.stack([z.sum(axis=0) for z in parts]),
+            np.stack([(z * z).sum(axis=0) for z in parts]),
+        )
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> ReferenceTable:
+        return ReferenceTable((self._X[:, cols] - mean) / sd, self._y)
+
+
+class ReferenceTable:
+    """Standardized columns Z (n, k)."""
+
+    pairs_per_call = 1
+
+    def __init__(self, Z: F64, y: np.ndarray | None) -> None:
+        self._Z = Z
+        self._y = y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._Z.shape[0], self._Z.shape[1]
+
+    def gram(self) -> F64:
+        return np.stack([self._Z[m].T @ self._Z[m] for m in _class_masks(self._y, self.shape[0])])
+
+    def column_sums(self) -> F64:
+        return entropy_sums(self._Z)
+
+    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
+        z_i, z_j = self._Z[:, i], self._Z[:, j]
+        scale = residual_scale(r)
+        return np.stack(
+            [entropy_sums((z_i - r * z_j) * scale), entropy_sums((z_j - r * z_i) * scale)], axis=1
+        )
+
+    def all_pair_sums(self, cols: Index, r: F64) -> F64:
+        given = [
+            entropy_sums((self._Z[:, cols] - r[:, b] * self._Z[:, [cols[b]]]) * residual_scale(r[:, b]))
+            for b in range(len(cols))
+        ]
+        return np.moveaxis(np.stack(given, axis=1), -1, 0)
+
+    def to_host(self, array: Any) -> F64:
+        return np.asarray(array)
+
+    def regress_out(self, root: int, cols: Index, r: F64) -> ReferenceTable:
+        Z = self._Z.copy()
+        Z[:, cols] = (Z[:, cols] - r * Z[:, [root]]) * residual_scale(r)
+        return ReferenceTable(Z, self._y)
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        assert self._y is not None
+        design = np.column_stack([self._Z[:, cols], np.ones(self.shape[0])])
+        eta = design @ beta
+        chance = expit(eta)
+        return LogitSums(
+            float(log_expit(np.where(self._y == 1, eta, -eta)).sum()),
+            design.T @ (self._y - chance),
+            (design.T * (chance * (1.0 - chance))) @ design,
+        )
+
+
+def entropy_sums(u: F64) -> F64:
+    """(k, 2): Σ log cosh u and Σ u·exp(−u²/2) of each column of u."""
+    magnitude = np.abs(u)
+    log_cosh = magnitude - np.log(2.0) + np.log1p(np.exp(-2.0 * magnitude))
+    return np.stack([log_cosh.sum(axis=0), (u * np.exp(-0.5 * u * u)).sum(axis=0)], axis=1)
+
+
+def _class_masks(y: np.ndarray | None, n_rows: int) -> list[np.ndarray]:
+    return [np.ones(n_rows, dtype=bool)] if y is None else [y == 0, y == 1]

@@ -1,0 +1,239 @@
+"""What comes in: any dataframe or array, turned into numbers, or one clear error that says what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from .core.moments import Columns
+from .core.table import F64, Index
+from .errors import InputError
+
+# Columns this close to |r| = 1 are the same measurement twice.
+COPY = 1e-10
+NAMED_AT_MOST = 8
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Numbers (n, p), with the names of the columns and the dataframe library they came in, if any."""
+
+    values: F64
+    names: tuple[str, ...] | None
+    library: nw.Implementation | None
+
+    def label(self, column: int | np.integer) -> str:
+        return self.names[column] if self.names is not None else f"x{column}"
+
+
+def matrix_for_fit(estimator: Any, X: Any) -> Matrix:
+    """Validated cohort; sets n_features_in_ and feature_names_in_ as scikit-learn does."""
+    matrix = _matrix(estimator, X, names=None)
+    check_finite(matrix)
+    return matrix
+
+
+def matrix_for_scoring(estimator: Any, X: Any) -> Matrix:
+    """Validated new data: columns of a dataframe are matched by name, those of an array by place."""
+    names = getattr(estimator, "feature_names_in_", None)
+    matrix = _matrix(estimator, X, names=None if names is None else tuple(names), fitting=False)
+    check_finite(matrix)
+    return matrix
+
+
+def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool = True) -> Matrix:
+    frame = _as_frame(X)
+    if frame is None:
+        # scikit-learn's own checks of arrays; missing values are left to check_finite, which names them.
+        values = validate_data(
+            estimator,
+            X,
+            reset=fitting,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=2 if fitting else 1,
+        )
+        return Matrix(values, names, None)
+    columns = _column_names(X)
+    if fitting:
+        if len(frame) < 2:
+            raise InputError(
+                f"the table has {len(frame)} row(s) (n_samples={len(frame)}): at least two are needed"
+            )
+        estimator.n_features_in_ = len(columns)
+        vars(estimator).pop("feature_names_in_", None)
+        if all(isinstance(name, str) for name in columns):
+            estimator.feature_names_in_ = np.array(columns, dtype=object)
+            names = tuple(columns)
+    elif names is not None:
+        missing = [name for name in names if name not in set(columns)]
+        if missing:
+            raise InputError(
+                f"{_plural(missing, 'column')} missing from the new data; the model was fitted on it"
+            )
+    elif len(columns) != estimator.n_features_in_:
+        raise InputError(
+            f"X has {len(columns)} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return Matrix(_numbers(frame, list(names or columns)), names, frame.implementation)
+
+
+def _as_frame(X: Any) -> Any:
+    """A narwhals dataframe, or None for anything that is not a dataframe."""
+    if nw.dependencies.is_into_dataframe(X):
+        _refuse_duplicates(_column_names(X))
+        return nw.from_native(X, eager_only=True)
+    return None
+
+
+def _column_names(X: Any) -> list[Any]:
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def _refuse_duplicates(columns: Sequence[Any]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1]
+    if twice:
+        raise InputError(f"{_plural(twice, 'column name')} used more than once: rename or drop the copies")
+
+
+def _numbers(frame: Any, columns: list[Any]) -> F64:
+    if not columns:
+        raise InputError("the table has no columns (0 feature(s)): at least one is needed")
+    text = [name for name in columns if not _is_number(frame.get_column(name).dtype)]
+    if text:
+        example = frame.get_column(text[0]).drop_nulls()
+        shown = f" (for instance {str(example[0])[:40]!r} in {text[0]!r})" if len(example) else ""
+        raise InputError(
+            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before fitting"
+        )
+    values = np.empty((len(frame), len(columns)), order="F")
+    for place, name in enumerate(columns):
+        values[:, place] = frame.get_column(name).cast(nw.Float64).to_numpy()
+    return values
+
+
+def _is_number(dtype: nw.dtypes.DType) -> bool:
+    return dtype.is_numeric() or dtype == nw.Boolean
+
+
+def check_finite(matrix: Matrix) -> None:
+    """Refuse missing and infinite values, naming each column with its count."""
+    # One sum over everything is finite in nearly all cases, and costs a fraction of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(matrix.values.sum()):
+            return
+    missing = np.isnan(matrix.values).sum(axis=0)
+    infinite = np.isinf(matrix.values).sum(axis=0)
+    parts = [
+        f"{kind} in " + _listed([f"{matrix.label(c)!r} ({counts[c]})" for c in np.flatnonzero(counts)])
+        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
+        if counts.any()
+    ]
+    if parts:
+        raise InputError(
+            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or impute them"
+        )
+
+
+def check_columns(matrix: Matrix, columns: Columns) -> None:
+    """Refuse constant columns, and columns that are exact linear images of each other."""
+    if columns.constant.size:
+        names = [matrix.label(c) for c in columns.constant]
+        raise InputError(f"{_plural(names, 'column')} constant: drop what does not vary between patients")
+    for a, b in _copies(matrix.values, columns):
+        raise InputError(
+            f"columns {matrix.label(a)!r} and {matrix.label(b)!r} are copies or exact linear images of each "
+            "other, so no method can tell their shocks apart: drop one of them"
+        )
+
+
+def _copies(X: F64, columns: Columns) -> list[tuple[int, int]]:
+    """Pairs of columns with |r| = 1, without a p × p matrix.
+
+    A random projection of standardized columns is the same, up to sign, for linear images; neighbours
+    in the sorted projections are then compared in full.
+    """
+    n = X.shape[0]
+    weights: F64 = np.random.default_rng(0).standard_normal(n)
+    projection = np.abs((weights @ X - weights.sum() * columns.mean) / columns.sd) / np.sqrt(n)
+    ranked = np.argsort(projection, kind="stable")
+    # Far from zero, a column keeps few digits of its variation; so does its projection.
+    resolution = 1e-7 + 1e-15 * np.abs(columns.mean) / columns.sd * np.sqrt(n)
+    near = np.diff(projection[ranked]) <= resolution[ranked[1:]] + resolution[ranked[:-1]]
+    pairs = [
+        (int(min(a, b)), int(max(a, b))) for a, b in zip(ranked[:-1][near], ranked[1:][near], strict=True)
+    ]
+    return [pair for pair in pairs if 1.0 - abs(_correlation(X, columns, *pair)) < COPY]
+
+
+def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
+    z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
+    return float(z_a @ z_b) / (X.shape[0] - 1)
+
+
+def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:
+    """Labels as 0 and 1, and the two classes; the second is the disease."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None")
+    labels = column_or_1d(_target_values(y), warn=True)
+    if labels.size != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
+    gone = int(sum(label is None or label != label for label in labels)) if labels.dtype.kind in "fO" else 0
+    if gone:
+        raise InputError(f"the target y has {gone} missing value(s) (NaN): drop these rows")
+    check_classification_targets(labels)
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if classes.size != 2:
+        shown = _listed([repr(_plain(c)) for c in classes])
+        raise InputError(
+            f"the target needs exactly two classes, disease and healthy; it has {_count(classes.size)}: {shown}"
+            ". Only binary classification is supported."
+        )
+    for label, count in zip(classes, counts, strict=True):
+        if count < 2:
+            raise InputError(
+                f"only one row has the label {_plain(label)!r}: at least two of each class are needed"
+            )
+    if positive is not None:
+        if positive not in classes.tolist():
+            first, second = (repr(_plain(c)) for c in classes)
+            raise InputError(
+                f"positive={positive!r} is not a label of the target, which has {first} and {second}"
+            )
+        if positive == classes[0]:
+            classes, codes = classes[::-1], 1 - codes
+    return codes.astype(np.intp), classes
+
+
+def _target_values(y: Any) -> Any:
+    if nw.dependencies.is_into_series(y):
+        return nw.from_native(y, series_only=True).to_numpy()
+    frame = _as_frame(y)
+    return y if frame is None else frame.to_numpy()
+
+
+def _count(classes: int) -> str:
+    return "one class" if classes == 1 else f"{classes} classes"
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _plural(names: Sequence[Any], noun: str) -> str:
+    """``column 'a' is`` or ``columns 'a', 'b' are``, when followed by a participle; names are quoted."""
+    listed = _listed([repr(name) for name in names])
+    return f"{noun} {listed} is" if len(names) == 1 else f"{noun}s {listed} are"
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = len(items) - NAMED_AT_MOST
+    return ", ".join(items[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

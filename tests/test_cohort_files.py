@@ -1,0 +1,413 @@
+"""Reading cohort tables, the words for bad ones, and files that are written whole or not at all."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+import pytest
+
+from rootcausal.cohort_files import (
+    atomic_write,
+    check_can_write,
+    choose_disease,
+    column_names,
+    printable,
+    quoted,
+    read_cohort,
+    read_new_patients,
+    write_tables,
+)
+from rootcausal.errors import InputError
+
+HOSTILE_NAMES = [
+    "[bold]x[/bold]",
+    "=cmd()",
+    "<script>alert(1)</script>",
+    "../../etc/passwd",
+    "a.b",
+    "a",
+    "\u202eevil",
+    "שלום",
+    "🙂 :smile:",
+    "\x1b[2J",
+    'quote " and, comma',
+    "two\nlines",
+    "n" * 300,
+]
+
+
+def write(folder: Path, content: str | bytes, name: str = "cohort.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def message(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_cohort(path, **{"target": "d", **options})
+    text = str(caught.value)
+    assert "\n" not in text
+    return text.replace(str(path.parent), "")
+
+
+# --- good tables ------------------------------------------------------------------------------------
+
+
+def test_numbers_booleans_and_ids(tmp_path: Path) -> None:
+    path = write(tmp_path, "patient,whole,flag,real,d\n007,1,true,0.1,0\nNA,2,FALSE,-1e-3,1\n=x,3,True,7,1\n")
+    patients = read_cohort(path, "d", id_column="patient")
+    assert patients.X.column_names == ["whole", "flag", "real"]
+    assert set(patients.X.schema.types) == {pa.float64()}
+    assert patients.X.to_pydict() == {"whole": [1, 2, 3], "flag": [1, 0, 1], "real": [0.1, -1e-3, 7]}
+    assert patients.ids == ["007", "NA", "=x"]
+    assert patients.target is not None and patients.target.tolist() == [0, 1, 1]
+    assert patients.n_removed == 0
+
+
+def test_csv_and_parquet_read_alike(tmp_path: Path) -> None:
+    table = pa.table(
+        {"a": [0.1, 0.2, 1 / 3], "b": [True, False, None], "d": ["yes", "No", "no"], "id": [1, 2, 3]}
+    )
+    write_tables({tmp_path / "c.csv": table, tmp_path / "c.parquet": table}, {})
+    first, second = (
+        read_cohort(tmp_path / name, "d", id_column="id", drop_missing=True)
+        for name in ("c.csv", "c.parquet")
+    )
+    assert first.X.equals(second.X)
+    assert first.ids == second.ids == ["1", "2"]
+    assert first.target is not None and second.target is not None
+    assert first.target.tolist() == second.target.tolist() == ["yes", "no"]
+    assert first.n_removed == second.n_removed == 1
+
+
+def test_parquet_types(tmp_path: Path) -> None:
+    codes = pa.array([1.5, 2.5, 1.5]).dictionary_encode()
+    labels = pa.array(["ill", "well", "ill"]).dictionary_encode()
+    table = pa.table(
+        {
+            "small": pa.array([1, 2, 3], pa.uint8()),
+            "codes": codes,
+            "d": labels,
+            "big": pa.array([2**62, 1, 0]),
+        }
+    )
+    pq.write_table(table, tmp_path / "c.parquet")
+    patients = read_cohort(tmp_path / "c.parquet", "d")
+    assert patients.X.to_pydict() == {"small": [1, 2, 3], "codes": [1.5, 2.5, 1.5], "big": [2.0**62, 1, 0]}
+    assert patients.target is not None and patients.target.tolist() == ["ill", "well", "ill"]
+
+
+def test_dropped_columns_may_hold_anything(tmp_path: Path) -> None:
+    path = write(tmp_path, "ward,a,empty,d\nnorth,1,,0\nsouth,2,,1\n")
+    assert read_cohort(path, "d", drop=["ward", "empty"]).X.column_names == ["a"]
+
+
+def test_drop_missing_keeps_rows_and_ids_together(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,a,d\np1,1,0\np2,,1\np3,NA,0\np4,4,\np5,5,1\np6,NaN,1\n")
+    patients = read_cohort(path, "d", id_column="id", drop_missing=True)
+    assert patients.ids == ["p1", "p5"]
+    assert patients.row_numbers.tolist() == [1, 5]
+    assert patients.X["a"].to_pylist() == [1, 5]
+    assert patients.n_removed == 4
+
+
+def test_byte_order_mark_blank_lines_and_quoted_newlines(tmp_path: Path) -> None:
+    path = write(tmp_path, '\ufeffid,"two\nlines",d\n\n"x\ny",1,0\n\nz,2,1\n\n')
+    patients = read_cohort(path, "d", id_column="id")
+    assert patients.X.column_names == ["two\nlines"]
+    assert patients.ids == ["x\ny", "z"]
+
+
+def test_new_patients_are_matched_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "ward,b,id,a\nnorth,1,x,2\nsouth,3,y,4\n")
+    patients = read_new_patients(path, ["a", "b"], id_column="id")
+    assert patients.X.to_pydict() == {"a": [2, 4], "b": [1, 3]}
+    assert patients.ids == ["x", "y"]
+    assert patients.target is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_hostile_names_survive_a_round_trip(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"c.{ending}"
+    table = pa.table({**{name: [1.0, 2.0] for name in HOSTILE_NAMES}, "id": HOSTILE_NAMES[:2], "d": [0, 1]})
+    write_tables({path: table}, {})
+    patients = read_cohort(path, "d", id_column="id")
+    apostrophe = "'" if ending == "csv" else ""
+    assert patients.X.column_names == [apostrophe + n if n == "=cmd()" else n for n in HOSTILE_NAMES]
+    assert patients.ids == ["[bold]x[/bold]", apostrophe + "=cmd()"]
+
+
+# --- bad tables -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "'/cohort.csv' is empty: it needs a header line"),
+        ("a,b,d\n", "'/cohort.csv' has column names but no rows"),
+        ("a,b,a,b,c,d\n1,2,3,4,5,0\n", "more than one column named 'a', 'b': rename"),
+        ("a,b,d\n1,2,0\n1,2\n", "data row 2 of '/cohort.csv' has 2 values, but the header names 3 columns"),
+        (
+            "a,d\n1,0\n1,2,3\n4\n5,1\n",
+            "data row 2 of '/cohort.csv' has 3 values, but the header names 2 columns (so do 1 m",
+        ),
+        ("a;b;d\n1;2;0\n", "separated by ';': save it separated by commas"),
+        ("a,b,d\n1,\xff,0\n".encode("latin-1"), "is not UTF-8 text: save it as CSV in UTF-8"),
+        ("é,b,d\n1,2,0\n".encode("latin-1"), "is not UTF-8 text"),
+        ("a,d\n1,0\n".encode("utf-16"), "is not UTF-8 text"),
+        (
+            "a,ward,d\n1,north,0\n2,south,1\n",
+            "not numbers: 'ward' (for example 'north' in data row 1). Encode them as",
+        ),
+        ("a,b,d\n1,2,0\n2,<0.3,1\n", "'b' (for example '<0.3' in data row 2)"),
+        ("a,when,d\n1,2020-01-01,0\n2,2020-01-02,1\n", "'when' (for example '2020-01-01' in data row 1)"),
+        ("a,b,d\n1,,0\nNA,,1\n3,NaN,0\n", "missing values, here with their counts: 'a' (1), 'b' (3)."),
+        (
+            "a,b,d\n1,,0\n1,2,1\n",
+            "Leave out the rows concerned with --drop-missing, or leave the column out with --drop",
+        ),
+        ("a,d\n1,0\n2,\n3,\n", "'d' (the target) (2). Leave out the rows concerned with --drop-missing."),
+        ("a,d\n1,yes\n2,NA\n3,no\n", "'d' (the target) (1)"),
+        ("a,b,d\n1,inf,0\n2,-Inf,1\n", "infinite values, here with their counts: 'b' (2). Replace them"),
+        ("a,b,Died\n1,2,0\n", "no column 'd' (--target); its columns are 'a', 'b', 'Died'."),
+        (
+            ",a,d\n0,1,0\n1,2,1\n",
+            "column 1 of '/cohort.csv' has no name (often an exported row index): name it",
+        ),
+        ("d\n1\n0\n", "has no variables left"),
+    ],
+)
+def test_bad_csv(tmp_path: Path, content: str | bytes, expected: str) -> None:
+    assert expected in message(write(tmp_path, content))
+
+
+def test_text_is_reported_with_advice_and_a_limit(tmp_path: Path) -> None:
+    path = write(tmp_path, ",".join("abcefgh") + ",d\n" + "x," * 7 + "0\n")
+    assert "'f' (for example 'x' in data row 1) and 2 more." in message(path)
+    assert "Encode them as numbers, or leave the column out with --drop COLUMN." in message(path)
+
+
+def test_bytes_that_are_no_text_far_down(tmp_path: Path) -> None:
+    good, bad = b"1,2,0\n" * 5000, b"1,2,0\n" * 5000
+    assert "'b' (not UTF-8 text)" in message(write(tmp_path, b"a,b,d\n" + good + b"1,\xff,0\n" + bad))
+    assert "'d' (--target) of '/cohort.csv' is not text" in message(
+        write(tmp_path, b"a,b,d\n" + good + b"1,2,\xff\n" + bad)
+    )
+    assert "is not UTF-8 text" in message(write(tmp_path, b"a,b,d\n" + good + b"\xff,2,0\n"), id_column="a")
+
+
+def test_numbers_stored_as_text_in_parquet(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["1", "2"], "d": [0, 1]}), tmp_path / "c.parquet")
+    assert "not numbers: 'a' (for example '1' in data row 1)" in message(tmp_path / "c.parquet")
+
+
+def test_columns_that_do_not_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, "Patient,Died,age\n1,0,50\n2,1,60\n")
+    assert "no column 'died' (--target); did you mean 'Died'?" in message(path, target="died")
+    assert "no column 'patient' (--id); did you mean 'Patient'?" in message(
+        path, target="Died", id_column="patient"
+    )
+    assert "no column 'ages' (--drop); did you mean 'age'?" in message(path, target="Died", drop=["ages"])
+
+
+def test_target_with_another_role(tmp_path: Path) -> None:
+    path = write(tmp_path, "a,d\n1,0\n2,1\n")
+    assert message(path, id_column="d") == "'d' is both --target and --id: choose one."
+    assert message(path, drop=["d"]) == "'d' is both --target and --drop: choose one."
+
+
+def test_drop_missing_that_leaves_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, "a,b,d\n1,,0\n2,,1\n")
+    assert "--drop-missing leaves no row of '/cohort.csv'" in message(path, drop_missing=True)
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    assert message(tmp_path / "no.csv") == "cannot read '/no.csv': there is no such file."
+    assert message(tmp_path / "no.parquet") == "cannot read '/no.parquet': there is no such file."
+    (tmp_path / "folder.csv").mkdir()
+    assert message(tmp_path / "folder.csv") == "cannot read '/folder.csv': Is a directory."
+    assert "is neither .csv nor .parquet" in message(write(tmp_path, "a", "cohort.xlsx"))
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": np.arange(1000.0), "d": np.arange(1000) % 2}), tmp_path / "good.parquet")
+    good = (tmp_path / "good.parquet").read_bytes()
+    for name, content in (
+        ("cut", good[:-100]),
+        ("foreign", b"hello"),
+        ("flipped", good[:4] + b"\xff" * 400 + good[404:]),
+    ):
+        text = message(write(tmp_path, content, f"{name}.parquet"))
+        assert f"'/{name}.parquet' is not a readable parquet file; it may be damaged" in text
+    assert "is empty" in message(write(tmp_path, b"", "empty.parquet"))
+
+
+def test_new_patients_without_a_column(tmp_path: Path) -> None:
+    path = write(tmp_path, "Age,x\n1,2\n")
+    with pytest.raises(
+        InputError, match=r"lacks 2 columns that the model needs: 'age' \(is it 'Age'\?\), 'bili'\."
+    ):
+        read_new_patients(path, ["age", "x", "bili"])
+    with pytest.raises(InputError, match="--id 'x' is one of the model's variables"):
+        read_new_patients(path, ["x"], id_column="x")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_messages_cannot_command_the_terminal(tmp_path: Path, name: str) -> None:
+    pq.write_table(pa.table({name: ["text", "more"], "d": [0, 1]}), tmp_path / "c.parquet")
+    text = message(tmp_path / "c.parquet")
+    assert text.isprintable() and len(text) < 300
+
+
+def test_quoted_and_printable() -> None:
+    assert quoted("a\x1b[2J\nb") == r"'a\x1b[2J\nb'"
+    assert quoted("x" * 100, 10) == "'xxxxxxxxxx...'"
+    assert printable("a\u202eb\n") == "a\\u202eb\n"
+
+
+# --- the disease ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "text", "n_cases"),
+    [
+        (["0", "1", "1"], None, "1", 2),
+        (["0.0", "1.0", "1.0"], None, "1", 2),
+        (["TRUE", "False", "false"], None, "true", 1),
+        (["Yes", "no", "YES", "No"], None, "yes", 2),
+        (["1", "2", "2"], "1", "1", 1),
+        (["ill", "well", "ill"], "well", "well", 1),
+        (["Yes", "no", "no"], "NO", "no", 2),
+    ],
+)
+def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: str, n_cases: int) -> None:
+    path = write(tmp_path, "a,d\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
+    target = read_cohort(path, "d").target
+    assert target is not None
+    disease = choose_disease(target, "d", positive)
+    assert (disease.text, disease.n_cases) == (text, n_cases)
+    assert (target == disease.label).sum() == n_cases
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "expected"),
+    [
+        ([1, 1], None, r"must hold two labels, but it holds only one label, '1' \(2 rows\)"),
+        ([0, 1, 2], None, r"but it holds 3 labels: '0' \(1 row\), '1' \(1 row\), '2' \(1 row\)"),
+        (
+            [1, 2, 2],
+            None,
+            r"holds '1' \(1 row\) and '2' \(2 rows\): say which one is the disease with --positive",
+        ),
+        (["ill", "well"], None, r"holds 'ill' \(1 row\) and 'well' \(1 row\): say which"),
+        (
+            ["ill", "well"],
+            "sick",
+            r"--positive 'sick' is not a label of 'd', which holds 'ill' \(1 row\) and 'well'",
+        ),
+    ],
+)
+def test_no_disease(labels: list[object], positive: str | None, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        choose_disease(np.array(labels), "d", positive)
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def test_csv_numbers_read_back_exactly(tmp_path: Path) -> None:
+    bits = np.random.default_rng(0).integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
+    values = np.concatenate(
+        [bits[np.isfinite(bits)], [0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, 1e22, 1 / 3]]
+    )
+    write_tables({tmp_path / "s.csv": pa.table({"x": values})}, {})
+    lines = (tmp_path / "s.csv").read_text().splitlines()[1:]
+    assert np.array_equal(np.array([float(line) for line in lines]).view(np.uint64), values.view(np.uint64))
+
+
+def test_csv_cells_start_no_formula(tmp_path: Path) -> None:
+    ids = ["=cmd()", "+1+1", "-1+1", "@x", "\tx", "\rx", "\nx", "\uff1dx", "-5", "+1.5e3", "a=b", ""]
+    table = pa.table({"=id": ids, "x": [-1.0 * k for k in range(len(ids))]})
+    write_tables({tmp_path / "s.csv": table}, {})
+    read = arrow_csv.read_csv(
+        tmp_path / "s.csv", parse_options=arrow_csv.ParseOptions(newlines_in_values=True)
+    )
+    assert read.column_names == ["'=id", "x"]
+    assert read["'=id"].to_pylist() == ["'" + text for text in ids[:8]] + ids[8:]
+    assert read["x"].to_pylist() == table["x"].to_pylist()
+
+
+def test_parquet_says_how_it_was_made(tmp_path: Path) -> None:
+    write_tables({tmp_path / "s.parquet": pa.table({"=id": ["=x"]})}, {"command": "explain", "alpha": 0.2})
+    metadata = pq.read_schema(tmp_path / "s.parquet").metadata
+    assert json.loads(metadata[b"rootcausal"]) == {"command": "explain", "alpha": 0.2}
+    assert pq.read_table(tmp_path / "s.parquet").to_pydict() == {"=id": ["=x"]}
+
+
+@pytest.mark.parametrize(
+    "failure", [KeyboardInterrupt(), RuntimeError(), OSError(28, "No space left on device")]
+)
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
+    path = write(tmp_path, "old", "result.bin")
+    with pytest.raises(type(failure)) as caught, atomic_write(path) as handle:
+        handle.write(b"half of the n")
+        raise failure
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["result.bin"]
+    if isinstance(caught.value, OSError):
+        assert caught.value.strerror == f"cannot write '{path}': No space left on device."
+
+
+def test_second_table_failing_leaves_neither(tmp_path: Path) -> None:
+    tables = {tmp_path / "a.csv": pa.table({"x": [1.0]}), tmp_path / "b.csv": pa.table({"x": [[1.0]]})}
+    with pytest.raises(pa.ArrowException):
+        write_tables(tables, {})
+    with pytest.raises(InputError, match=r"neither \.csv nor \.parquet"):
+        write_tables(
+            {tmp_path / "a.csv": pa.table({"x": [1.0]}), tmp_path / "b.xlsx": pa.table({"x": [1.0]})}, {}
+        )
+    assert os.listdir(tmp_path) == []
+
+
+def test_atomic_write_replaces_keeps_permissions_and_follows_links(tmp_path: Path) -> None:
+    path = write(tmp_path, "old", "result.bin")
+    path.chmod(0o600)
+    (tmp_path / "link").symlink_to(path)
+    with atomic_write(tmp_path / "link") as handle:
+        handle.write(b"new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link", "result.bin"]
+
+
+def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, reason in (
+        (tmp_path / "no" / "x.csv", f"the folder '{tmp_path / 'no'}' does not exist."),
+        (tmp_path, "it is a folder."),
+        (tmp_path / "pipe", "it is not a regular file."),
+    ):
+        with pytest.raises(OSError) as caught:
+            check_can_write(path)
+        assert caught.value.strerror == f"cannot write '{path}': {reason}"
+    check_can_write(tmp_path / "fine.csv")
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_write_protected_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, "old", "result.bin")
+    # The superuser may write anywhere, so the answer of the system is played here.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OSError, match="the file is write-protected"):
+        check_can_write(path)
+
+
+def test_column_names(tmp_path: Path) -> None:
+    assert column_names(write(tmp_path, 'a,"b,c"\n1,2\n')) == ["a", "b,c"]
