@@ -99,19 +99,24 @@ class CupyTable:
         splits = _splits(m, n)
         pairs = cp.asarray(np.concatenate([i, j]).astype(np.int32))
         out = cp.empty((splits, m, 4))
-        _launch("pair_list", m * splits, (self._Z, self._R, n, k, pairs, m, splits, out))
+        arguments = (self._Z, self._R, np.int64(n), np.int32(k), pairs, np.int32(m), np.int32(splits), out)
+        _launch("pair_list", m * splits, arguments)
         return cp.asnumpy(out).sum(axis=0).reshape(-1, 2, 2)
 
-    def all_pair_sums(self, cols: Index) -> Any:
+    def leading_pair_sums(self, cols: Index, q: int) -> Any:
         n, k = self.shape
         m = len(cols)
-        side = (m + 1) // 2
-        tiles = side * (side + 1) // 2
+        side, rows = (m + 1) // 2, (q + 1) // 2
+        tiles = rows * side - rows * (rows - 1) // 2
         splits = _splits(tiles, n)
-        out = cp.empty((splits, 2, m, m))
+        out = cp.empty((splits, 2, 2, q, m))
         chosen = cp.asarray(cols.astype(np.int32))
-        _launch("all_pairs", tiles * splits, (self._Z, self._R, n, k, chosen, m, splits, out))
+        arguments = (self._Z, self._R, np.int64(n), np.int32(k), chosen, np.int32(q), np.int32(m))
+        _launch("leading_pairs", tiles * splits, (*arguments, np.int32(splits), out))
         return out.sum(axis=0) if splits > 1 else out[0]
+
+    def to_native(self, array: F64) -> Any:
+        return cp.asarray(array)
 
     def to_host(self, array: Any) -> F64:
         return cp.asnumpy(array)
@@ -170,10 +175,10 @@ def fits(shape: tuple[int, int]) -> bool:
 def check_memory(shape: tuple[int, int]) -> None:
     """Refuse a table that the card cannot hold, before anything is copied."""
     if not fits(shape):
+        needed, free = bytes_needed(shape) / 2**30, _free_bytes() / 2**30
         raise InputError(
-            f"a table of {shape[0]:,} rows and {shape[1]:,} columns needs "
-            f"{bytes_needed(shape) / 2**30:.1f} GiB of GPU memory and {_free_bytes() / 2**30:.1f} GiB are free: "
-            "use backend='numba', or a larger card"
+            f"a table of {shape[0]:,} rows and {shape[1]:,} columns needs {needed:.1f} GiB of GPU memory and "
+            f"{free:.1f} GiB are free: use backend='numba', or a larger card"
         )
 
 
@@ -210,9 +215,4 @@ def _kernel(name: str) -> Any:
 
 
 def _launch(name: str, warps: int, arguments: tuple[Any, ...]) -> None:
-    Z, R, n, k, chosen, m, splits, out = arguments
-    _kernel(name)(
-        (-(-warps // WARPS_A_BLOCK),),
-        (32 * WARPS_A_BLOCK,),
-        (Z, R, np.int64(n), np.int32(k), chosen, np.int32(m), np.int32(splits), out),
-    )
+    _kernel(name)((-(-warps // WARPS_A_BLOCK),), (32 * WARPS_A_BLOCK,), arguments)

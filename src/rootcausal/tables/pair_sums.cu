@@ -114,22 +114,24 @@ pair_list(const double* __restrict__ Z, const double* __restrict__ R, long long 
     }
 }
 
-// out (splits, 2, m, m): sum s of the residual of cols[a] given cols[b] at [s, a, b]. A warp takes two
+// All pairs of m columns with a member among the first q. out (splits, 2, 2, q, m): sum s of the residual
+// of cols[a] given cols[b] at [0, s, a, b], and of cols[b] given cols[a] at [1, s, a, b]. A warp takes two
 // columns beside two others, so that four loads serve eight residuals.
 extern "C" __global__ void __launch_bounds__(128, 4)
-all_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
-          const int* __restrict__ cols, int m, int splits, double* __restrict__ out) {
+leading_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
+              const int* __restrict__ cols, int q, int m, int splits, double* __restrict__ out) {
     const long long unit = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    const long long side = (m + 1) / 2, tiles = side * (side + 1) / 2;
+    const long long side = (m + 1) / 2, rows = (q + 1) / 2, tiles = rows * side - rows * (rows - 1) / 2;
     if (unit >= tiles * splits) return;
     const int lane = threadIdx.x % 32;
     const int split = unit / tiles;
     const long long tile = unit % tiles;
-    // Tiles are numbered along the rows of the lower triangle.
-    long long b = (long long)((sqrt(8.0 * (double)tile + 1.0) - 1.0) / 2.0);
-    while (b * (b + 1) / 2 > tile) --b;
-    while ((b + 1) * (b + 2) / 2 <= tile) ++b;
-    const long long a = tile - b * (b + 1) / 2;
+    // Tiles are numbered along the rows of the upper triangle; row a starts after a * (2 * side + 1 - a) / 2.
+    const double twice = 2.0 * (double)side + 1.0;
+    long long a = (long long)((twice - sqrt(twice * twice - 8.0 * (double)tile)) / 2.0);
+    while (a * (2 * side + 1 - a) / 2 > tile) --a;
+    while ((a + 1) * (2 * side - a) / 2 <= tile) ++a;
+    const long long b = a + tile - a * (2 * side + 1 - a) / 2;
     int place[4], column[4];
     const double* z[4];
 #pragma unroll
@@ -176,10 +178,18 @@ all_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long 
         }
     }
     if (lane < 8) {
-        const long long square = (long long)m * m;
-        double* to = out + 2 * split * square + (long long)i * m + j;
-        to[0] = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
-        to[square] = mine.gauss / W_PER_U;
+        const long long plane = (long long)q * m;
+        const double log_cosh = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
+        const double gauss = mine.gauss / W_PER_U;
+        double* to = out + 4 * split * plane;
+        if (i < q) {
+            to[(long long)i * m + j] = log_cosh;
+            to[plane + (long long)i * m + j] = gauss;
+        }
+        if (j < q) {
+            to[2 * plane + (long long)j * m + i] = log_cosh;
+            to[3 * plane + (long long)j * m + i] = gauss;
+        }
     }
 }
 
