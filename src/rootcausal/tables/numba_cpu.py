@@ -25,6 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
+from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
@@ -271,8 +272,8 @@ class NumbaTable:
         out[:, :, b[within], a[within]] = sums[::-1, :, within]
         return out
 
-    def to_native(self, array: F64) -> F64:
-        return array
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
