@@ -20,7 +20,7 @@ from .table import F64, Index, Table
 # a candidate beaten.
 ROUNDING = 1e-9
 # A block holds every candidate whose penalty was within this factor of the smallest, and at least so many.
-CONTENDER = 3.0
+CONTENDER = 2.0
 LEAST_CONTENDERS = 16
 
 
@@ -82,41 +82,39 @@ class BlockSearch:
         self._expected = np.zeros(n_columns)
 
     def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        expected = self._expected[candidates]
-        close = int((expected <= CONTENDER * expected.min()).sum())
-        q = max(close, LEAST_CONTENDERS)
-        if candidates.size * candidates.size <= 2 * table.pairs_per_call or q > candidates.size:
-            q = candidates.size  # a second call would cost more than all pairs in one
-        cols = candidates[np.argsort(expected, kind="stable")]
-        first = Block.of(table, cols, q, entropies)
-        penalty = np.zeros(entropies.size)
-        penalty[cols] = first.column_penalty
-        penalty[cols[:q]] = first.penalty
-        finished = np.zeros(entropies.size, dtype=bool)
+        cols, q = self._contenders_first(candidates, table.pairs_per_call)
+        blocks = [Block.of(table, cols, q, entropies)]
+        penalty, finished = np.zeros(entropies.size), np.zeros(entropies.size, dtype=bool)
+        penalty[cols] = blocks[0].column_penalty
+        penalty[cols[:q]] = blocks[0].penalty
         finished[cols[:q]] = True
-        blocks = [first]
-        beaten = penalty[cols] > first.penalty.min() * (1.0 + ROUNDING)
         rest = cols[q:]
-        if not beaten[q:].all():
-            alive = rest[~beaten[q:]]
-            second = Block.of(table, np.concatenate([alive, rest[beaten[q:]]]), alive.size, entropies)
-            penalty[alive] += second.penalty
+        beaten = penalty[rest] > blocks[0].penalty.min() * (1.0 + ROUNDING)
+        if not beaten.all():
+            alive = rest[~beaten]
+            blocks.append(Block.of(table, np.concatenate([alive, rest[beaten]]), alive.size, entropies))
+            penalty[alive] += blocks[1].penalty
             finished[alive] = True
-            blocks.append(second)
-        contenders = candidates[finished[candidates]]
-        root = int(contenders[penalty[contenders].argmin()])
-        others = candidates[candidates != root]
-        margin = max(0.0, float(penalty[others].min() - penalty[root]))
+        # In the order of columns, so that a tie goes to the first.
+        totals = np.where(finished, penalty, np.inf)[candidates]
+        root = int(candidates[totals.argmin()])
+        margin = max(0.0, float(penalty[candidates[candidates != root]].min() - totals.min()))
         self._expected = np.where(finished, penalty, np.maximum(self._expected, penalty))
         entropy_given_root = np.full(entropies.size, np.nan)
-        for block in blocks:
-            if (met := block.beside(root, table)) is not None:
-                others, others_given, root_given = met
-                entropy_given_root[others] = others_given
-                score = pair_score(entropies[others], entropies[root], others_given, root_given)
-                # The root's own place is left with a number that nobody will look at.
-                self._expected[others] -= np.minimum(score, 0.0) ** 2
+        for others, others_given, root_given in (block.beside(root, table) for block in blocks):
+            entropy_given_root[others] = others_given
+            score = pair_score(entropies[others], entropies[root], others_given, root_given)
+            self._expected[others] -= np.minimum(score, 0.0) ** 2
         return Root(root, margin, entropy_given_root, sum(block.n_pairs for block in blocks))
+
+    def _contenders_first(self, candidates: Index, pairs_per_call: int) -> tuple[Index, int]:
+        """Candidates by what they are expected to lose, and how many of them the first block finishes."""
+        expected = self._expected[candidates]
+        cols = candidates[np.argsort(expected, kind="stable")]
+        if candidates.size * candidates.size <= 2 * pairs_per_call:
+            return cols, cols.size  # a second call would cost more than all pairs in one
+        close = int((expected <= CONTENDER * expected.min()).sum())
+        return cols, min(cols.size, max(close, LEAST_CONTENDERS))
 
     def forget(self, candidates: Index, gone: Index) -> None:
         """What the root had added was taken out when it was found; others who leave add little."""
@@ -145,11 +143,11 @@ class Block:
         penalty, column_penalty, given = table.block_penalties(sums, entropies[cols], table.shape[0])
         return cls(cols, penalty, column_penalty, given)
 
-    def beside(self, column: int, table: Table) -> tuple[Index, F64, F64] | None:
-        """Whom this column met here, the entropies of their residuals given it, and of its given theirs."""
+    def beside(self, column: int, table: Table) -> tuple[Index, F64, F64]:
+        """Whom this column met here, the entropies of their residuals given it, and of its given them."""
         found = np.flatnonzero(self.cols == column)
         if not found.size:
-            return None
+            return self.cols[:0], np.empty(0), np.empty(0)
         place, q = int(found[0]), self.penalty.size
         if place < q:
             own, others = table.to_host(self.given[:, place, :])

@@ -20,7 +20,7 @@ WARPS_A_BLOCK = 4
 WARPS_A_MULTIPROCESSOR = 32
 ROWS_A_SPLIT = 256
 # What a call costs besides its residuals, in residuals.
-CALL_OVERHEAD = 100_000_000
+CALL_OVERHEAD = 150_000_000
 # Rows worked on at once where a copy of them is needed, in values.
 VALUES_A_STRIP = 1 << 25
 
