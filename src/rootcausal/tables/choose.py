@@ -7,7 +7,12 @@ import numpy as np
 from ..core.table import F64, RawTable
 from ..errors import InputError
 
-BACKENDS = ("auto", "numpy", "numba", "cupy")
+BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
+
+
+def check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
 
 
 def choose_table(backend: str, X: F64, y: np.ndarray | None, variant: str) -> RawTable:
@@ -15,8 +20,7 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None, variant: str) -> Ra
 
     Each library is imported here and in its own module only, when it is asked for.
     """
-    if backend not in BACKENDS:
-        raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
+    check_backend(backend)
     if backend == "numpy":
         from .reference import ReferenceRaw
 

@@ -223,6 +223,11 @@ class NumbaTable:
         return self._Z.shape[1], self._Z.shape[0]
 
     @property
+    def columns(self) -> F64:
+        """(k, n): the current residuals, one row of the array a column; not a copy."""
+        return self._Z
+
+    @property
     def pairs_per_call(self) -> int:
         return max(1, CALL_OVERHEAD // self.shape[0])
 

@@ -1,0 +1,232 @@
+"""Rows on the workers of a Dask cluster: each sum is one round trip, and only sums travel.
+
+A part is a future. It is made from its source by a chain of tasks without side effects (read,
+standardize, regress out, regress out, ...), and Dask keeps that chain for as long as the part is in use:
+what a lost worker held is computed again from the source, by the workers that are left. Nothing here
+watches, retries or schedules.
+
+    source ── standardize ── regress_out ── regress_out      one chain a part; only its end is in memory
+                  │               │              │
+               gram, ...      pair_sums     logit_sums       sums, added up on this side
+
+``regress_out`` is not waited for, so it costs no round trip of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+from uuid import uuid4
+
+import numba
+import numpy as np
+from distributed import Client, Future
+
+from ..core.moments import regressed_correlations
+from ..core.table import F64, ColumnMoments, Index, LogitSums
+from .numba_cpu import NumbaTable
+
+# A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
+# (both as seen in benchmarks/dask_rows.py).
+ROUND_TRIP = 0.01
+RESIDUALS_A_SECOND = 4e8
+# Regressing out a root holds one part twice; so a part is at most this share of its worker's memory.
+PARTS_A_WORKER = 16
+# Sums gathered directly; above this many, workers add them up among themselves first.
+GATHERED_AT_ONCE = 64
+ROWS_A_STEP = 65_536
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows, standardized. Never changed: Dask may compute a part twice, or keep the one before.
+
+    Attributes
+    ----------
+    in_play : (m, n) residuals of the columns that may still become roots, one row of the array a column.
+    ids : (m,) which columns these are.
+    labels : (n,) 0 or 1, or None.
+    correlation : (m, m) of these residuals over the whole data set; empty until it is known.
+    errors : the columns that became roots; their arrays are shared with the part before.
+    """
+
+    in_play: Any
+    ids: Index
+    labels: np.ndarray | None
+    correlation: Any = field(default_factory=lambda: np.empty((0, 0)))
+    errors: dict[int, Any] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        """What Dask counts when it decides whether to spill."""
+        return int(self.in_play.nbytes + sum(error.nbytes for error in self.errors.values()))
+
+    def gram(self) -> F64:
+        return self._table().gram()
+
+    def column_sums(self) -> F64:
+        return self._table().column_sums()
+
+    def with_correlations(self, r: F64) -> Part:
+        return replace(self, correlation=r)
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        return self._table().pair_sums(self._place(i), self._place(j))
+
+    def all_pair_sums(self, cols: Index) -> F64:
+        table = self._table()
+        return table.to_host(table.all_pair_sums(self._place(cols)))
+
+    def regress_out(self, root: int, cols: Index) -> Part:
+        """A new part; columns that are neither in ``cols`` nor roots are let go."""
+        kept = self._place(np.concatenate([np.array([root]), cols]))
+        residuals, correlation = self.in_play[kept], self.correlation[np.ix_(kept, kept)]
+        # Tables regress out in place, so they are given copies.
+        NumbaTable(residuals, self.labels, correlation).regress_out(0, np.arange(1, kept.size))
+        errors = {**self.errors, root: residuals[0].copy()}
+        return Part(residuals[1:], cols, self.labels, correlation[1:, 1:], errors)
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        assert self.labels is not None
+        total = LogitSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
+        for start in range(0, self.labels.size, ROWS_A_STEP):
+            rows = slice(start, start + ROWS_A_STEP)
+            errors = np.empty((cols.size, self.labels[rows].size))
+            for place, column in enumerate(cols):
+                errors[place] = self.errors[int(column)][rows]
+            total = total + NumbaTable(errors, self.labels[rows]).logit_sums(np.arange(cols.size), beta)
+        return total
+
+    def _table(self) -> NumbaTable:
+        return NumbaTable(self.in_play, self.labels, self.correlation)
+
+    def _place(self, cols: Index) -> Index:
+        """Where ``in_play`` keeps these columns; ``ids`` ascend."""
+        return np.searchsorted(self.ids, cols)
+
+
+class Source(Protocol):
+    """Where the rows come from; read anew for each pass, so that no raw row has to stay in memory."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def column_moments(self, shift: F64) -> ColumnMoments: ...
+
+    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]: ...
+
+
+class DaskRaw:
+    """A cohort on a cluster, as it came."""
+
+    def __init__(self, client: Client, source: Source) -> None:
+        self._client = client
+        self._source = source
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._source.shape
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        return self._source.column_moments(shift)
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
+        n_rows = self.shape[0]
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = max(1, sum(worker["nthreads"] for worker in workers))
+        memory = sum(worker["memory_limit"] or np.inf for worker in workers)
+        table_bytes = 8.0 * n_rows * cols.size
+        n_parts = max(len(workers), 1, int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
+        parts = self._source.parts(n_parts, cols, mean, sd)
+        return DaskTable(self._client, parts, (n_rows, cols.size), threads)
+
+
+class DaskTable:
+    """Standardized columns, row-wise in parts that live on the workers."""
+
+    def __init__(
+        self,
+        client: Client,
+        parts: Sequence[Future],
+        shape: tuple[int, int],
+        threads: int,
+        correlation: F64 | None = None,
+    ) -> None:
+        """``threads`` of the whole cluster; ``correlation`` (k, k) as the parts have it."""
+        self.shape = shape
+        self._client = client
+        self._parts = list(parts)
+        self._threads = threads
+        self._correlation = np.empty((0, 0)) if correlation is None else correlation
+
+    @property
+    def pairs_per_call(self) -> int:
+        residuals = ROUND_TRIP * RESIDUALS_A_SECOND * self._threads
+        return max(1, int(residuals / (2 * self.shape[0])))
+
+    def gram(self) -> F64:
+        return self._sum("gram")
+
+    def column_sums(self) -> F64:
+        return self._sum("column_sums")
+
+    def with_correlations(self, r: F64) -> DaskTable:
+        return self._next(self._each("with_correlations", self._shared(r)), r.copy())
+
+    def correlations(self, column: int) -> F64:
+        return self._correlation[column].copy()
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        return self._sum("pair_sums", i, j)
+
+    def all_pair_sums(self, cols: Index) -> F64:
+        return self._sum("all_pair_sums", cols)
+
+    def to_host(self, array: Any) -> F64:
+        return np.asarray(array)
+
+    def regress_out(self, root: int, cols: Index) -> DaskTable:
+        regressed_correlations(self._correlation, root, cols)
+        return self._next(self._each("regress_out", root, cols), self._correlation)
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        return self._sum("logit_sums", cols, beta)
+
+    def _next(self, parts: list[Future], correlation: F64) -> DaskTable:
+        return DaskTable(self._client, parts, self.shape, self._threads, correlation)
+
+    def _each(self, method: str, *args: Any) -> list[Future]:
+        """Start one task a part, where the part is."""
+        # A worker runs as many tasks as it has threads; only where parts are fewer does a task use more.
+        threads = max(1, self._threads // len(self._parts))
+        return [
+            self._client.submit(_call, part, method, threads, *args, key=f"{method}-{uuid4().hex}")
+            for part in self._parts
+        ]
+
+    def _sum(self, method: str, *args: Any) -> Any:
+        return add_up(self._client, self._each(method, *args))
+
+    def _shared(self, array: F64) -> Future:
+        """An array that every part needs: sent once, as a task, so that it too can be computed again."""
+        return self._client.submit(np.array, array, key=f"shared-{uuid4().hex}")
+
+
+def _call(part: Part, method: str, threads: int, *args: Any) -> Any:
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    return getattr(part, method)(*args)
+
+
+def add_up(client: Client, sums: Sequence[Future]) -> Any:
+    """Gather and add, always in the same order, so that the answer does not depend on who was first."""
+    sums = list(sums)
+    while len(sums) > GATHERED_AT_ONCE:
+        groups = [sums[start : start + GATHERED_AT_ONCE] for start in range(0, len(sums), GATHERED_AT_ONCE)]
+        sums = [client.submit(_total, group, key=f"total-{uuid4().hex}") for group in groups]
+    return _total(client.gather(sums))
+
+
+def _total(sums: Sequence[Any]) -> Any:
+    return reduce(add, sums)
