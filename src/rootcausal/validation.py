@@ -155,7 +155,7 @@ def check_columns(matrix: Matrix, columns: Columns) -> None:
     """Refuse constant columns, and columns that are exact linear images of each other."""
     refuse_constant(columns, matrix.label)
     X = matrix.values
-    weights: F64 = np.random.default_rng(0).standard_normal(X.shape[0])
+    weights: Any = np.random.default_rng(0).standard_normal(X.shape[0])
     projection: F64 = weights @ X
     for a, b in suspected_copies(projection, float(weights.sum()), X.shape[0], columns):
         refuse_copies(a, b, _correlation(X, columns, a, b), matrix.label)
