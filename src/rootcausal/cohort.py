@@ -49,7 +49,7 @@ def open_cohort(estimator: Any, X: Any, target: Target | None) -> AbstractContex
 
     Parameters
     ----------
-    estimator : has ``backend`` and ``variant``.
+    estimator : has ``backend``.
     X : the variables.
     target : the diagnosis, or None where the method needs none.
     """
@@ -74,6 +74,6 @@ def _in_memory(estimator: Any, X: Any, target: Target | None) -> Cohort:
     labels, classes = None, np.empty(0)
     if target is not None:
         labels, classes = encode_target(target.y, target.positive, matrix.values.shape[0])
-    raw = choose_table(estimator.backend, matrix.values, labels, estimator.variant)
+    raw = choose_table(estimator.backend, matrix.values, labels)
     n_cases = 0 if labels is None else int(labels.sum())
     return Cohort(raw, matrix.label, lambda columns: check_columns(matrix, columns), classes, n_cases)

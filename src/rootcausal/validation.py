@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from .core.moments import Columns
 from .core.table import F64, Index
 from .errors import InputError
+from .wording import listed
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
@@ -121,7 +122,8 @@ def refuse_text(columns: Sequence[Any], text: Sequence[Any], example: str | None
     if text:
         shown = "" if example is None else f" (for instance {example[:40]!r} in {text[0]!r})"
         raise InputError(
-            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before fitting"
+            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before "
+            "fitting"
         )
 
 
@@ -141,13 +143,15 @@ def check_finite(matrix: Matrix) -> None:
 def refuse_not_finite(missing: Index, infinite: Index, label: Callable[[int], str]) -> None:
     """Refuse columns (p,) with such values, whose counts are given."""
     parts = [
-        f"{kind} in " + _listed([f"{label(int(c))!r} ({counts[c]})" for c in np.flatnonzero(counts)])
+        f"{kind} in "
+        + listed([f"{label(int(c))!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
         for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
         if counts.any()
     ]
     if parts:
         raise InputError(
-            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or impute them"
+            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
+            "impute them"
         )
 
 
@@ -155,7 +159,7 @@ def check_columns(matrix: Matrix, columns: Columns) -> None:
     """Refuse constant columns, and columns that are exact linear images of each other."""
     refuse_constant(columns, matrix.label)
     X = matrix.values
-    weights: Any = np.random.default_rng(0).standard_normal(X.shape[0])
+    weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
     projection: F64 = weights @ X
     for a, b in suspected_copies(projection, float(weights.sum()), X.shape[0], columns):
         refuse_copies(a, b, _correlation(X, columns, a, b), matrix.label)
@@ -220,10 +224,10 @@ def refuse_unlabelled(gone: int) -> None:
 def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np.ndarray:
     """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows."""
     if classes.size != 2:
-        shown = _listed([repr(_plain(c)) for c in classes])
+        shown = listed([repr(_plain(c)) for c in classes], NAMED_AT_MOST)
         raise InputError(
-            f"the target needs exactly two classes, disease and healthy; it has {_count(classes.size)}: {shown}"
-            ". Only binary classification is supported."
+            "the target needs exactly two classes, disease and healthy; it has "
+            f"{_count(classes.size)}: {shown}. Only binary classification is supported."
         )
     for label, count in zip(classes, counts, strict=True):
         if count < 2:
@@ -258,10 +262,5 @@ def _plain(label: Any) -> Any:
 
 def _plural(names: Sequence[Any], noun: str) -> str:
     """``column 'a' is`` or ``columns 'a', 'b' are``, when followed by a participle; names are quoted."""
-    listed = _listed([repr(name) for name in names])
-    return f"{noun} {listed} is" if len(names) == 1 else f"{noun}s {listed} are"
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = len(items) - NAMED_AT_MOST
-    return ", ".join(items[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+    quoted = listed([repr(name) for name in names], NAMED_AT_MOST)
+    return f"{noun} {quoted} is" if len(names) == 1 else f"{noun}s {quoted} are"

@@ -2,27 +2,26 @@
 
 Every pair of candidates adds a penalty min(0, C_ij)² to one of the two, and the root is the candidate
 with the smallest total T. Totals only grow, so a candidate is out of the race once its running total
-passes that of a finished one. Both searches return the same root (Proposition 3).
+passes that of a finished one. All searches return the same root (Proposition 3); they differ in the
+order of comparisons, which decides how soon the search ends.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from .entropy import entropy, pair_score
 from .table import F64, Index, Table
 
-# A running total is summed in another order than a finished one: leave room for rounding before
-# calling a candidate beaten, so that near ties are settled on finished totals alone.
+# Running totals are summed in another order than finished ones: leave room for rounding before calling
+# a candidate beaten.
 ROUNDING = 1e-9
-# How many of the partners that penalized a candidate most are remembered.
-RIVALS = 4
-# Before two candidates have met, r² is all there is to rank them by: this times r² stands in for a
-# score, too small to outweigh any that was seen.
-UNSEEN = 1e-6
+# A block holds every candidate whose penalty was within this factor of the smallest, and at least so many.
+CONTENDER = 3.0
+LEAST_CONTENDERS = 16
 
 
 @dataclass(frozen=True)
@@ -59,181 +58,114 @@ class ExhaustiveSearch:
     """FindRoot: all pairs, each round anew."""
 
     def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        sums = table.all_pair_sums(candidates)
-        given = entropy(sums[0], sums[1], table.shape[0])
-        own = given.diagonal()
-        score = pair_score(own[:, None], own[None, :], given, given.T)
-        negative = score.clip(None, 0.0)
-        penalty = table.to_host((negative * negative).sum(axis=1))
-        best = int(penalty.argmin())
+        block = Block.of(table, candidates, candidates.size, entropies)
+        best = int(block.penalty.argmin())
         entropy_given_root = np.full(entropies.size, np.nan)
-        entropy_given_root[candidates] = table.to_host(given[:, best])
-        margin = float(np.delete(penalty, best).min() - penalty[best])
-        n_pairs = candidates.size * (candidates.size - 1) // 2
-        return Root(int(candidates[best]), margin, entropy_given_root, n_pairs)
+        entropy_given_root[candidates] = table.to_host(block.column_given_row[best])
+        margin = float(np.delete(block.penalty, best).min() - block.penalty[best])
+        return Root(int(candidates[best]), margin, entropy_given_root, block.n_pairs)
 
     def forget(self, candidates: Index, gone: Index) -> None:
         """Nothing is remembered from round to round."""
 
 
-class PrunedSearch:
-    """FindRoot+, with what earlier rounds taught.
+class BlockSearch:
+    """FindRoot+ in two blocks of pairs: for tables where a pair costs less than keeping account of it.
 
-    Scores change little from one round to the next. So the candidate with the smallest remembered
-    penalty is finished first, and every other candidate first meets the rivals that penalized it most.
-    The order of comparisons decides only how soon the search ends, never what it finds.
+    The first block finishes all who came close to winning in earlier rounds, and the second whoever the
+    first did not beat. Totals change little from round to round, so the second is small.
     """
 
-    def __init__(self, correlation: F64) -> None:
-        """``correlation`` (k, k) of the columns before the first round."""
-        self.round = 0
-        squared = correlation * correlation
-        np.fill_diagonal(squared, -1.0)
-        self.score = -UNSEEN * squared  # C_ij when last seen
-        self.given = np.zeros_like(squared)  # entropy of i's residual given j when last seen
-        self.seen = np.zeros(squared.shape, dtype=np.int32)  # round in which a pair was last seen
-        self._remembered = np.zeros(len(squared))  # Σ_j of the penalties when last seen
-        self._rivals = np.full((len(squared), RIVALS), -1)  # columns, worst first; −1: none
-        everyone = np.arange(len(squared))
-        self._find_rivals(everyone, everyone)
+    def __init__(self, n_columns: int) -> None:
+        # What each column's total was when last finished, less what has left since; at first nothing is
+        # known, so everyone is a contender.
+        self._expected = np.zeros(n_columns)
 
     def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        self.round += 1
-        race = _Race(self, table, candidates, entropies)
-        if self.round == 1:
-            # Nothing is known yet: let everyone meet its most correlated partner.
-            race.compare(candidates, self._rivals[candidates, 0])
-            race.finish(int(candidates[race.penalty[candidates].argmin()]))
-        else:
-            race.finish(int(candidates[self._remembered[candidates].argmin()]))
-        alive = self._meet_rivals(race, table)
-        searched = alive
-        at_once = 1
-        while alive.size:
-            race.compare(*race.next_partners(alive, max(at_once, table.pairs_per_call // alive.size)))
-            at_once *= 2
-            alive = race.alive()
-        self._find_rivals(searched, candidates)
-        return race.result()
-
-    def _find_rivals(self, searched: Index, candidates: Index) -> None:
-        """Look again for the rivals of those whom the remembered ones did not beat."""
-        threat = -self.score[np.ix_(searched, candidates)]
-        threat[searched[:, None] == candidates] = -np.inf
-        worst = candidates[most_threatening(threat, RIVALS)]
-        self._rivals[searched] = -1
-        self._rivals[searched, : worst.shape[1]] = worst
-
-    def _meet_rivals(self, race: _Race, table: Table) -> Index:
-        """Let every candidate meet its remembered rivals, worst first; returns who is still in the race."""
-        met = 0
-        alive = race.alive()
-        while alive.size and met < RIVALS:
-            upto = min(RIVALS, met + max(1, table.pairs_per_call // alive.size))
-            rivals = self._rivals[alive, met:upto]
-            present = rivals >= 0
-            race.compare(np.broadcast_to(alive[:, None], rivals.shape)[present], rivals[present])
-            met = upto
-            alive = race.alive()
-        return alive
-
-    def record(self, a: Index, b: Index, score: F64, given: F64) -> None:
-        """Remember C_ab, and the entropies of a given b and of b given a."""
-        size = self._remembered.size
-        for i, j in ((a, b), (b, a)):
-            before = np.minimum(self.score[i, j], 0.0)
-            self._remembered -= np.bincount(i, before * before, size)
-        self._remembered += np.bincount(np.where(score < 0, a, b), score * score, size)
-        self.score[a, b], self.score[b, a] = score, -score
-        self.given[a, b], self.given[b, a] = given[:, 0], given[:, 1]
-        self.seen[a, b] = self.seen[b, a] = self.round
+        expected = self._expected[candidates]
+        close = int((expected <= CONTENDER * expected.min()).sum())
+        q = min(candidates.size, max(close, LEAST_CONTENDERS))
+        cols = candidates[np.argsort(expected, kind="stable")]
+        first = Block.of(table, cols, q, entropies)
+        penalty = np.zeros(entropies.size)
+        penalty[cols] = first.column_penalty
+        penalty[cols[:q]] = first.penalty
+        finished = np.zeros(entropies.size, dtype=bool)
+        finished[cols[:q]] = True
+        blocks = [first]
+        beaten = penalty[cols] > first.penalty.min() * (1.0 + ROUNDING)
+        rest = cols[q:]
+        if not beaten[q:].all():
+            alive = rest[~beaten[q:]]
+            second = Block.of(table, np.concatenate([alive, rest[beaten[q:]]]), alive.size, entropies)
+            penalty[alive] += second.penalty
+            finished[alive] = True
+            blocks.append(second)
+        contenders = candidates[finished[candidates]]
+        root = int(contenders[penalty[contenders].argmin()])
+        others = candidates[candidates != root]
+        margin = max(0.0, float(penalty[others].min() - penalty[root]))
+        given_root, root_given = _beside(root, blocks, table, entropies.size)
+        self._expected = np.where(finished, penalty, np.maximum(self._expected, penalty))
+        lost = pair_score(entropies[others], entropies[root], given_root[others], root_given[others]).clip(
+            None, 0.0
+        )
+        self._expected[others] -= lost * lost
+        return Root(root, margin, given_root, sum(block.n_pairs for block in blocks))
 
     def forget(self, candidates: Index, gone: Index) -> None:
-        """Take columns that left the race out of what the remaining candidates remember."""
-        before = np.minimum(self.score[np.ix_(candidates, gone)], 0.0)
-        self._remembered[candidates] -= (before * before).sum(axis=1)
-        present = np.zeros(len(self._rivals) + 1, dtype=bool)  # the last place stands for −1
-        present[candidates] = True
-        self._rivals[~present[self._rivals]] = -1
+        """What the root had added was taken out when it was found; others who leave add little."""
 
 
-class _Race:
-    """One round of a pruned search: running totals, and who has met whom."""
+@dataclass(frozen=True)
+class Block:
+    """All pairs of m columns with a member among the first q, its rows; native arrays stay on the device.
 
-    def __init__(self, memory: PrunedSearch, table: Table, candidates: Index, entropies: F64) -> None:
-        self._memory = memory
-        self._table = table
-        self._candidates = candidates
-        self._entropies = entropies
-        self.penalty = np.zeros(entropies.size)
-        self._unmet = np.full(entropies.size, candidates.size - 1)
-        self._n_pairs = 0
+    Attributes
+    ----------
+    cols : (m,) columns of the table.
+    penalty : (q,) Σ over all columns of what each row is penalized.
+    column_penalty : (m,) Σ over the rows of what each column is penalized.
+    row_given_column, column_given_row : (q, m) native, entropies of the residuals.
+    """
 
-    def compare(self, i: Index, j: Index) -> None:
-        """Meet each pair once: pairs met before in this round, or named twice, are passed over."""
-        a, b = np.minimum(i, j), np.maximum(i, j)
-        a, b = self._new(a, b)
-        sums = self._table.pair_sums(a, b)
-        given = entropy(sums[:, :, 0], sums[:, :, 1], self._table.shape[0])
-        score = pair_score(self._entropies[a], self._entropies[b], given[:, 0], given[:, 1])
-        self._memory.record(a, b, score, given)
-        size = self.penalty.size
-        self.penalty += np.bincount(np.where(score < 0, a, b), score * score, size)
-        self._unmet -= np.bincount(a, minlength=size) + np.bincount(b, minlength=size)
-        self._n_pairs += a.size
+    cols: Index
+    penalty: F64
+    column_penalty: F64
+    row_given_column: Any
+    column_given_row: Any
 
-    def _new(self, a: Index, b: Index) -> tuple[Index, Index]:
-        seen = self._memory.seen
-        new = seen[a, b] != self._memory.round
-        a, b = a[new], b[new]
-        # Of a pair named twice, the last to sign stays.
-        signature = -1 - np.arange(a.size, dtype=seen.dtype)
-        seen[a, b] = signature
-        last = seen[a, b] == signature
-        return a[last], b[last]
+    @classmethod
+    def of(cls, table: Table, cols: Index, q: int, entropies: F64) -> Block:
+        sums = table.leading_pair_sums(cols, q)
+        given = entropy(sums[:, 0], sums[:, 1], table.shape[0])
+        own = table.to_native(entropies[cols])
+        score = pair_score(own[:q, None], own[None, :], given[0], given[1])
+        lost, won = score.clip(None, 0.0), score.clip(0.0, None)
+        return cls(
+            cols,
+            table.to_host((lost * lost).sum(axis=1)),
+            table.to_host((won * won).sum(axis=0)),
+            given[0],
+            given[1],
+        )
 
-    def finish(self, column: int) -> None:
-        """Let one candidate meet all others."""
-        others = self._candidates[self._candidates != column]
-        self.compare(np.full(others.size, column), others)
-
-    def _finished(self) -> Index:
-        return self._candidates[self._unmet[self._candidates] == 0]
-
-    def alive(self) -> Index:
-        """Unfinished candidates that may still undercut the best finished one."""
-        bound = self.penalty[self._finished()].min() * (1.0 + ROUNDING)
-        may_win = (self._unmet > 0) & (self.penalty <= bound)
-        return self._candidates[may_win[self._candidates]]
-
-    def next_partners(self, alive: Index, per_candidate: int) -> tuple[Index, Index]:
-        """For each candidate, the unmet partners most likely to beat it, judged by their last meeting."""
-        pairs = np.ix_(alive, self._candidates)
-        threat = -self._memory.score[pairs]
-        threat[self._memory.seen[pairs] == self._memory.round] = -np.inf
-        threat[alive[:, None] == self._candidates] = -np.inf
-        chosen = most_threatening(threat, per_candidate)
-        unmet = np.take_along_axis(threat, chosen, axis=1) > -np.inf
-        i = np.broadcast_to(alive[:, None], chosen.shape)[unmet]
-        return i, self._candidates[chosen[unmet]]
-
-    def result(self) -> Root:
-        """The best finished candidate, by totals summed in the order of columns; ties go to the first."""
-        finished = self._finished()
-        negative = np.minimum(self._memory.score[np.ix_(finished, self._candidates)], 0.0)
-        negative[finished[:, None] == self._candidates] = 0.0
-        totals = (negative * negative).sum(axis=1)
-        best = int(finished[totals.argmin()])
-        others = self._candidates[self._candidates != best]
-        margin = max(0.0, float(self.penalty[others].min() - totals.min()))
-        return Root(best, margin, self._memory.given[:, best].copy(), self._n_pairs)
+    @property
+    def n_pairs(self) -> int:
+        q, m = self.penalty.size, self.cols.size
+        return q * m - q * (q + 1) // 2
 
 
-def most_threatening(threat: F64, count: int) -> Index:
-    """(m, count) places of the largest values of each row of (m, k), largest first; all, if k is fewer."""
-    count = min(count, threat.shape[1])
-    if count == threat.shape[1]:
-        return np.argsort(-threat, axis=1, kind="stable")
-    places = np.argpartition(-threat, count - 1, axis=1)[:, :count]
-    worst_first = np.argsort(-np.take_along_axis(threat, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, worst_first, axis=1)
+def _beside(root: int, blocks: list[Block], table: Table, size: int) -> tuple[F64, F64]:
+    """(size,) entropies of every column's residual given the root, and of the root's given every column."""
+    given_root, root_given = np.full(size, np.nan), np.full(size, np.nan)
+    for block in blocks:
+        place = int(np.flatnonzero(block.cols == root)[0]) if root in block.cols else -1
+        q = block.penalty.size
+        if 0 <= place < q:
+            given_root[block.cols] = table.to_host(block.column_given_row[place])
+            root_given[block.cols] = table.to_host(block.row_given_column[place])
+        elif place >= q:
+            given_root[block.cols[:q]] = table.to_host(block.row_given_column[:, place])
+            root_given[block.cols[:q]] = table.to_host(block.column_given_row[:, place])
+    return given_root, root_given

@@ -75,9 +75,9 @@ class Part:
     def pair_sums(self, i: Index, j: Index) -> F64:
         return self._table().pair_sums(self._place(i), self._place(j))
 
-    def all_pair_sums(self, cols: Index) -> F64:
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
         table = self._table()
-        return table.to_host(table.all_pair_sums(self._place(cols)))
+        return table.to_host(table.leading_pair_sums(self._place(cols), q))
 
     def regress_out(self, root: int, cols: Index) -> Part:
         """A new part; columns that are neither in ``cols`` nor roots are let go."""
@@ -181,8 +181,11 @@ class DaskTable:
     def pair_sums(self, i: Index, j: Index) -> F64:
         return self._sum("pair_sums", i, j)
 
-    def all_pair_sums(self, cols: Index) -> F64:
-        return self._sum("all_pair_sums", cols)
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
+        return self._sum("leading_pair_sums", cols, q)
+
+    def to_native(self, array: F64) -> F64:
+        return array
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
