@@ -161,7 +161,9 @@ class _Rounds:
             rest = rest[p_values < self._alpha]
             self._class_moments.keep(rest)
         self.candidates = rest
-        return np.setdiff1d(before, rest, assume_unique=True)
+        stays = np.zeros(sd.size, dtype=bool)
+        stays[rest] = True
+        return before[~stays[before]]
 
     def result(self) -> Ordering:
         cols = np.array(self.roots, dtype=np.intp)

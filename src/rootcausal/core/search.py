@@ -13,14 +13,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .entropy import entropy, pair_score
+from .entropy import pair_score
 from .table import F64, Index, Table
 
 # Running totals are summed in another order than finished ones: leave room for rounding before calling
 # a candidate beaten.
 ROUNDING = 1e-9
 # A block holds every candidate whose penalty was within this factor of the smallest, and at least so many.
-CONTENDER = 3.0
+CONTENDER = 2.0
 LEAST_CONTENDERS = 16
 
 
@@ -61,7 +61,7 @@ class ExhaustiveSearch:
         block = Block.of(table, candidates, candidates.size, entropies)
         best = int(block.penalty.argmin())
         entropy_given_root = np.full(entropies.size, np.nan)
-        entropy_given_root[candidates] = table.to_host(block.column_given_row[best])
+        entropy_given_root[candidates] = table.to_host(block.given[1, best])
         margin = float(np.delete(block.penalty, best).min() - block.penalty[best])
         return Root(int(candidates[best]), margin, entropy_given_root, block.n_pairs)
 
@@ -82,36 +82,39 @@ class BlockSearch:
         self._expected = np.zeros(n_columns)
 
     def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        expected = self._expected[candidates]
-        close = int((expected <= CONTENDER * expected.min()).sum())
-        q = min(candidates.size, max(close, LEAST_CONTENDERS))
-        cols = candidates[np.argsort(expected, kind="stable")]
-        first = Block.of(table, cols, q, entropies)
-        penalty = np.zeros(entropies.size)
-        penalty[cols] = first.column_penalty
-        penalty[cols[:q]] = first.penalty
-        finished = np.zeros(entropies.size, dtype=bool)
+        cols, q = self._contenders_first(candidates, table.pairs_per_call)
+        blocks = [Block.of(table, cols, q, entropies)]
+        penalty, finished = np.zeros(entropies.size), np.zeros(entropies.size, dtype=bool)
+        penalty[cols] = blocks[0].column_penalty
+        penalty[cols[:q]] = blocks[0].penalty
         finished[cols[:q]] = True
-        blocks = [first]
-        beaten = penalty[cols] > first.penalty.min() * (1.0 + ROUNDING)
         rest = cols[q:]
-        if not beaten[q:].all():
-            alive = rest[~beaten[q:]]
-            second = Block.of(table, np.concatenate([alive, rest[beaten[q:]]]), alive.size, entropies)
-            penalty[alive] += second.penalty
+        beaten = penalty[rest] > blocks[0].penalty.min() * (1.0 + ROUNDING)
+        if not beaten.all():
+            alive = rest[~beaten]
+            blocks.append(Block.of(table, np.concatenate([alive, rest[beaten]]), alive.size, entropies))
+            penalty[alive] += blocks[1].penalty
             finished[alive] = True
-            blocks.append(second)
-        contenders = candidates[finished[candidates]]
-        root = int(contenders[penalty[contenders].argmin()])
-        others = candidates[candidates != root]
-        margin = max(0.0, float(penalty[others].min() - penalty[root]))
-        given_root, root_given = _beside(root, blocks, table, entropies.size)
+        # In the order of columns, so that a tie goes to the first.
+        totals = np.where(finished, penalty, np.inf)[candidates]
+        root = int(candidates[totals.argmin()])
+        margin = max(0.0, float(penalty[candidates[candidates != root]].min() - totals.min()))
         self._expected = np.where(finished, penalty, np.maximum(self._expected, penalty))
-        lost = pair_score(entropies[others], entropies[root], given_root[others], root_given[others]).clip(
-            None, 0.0
-        )
-        self._expected[others] -= lost * lost
-        return Root(root, margin, given_root, sum(block.n_pairs for block in blocks))
+        entropy_given_root = np.full(entropies.size, np.nan)
+        for others, others_given, root_given in (block.beside(root, table) for block in blocks):
+            entropy_given_root[others] = others_given
+            score = pair_score(entropies[others], entropies[root], others_given, root_given)
+            self._expected[others] -= np.minimum(score, 0.0) ** 2
+        return Root(root, margin, entropy_given_root, sum(block.n_pairs for block in blocks))
+
+    def _contenders_first(self, candidates: Index, pairs_per_call: int) -> tuple[Index, int]:
+        """Candidates by what they are expected to lose, and how many of them the first block finishes."""
+        expected = self._expected[candidates]
+        cols = candidates[np.argsort(expected, kind="stable")]
+        if candidates.size * candidates.size <= 2 * pairs_per_call:
+            return cols, cols.size  # a second call would cost more than all pairs in one
+        close = int((expected <= CONTENDER * expected.min()).sum())
+        return cols, min(cols.size, max(close, LEAST_CONTENDERS))
 
     def forget(self, candidates: Index, gone: Index) -> None:
         """What the root had added was taken out when it was found; others who leave add little."""
@@ -119,53 +122,40 @@ class BlockSearch:
 
 @dataclass(frozen=True)
 class Block:
-    """All pairs of m columns with a member among the first q, its rows; native arrays stay on the device.
+    """All pairs of m columns with a member among the first q, its rows.
 
     Attributes
     ----------
     cols : (m,) columns of the table.
     penalty : (q,) Σ over all columns of what each row is penalized.
     column_penalty : (m,) Σ over the rows of what each column is penalized.
-    row_given_column, column_given_row : (q, m) native, entropies of the residuals.
+    given : (2, q, m) entropies of the residuals of rows given columns, and of columns given rows.
     """
 
     cols: Index
     penalty: F64
     column_penalty: F64
-    row_given_column: Any
-    column_given_row: Any
+    given: Any
 
     @classmethod
     def of(cls, table: Table, cols: Index, q: int, entropies: F64) -> Block:
         sums = table.leading_pair_sums(cols, q)
-        given = entropy(sums[:, 0], sums[:, 1], table.shape[0])
-        own = table.to_native(entropies[cols])
-        score = pair_score(own[:q, None], own[None, :], given[0], given[1])
-        lost, won = score.clip(None, 0.0), score.clip(0.0, None)
-        return cls(
-            cols,
-            table.to_host((lost * lost).sum(axis=1)),
-            table.to_host((won * won).sum(axis=0)),
-            given[0],
-            given[1],
-        )
+        penalty, column_penalty, given = table.block_penalties(sums, entropies[cols], table.shape[0])
+        return cls(cols, penalty, column_penalty, given)
+
+    def beside(self, column: int, table: Table) -> tuple[Index, F64, F64]:
+        """Whom this column met here, the entropies of their residuals given it, and of its given them."""
+        found = np.flatnonzero(self.cols == column)
+        if not found.size:
+            return self.cols[:0], np.empty(0), np.empty(0)
+        place, q = int(found[0]), self.penalty.size
+        if place < q:
+            own, others = table.to_host(self.given[:, place, :])
+            return self.cols, others, own
+        others, own = table.to_host(self.given[:, :, place])
+        return self.cols[:q], others, own
 
     @property
     def n_pairs(self) -> int:
         q, m = self.penalty.size, self.cols.size
         return q * m - q * (q + 1) // 2
-
-
-def _beside(root: int, blocks: list[Block], table: Table, size: int) -> tuple[F64, F64]:
-    """(size,) entropies of every column's residual given the root, and of the root's given every column."""
-    given_root, root_given = np.full(size, np.nan), np.full(size, np.nan)
-    for block in blocks:
-        place = int(np.flatnonzero(block.cols == root)[0]) if root in block.cols else -1
-        q = block.penalty.size
-        if 0 <= place < q:
-            given_root[block.cols] = table.to_host(block.column_given_row[place])
-            root_given[block.cols] = table.to_host(block.row_given_column[place])
-        elif place >= q:
-            given_root[block.cols[:q]] = table.to_host(block.row_given_column[:, place])
-            root_given[block.cols[:q]] = table.to_host(block.column_given_row[:, place])
-    return given_root, root_given

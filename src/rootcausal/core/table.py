@@ -76,8 +76,8 @@ class RawTable(Protocol):
 class Table(Protocol):
     """Standardized columns of a cohort, seen through sums.
 
-    Sums arrive on the host as float64, with one exception: :meth:`leading_pair_sums` may return an array
-    that stays on its device, as long as it has the operators and methods of a NumPy array.
+    Sums arrive on the host as float64, with one exception: the squares of :meth:`leading_pair_sums` may stay
+    on their device, since only their rows, columns and penalties are asked for.
     """
 
     @property
@@ -124,12 +124,15 @@ class Table(Protocol):
         """
         ...
 
-    def to_native(self, array: F64) -> Any:
-        """A NumPy array where :meth:`leading_pair_sums` keeps its answer."""
+    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+        """:func:`rootcausal.core.entropy.block_penalties` where the sums are; consumes them.
+
+        ``given`` may stay on the device (see :meth:`to_host`).
+        """
         ...
 
     def to_host(self, array: Any) -> F64:
-        """An array derived from :meth:`leading_pair_sums`, as a NumPy array."""
+        """A part of ``given``, as a NumPy array."""
         ...
 
     def regress_out(self, root: int, cols: Index) -> Table:

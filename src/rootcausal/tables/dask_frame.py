@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from distributed import Client, Future
 
 from ..core.table import F64, ColumnMoments, Index
 from .dask_rows import Part, add_up
-from .numba_cpu import NumbaRaw
+from .numba_cpu import NumbaRaw, NumbaTable
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
 LABELS_AT_MOST = 20
@@ -246,16 +248,32 @@ def _standardize(
     classes: list[Any] | None,
     mean: F64,
     sd: F64,
-) -> Part:
-    X = _values(partition, columns)
+) -> tuple[F64, np.ndarray | None]:
+    """(k, n) standardized columns, and labels."""
     labels = _codes(partition, target, classes)
-    table = NumbaRaw(X, labels).standardize(np.arange(len(columns)), mean, sd)
-    return Part(table.columns, np.arange(len(columns)), labels)
+    everything = np.arange(len(columns))
+    return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
 
 
 @delayed
-def _join(parts: list[Part]) -> Part:
-    if len(parts) == 1:
-        return parts[0]
-    labels = None if parts[0].labels is None else np.concatenate([part.labels for part in parts])
-    return Part(np.concatenate([part.in_play for part in parts], axis=1), parts[0].ids, labels)
+def _join(pieces: list[tuple[F64, np.ndarray | None]]) -> Part:
+    """One part of several partitions, on the GPU where this worker has one."""
+    columns = pieces[0][0] if len(pieces) == 1 else np.concatenate([z for z, _ in pieces], axis=1)
+    labels = None if pieces[0][1] is None else np.concatenate([y for _, y in pieces])
+    ids = np.arange(len(columns))
+    if not _gpu_is_here():
+        return Part(NumbaTable(columns, labels), ids, labels)
+    from .cupy_gpu import CupyRaw
+
+    raw = CupyRaw(columns.T, labels)
+    return Part(raw.standardize(ids, np.zeros(ids.size), np.ones(ids.size)), ids, raw.labels)
+
+
+@cache
+def _gpu_is_here() -> bool:
+    """Asked on a worker, of itself."""
+    if find_spec("cupy") is None:
+        return False
+    from .cupy_gpu import device_count
+
+    return device_count() > 0

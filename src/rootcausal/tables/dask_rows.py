@@ -25,9 +25,9 @@ import numba
 import numpy as np
 from distributed import Client, Future
 
+from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, LogitSums
-from .numba_cpu import NumbaTable
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
 # (both as seen in benchmarks/dask_rows.py).
@@ -46,65 +46,57 @@ class Part:
 
     Attributes
     ----------
-    in_play : (m, n) residuals of the columns that may still become roots, one row of the array a column.
-    ids : (m,) which columns these are.
-    labels : (n,) 0 or 1, or None.
-    correlation : (m, m) of these residuals over the whole data set; empty until it is known.
-    errors : the columns that became roots; their arrays are shared with the part before.
+    table : NumbaTable or, on a worker with a GPU, CupyTable, of the columns that may still become roots.
+    ids : (m,) which columns these are; the last root is still among them.
+    labels : (n,) 0 or 1, where the table is; or None.
+    errors : the columns that became roots, (n,) each; their arrays are shared with the part before.
     """
 
-    in_play: Any
+    table: Any
     ids: Index
-    labels: np.ndarray | None
-    correlation: Any = field(default_factory=lambda: np.empty((0, 0)))
+    labels: Any
     errors: dict[int, Any] = field(default_factory=dict)
 
     def __sizeof__(self) -> int:
         """What Dask counts when it decides whether to spill."""
-        return int(self.in_play.nbytes + sum(error.nbytes for error in self.errors.values()))
+        return int(self.table.columns.nbytes + sum(error.nbytes for error in self.errors.values()))
 
     def gram(self) -> F64:
-        return self._table().gram()
+        return self.table.gram()
 
     def column_sums(self) -> F64:
-        return self._table().column_sums()
+        return self.table.column_sums()
 
     def with_correlations(self, r: F64) -> Part:
-        return replace(self, correlation=r)
+        return replace(self, table=self.table.with_correlations(r))
 
     def pair_sums(self, i: Index, j: Index) -> F64:
-        return self._table().pair_sums(self._place(i), self._place(j))
+        return self.table.pair_sums(self._place(i), self._place(j))
 
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
-        table = self._table()
-        return table.to_host(table.leading_pair_sums(self._place(cols), q))
+        return self.table.to_host(self.table.leading_pair_sums(self._place(cols), q))
 
     def regress_out(self, root: int, cols: Index) -> Part:
         """A new part; columns that are neither in ``cols`` nor roots are let go."""
-        kept = self._place(np.concatenate([np.array([root]), cols]))
-        residuals, correlation = self.in_play[kept], self.correlation[np.ix_(kept, kept)]
-        # Tables regress out in place, so they are given copies.
-        NumbaTable(residuals, self.labels, correlation).regress_out(0, np.arange(1, kept.size))
-        errors = {**self.errors, root: residuals[0].copy()}
-        return Part(residuals[1:], cols, self.labels, correlation[1:, 1:], errors)
+        ids = np.append(cols, root)
+        # A table regresses out in place, so it is copied first.
+        table = self.table.copy_of(self._place(ids)).regress_out(cols.size, np.arange(cols.size))
+        return Part(table, ids, self.labels, {**self.errors, root: table.columns[-1].copy()})
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
-        assert self.labels is not None
         total = LogitSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
         for start in range(0, self.labels.size, ROWS_A_STEP):
             rows = slice(start, start + ROWS_A_STEP)
-            errors = np.empty((cols.size, self.labels[rows].size))
-            for place, column in enumerate(cols):
-                errors[place] = self.errors[int(column)][rows]
-            total = total + NumbaTable(errors, self.labels[rows]).logit_sums(np.arange(cols.size), beta)
+            errors = self.table.columns[:0, rows]
+            if cols.size:
+                errors = np.stack([self.errors[int(column)][rows] for column in cols])
+            table = type(self.table)(errors, self.labels[rows])
+            total = total + table.logit_sums(np.arange(cols.size), beta)
         return total
 
-    def _table(self) -> NumbaTable:
-        return NumbaTable(self.in_play, self.labels, self.correlation)
-
     def _place(self, cols: Index) -> Index:
-        """Where ``in_play`` keeps these columns; ``ids`` ascend."""
-        return np.searchsorted(self.ids, cols)
+        ranked = np.argsort(self.ids)
+        return ranked[np.searchsorted(self.ids, cols, sorter=ranked)]
 
 
 class Source(Protocol):
@@ -184,8 +176,8 @@ class DaskTable:
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
         return self._sum("leading_pair_sums", cols, q)
 
-    def to_native(self, array: F64) -> F64:
-        return array
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

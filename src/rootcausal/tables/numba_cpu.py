@@ -25,6 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
+from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
@@ -227,6 +228,10 @@ class NumbaTable:
         """(k, n): the current residuals, one row of the array a column; not a copy."""
         return self._Z
 
+    def copy_of(self, cols: Index) -> NumbaTable:
+        """A table of its own that has only these columns, and their correlations."""
+        return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)])
+
     @property
     def pairs_per_call(self) -> int:
         return max(1, CALL_OVERHEAD // self.shape[0])
@@ -276,8 +281,8 @@ class NumbaTable:
         out[:, :, b[within], a[within]] = sums[::-1, :, within]
         return out
 
-    def to_native(self, array: F64) -> F64:
-        return array
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

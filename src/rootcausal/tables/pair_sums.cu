@@ -1,4 +1,6 @@
-// Entropy sums of pairwise residuals in float64: one warp a tile of pairs, lanes over rows.
+// Entropy sums of pairwise residuals in float64, and the penalties that follow from them.
+//
+// pair_list and leading_pairs: one warp a tile of pairs, lanes over rows.
 //
 // A residual costs 27 operations on the float64 pipe. Both exponentials are powers of two: adding MAGIC
 // rounds the exponent to a whole number k and leaves it in the lowest bits, a polynomial takes the
@@ -190,6 +192,60 @@ leading_pairs(const double* __restrict__ Z, const double* __restrict__ R, long l
             to[2 * plane + (long long)j * m + i] = log_cosh;
             to[3 * plane + (long long)j * m + i] = gauss;
         }
+    }
+}
+
+// core.entropy.block_penalties, on the sums of leading_pairs (2, 2, q, m): their first plane becomes the
+// entropies of rows given columns, the third those of columns given rows, and the second the scores.
+__device__ __forceinline__ double entropy(double log_cosh_sum, double gauss_sum, double n) {
+    const double log_cosh = log_cosh_sum / n - 0.37457, gauss = gauss_sum / n;
+    return 1.4189385332046727 - 79.047 * log_cosh * log_cosh - 7.4129 * gauss * gauss;
+}
+
+// One block a row; penalty (q,) is what each row loses to all columns.
+extern "C" __global__ void __launch_bounds__(256)
+row_penalties(double* sums, const double* __restrict__ own, double n, int q, int m, double* __restrict__ penalty) {
+    __shared__ double of_warp[8];
+    const int row = blockIdx.x;
+    const long long plane = (long long)q * m;
+    double lost = 0.0;
+    for (int column = threadIdx.x; column < m; column += blockDim.x) {
+        double* at = sums + (long long)row * m + column;
+        const double row_given = entropy(at[0], at[plane], n);
+        const double column_given = entropy(at[2 * plane], at[3 * plane], n);
+        const double score = (own[column] - own[row]) + (row_given - column_given);
+        at[0] = row_given;
+        at[plane] = score;
+        at[2 * plane] = column_given;
+        const double negative = fmin(score, 0.0);
+        lost = fma(negative, negative, lost);
+    }
+#pragma unroll
+    for (int lane = 16; lane > 0; lane >>= 1) lost += __shfl_xor_sync(ALL_LANES, lost, lane);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = lost;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int warp = 1; warp < 8; ++warp) lost += of_warp[warp];
+        penalty[row] = lost;
+    }
+}
+
+// 32 columns a block, 32 strips of rows; penalty (m,) is what each column loses to the rows.
+extern "C" __global__ void __launch_bounds__(1024)
+column_penalties(const double* __restrict__ score, int q, int m, double* __restrict__ penalty) {
+    __shared__ double of_strip[32][33];
+    const int column = blockIdx.x * 32 + threadIdx.x;
+    double lost = 0.0;
+    if (column < m)
+        for (int row = threadIdx.y; row < q; row += 32) {
+            const double positive = fmax(score[(long long)row * m + column], 0.0);
+            lost = fma(positive, positive, lost);
+        }
+    of_strip[threadIdx.y][threadIdx.x] = lost;
+    __syncthreads();
+    if (threadIdx.y == 0 && column < m) {
+        for (int strip = 1; strip < 32; ++strip) lost += of_strip[strip][threadIdx.x];
+        penalty[column] = lost;
     }
 }
 

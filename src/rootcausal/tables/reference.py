@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit
 
+from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations, residual_scale
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
@@ -74,8 +75,8 @@ class ReferenceTable:
             out[:, :, a] = np.moveaxis(sums, 0, -1)
         return out
 
-    def to_native(self, array: F64) -> F64:
-        return array
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

@@ -59,8 +59,8 @@ class ShardedTable:
     def leading_pair_sums(self, cols: Index, q: int) -> Any:
         return _total(part.leading_pair_sums(cols, q) for part in self._parts)
 
-    def to_native(self, array: F64) -> Any:
-        return self._parts[0].to_native(array)
+    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+        return self._parts[0].block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return self._parts[0].to_host(array)
