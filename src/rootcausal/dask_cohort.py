@@ -135,9 +135,16 @@ def _some_client() -> Iterator[Client]:
     try:
         client = get_client()
     except ValueError:
-        with LocalCluster(processes=True, dashboard_address=None) as cluster, Client(cluster) as client:
+        with local_cluster() as client:
             yield client
     else:
+        yield client
+
+
+@contextmanager
+def local_cluster() -> Iterator[Client]:
+    """Worker processes for all cores of this machine."""
+    with LocalCluster(processes=True, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
         yield client
 
 

@@ -177,11 +177,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             from .dask_cohort import shapley_frame
 
             return shapley_frame(self, X, self._names())
+        return self._shapley(X)
+
+    def _shapley(self, X: Any) -> F64:
+        check_is_fitted(self)
         return self._model.shapley(matrix_for_scoring(self, X).values)
 
     def scores(self, X: Any) -> F64:
         """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
-        values = self.shapley_values(X)
+        values = self._shapley(X)
         unranked = np.ones(values.shape[1], dtype=bool)
         unranked[self.causal_order_] = False
         values[:, unranked] = -np.inf
@@ -190,7 +194,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease."""
         check_is_fitted(self)
-        return self.intercept_ + self.shapley_values(X).sum(axis=1)
+        return self.intercept_ + self._shapley(X).sum(axis=1)
 
     def predict_proba(self, X: Any) -> F64:
         """(n, 2): probability of each class, in the order of ``classes_``."""

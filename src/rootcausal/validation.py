@@ -89,6 +89,11 @@ def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool
 
 def _as_frame(X: Any) -> Any:
     """A narwhals dataframe, or None for anything that is not a dataframe."""
+    if nw.dependencies.is_dask_dataframe(X):
+        raise InputError(
+            "this needs the rows in memory, and X is a dask dataframe: use X.compute(), or give the method "
+            "to X.map_partitions; fit and shapley_values take X as it is"
+        )
     if nw.dependencies.is_into_dataframe(X):
         refuse_duplicates(_column_names(X))
         return nw.from_native(X, eager_only=True)

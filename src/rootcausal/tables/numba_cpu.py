@@ -194,7 +194,7 @@ class NumbaRaw:
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
         Z = np.empty((len(cols), n))
-        spans = min(SPANS, n)
+        spans = max(1, min(SPANS, n))
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
