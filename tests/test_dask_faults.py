@@ -194,12 +194,14 @@ def test_workers_killed_at_random_moments_change_nothing(tmp_path: Path) -> None
         RCI(variant="plus", backend="dask").fit(frame, "d")
         undisturbed = time.monotonic() - began
         for _ in range(10):
-            pid = moments.choice(list(client.run(os.getpid).values()))
+            address, pid = moments.choice(sorted(client.run(os.getpid).items()))
             killer = threading.Timer(moments.uniform(0, undisturbed), os.kill, (pid, signal.SIGKILL))
             killer.start()
             model = RCI(variant="plus", backend="dask").fit(frame, "d")
             killer.join()
             assert same_model(model, expected)
+            while address in client.scheduler_info()["workers"]:
+                time.sleep(0.05)
             client.wait_for_workers(2)
 
 

@@ -6,7 +6,6 @@ Checks and their wording are those of cohorts in memory; what they check are sum
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -172,8 +171,8 @@ def _plain_errors(client: Client) -> Iterator[None]:
             "workers died again and again over the same rows, most likely for lack of memory: "
             "give them more, or use smaller partitions"
         ) from error
-    except (CancelledError, RuntimeError) as error:
-        if client.status == "running":
+    except Exception as error:
+        if client.status != "closed":
             raise
         raise InputError(
             "the Dask client was closed during the fit: keep it open until fit returns"
