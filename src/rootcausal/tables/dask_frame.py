@@ -20,7 +20,7 @@ from distributed import Client, Future
 
 from ..core.table import F64, ColumnMoments, Index
 from .dask_rows import Part, add_up
-from .numba_cpu import NumbaRaw, NumbaTable
+from .numba_cpu import NumbaRaw, NumbaTable, use_threads
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
 LABELS_AT_MOST = 20
@@ -173,6 +173,8 @@ def _placement(client: Client, n_parts: int) -> Sequence[list[str] | None]:
 
 
 def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
+    # Whoever reads goes on to sum, and a worker runs as many such tasks at a time as it has threads.
+    use_threads(1)
     return partition[columns].to_numpy(dtype=np.float64, na_value=np.nan)
 
 

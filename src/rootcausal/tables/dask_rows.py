@@ -21,13 +21,13 @@ from operator import add
 from typing import Any, Protocol
 from uuid import uuid4
 
-import numba
 import numpy as np
 from distributed import Client, Future
 
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, LogitSums
+from .numba_cpu import use_threads
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
 # (both as seen in benchmarks/dask_rows.py).
@@ -195,7 +195,7 @@ class DaskTable:
     def _each(self, method: str, *args: Any) -> list[Future]:
         """Start one task a part, where the part is."""
         # A worker runs as many tasks as it has threads; only where parts are fewer does a task use more.
-        threads = max(1, self._threads // len(self._parts))
+        threads = self._threads // len(self._parts)
         return [
             self._client.submit(_call, part, method, threads, *args, key=f"{method}-{uuid4().hex}")
             for part in self._parts
@@ -210,7 +210,7 @@ class DaskTable:
 
 
 def _call(part: Part, method: str, threads: int, *args: Any) -> Any:
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    use_threads(threads)
     return getattr(part, method)(*args)
 
 

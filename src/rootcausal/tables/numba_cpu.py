@@ -313,6 +313,11 @@ class NumbaTable:
         return LogitSums(loglik, gradient, hessian)
 
 
+def use_threads(count: int) -> None:
+    """How many threads the tables called from this thread may use, up to what the process has."""
+    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
+
+
 _pool: ThreadPoolExecutor | None = None
 
 
