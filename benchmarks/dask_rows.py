@@ -31,7 +31,7 @@ from rootcausal.tables.dask_rows import DaskRaw, DaskTable
 
 N_COLUMNS = 60
 PARTS = (1, 4, 16, 64, 256)
-SIZES = (50_000, 100_000, 200_000, 400_000)
+SIZES = (25_000, 50_000, 100_000, 200_000)
 
 
 @contextmanager

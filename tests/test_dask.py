@@ -103,6 +103,15 @@ def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, sm
     assert same_model(RCI(backend="dask").fit(pieces, "d"), expected)
 
 
+def test_no_variable_that_matters(client: Client) -> None:
+    rng = np.random.default_rng(0)
+    noise = table(rng.uniform(size=(200, 3)), np.arange(200) % 2)
+    with pytest.warns(UserWarning, match="no variable depends on the diagnosis"):
+        model = RCI(alpha=1e-6, backend="dask").fit(dd.from_pandas(noise, 2), "d")
+    assert model.causal_order_.size == 0
+    assert abs(model.intercept_) < 1e-9
+
+
 def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) -> None:
     frame = dd.from_pandas(small.assign(d=np.where(small["d"] == 1, "ill", "well")), 3)
     X = frame.drop(columns="d")

@@ -41,7 +41,9 @@ SECONDS_TO_CONNECT = 20
 @contextmanager
 def open_dask_cohort(estimator: Any, X: Any, target: Target | None) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
-    frame = dask_frame(X) if isinstance(X, str | PathLike | list | tuple) else X
+    paths = [X] if isinstance(X, str | PathLike) else X
+    named = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
+    frame = dask_frame(paths) if named and paths else X
     if not nw.dependencies.is_dask_dataframe(frame):
         raise InputError(
             "backend='dask' takes a dask dataframe, or the path of Parquet files, not "

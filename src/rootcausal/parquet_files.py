@@ -18,12 +18,10 @@ from .errors import InputError
 PIECE = "64MiB"
 FOOTERS_AT_ONCE = 16
 
-Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
-
-def dask_frame(path: Paths) -> Any:
-    """Read a path, a glob, a folder or a list of them lazily."""
-    asked = [fspath(path)] if isinstance(path, str | PathLike) else [fspath(one) for one in path]
+def dask_frame(paths: Sequence[str | PathLike[str]]) -> Any:
+    """Read files, globs and folders lazily, as one table."""
+    asked = [fspath(path) for path in paths]
     fs, files = _files(asked)
     check_same_columns(fs, files)
     return dd.read_parquet(

@@ -131,7 +131,9 @@ class DaskRaw:
         threads = max(1, sum(worker["nthreads"] for worker in workers))
         memory = sum(worker["memory_limit"] or np.inf for worker in workers)
         table_bytes = 8.0 * n_rows * cols.size
-        n_parts = max(len(workers), 1, int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
+        n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
+        if n_parts > len(workers):
+            n_parts += -n_parts % threads  # so that no thread is left without a part
         parts = self._source.parts(n_parts, cols, mean, sd)
         return DaskTable(self._client, parts, (n_rows, cols.size), threads)
 
