@@ -72,7 +72,7 @@ def test_outputs_are_checked_before_the_work(
         raise AssertionError("work had begun")
 
     monkeypatch.setattr("rootcausal.cli.fit.read_cohort", too_late)
-    monkeypatch.setattr("rootcausal.cli.explain.read_new_patients", too_late)
+    monkeypatch.setattr("rootcausal.cli.explain.stream_new_patients", too_late)
     nowhere = cohort.parent / "no" / "such"
     for arguments in (
         ["fit", cohort, "--target", "d", "--out", nowhere / "m.rci"],
@@ -96,10 +96,11 @@ def test_inputs_are_not_written_over(cohort: Path, model: Path) -> None:
 def test_failing_write_keeps_the_old_file(
     cohort: Path, model: Path, ending: str, failure: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(f"rootcausal.result_files._write_{ending}", fail)
+    prepares = {"csv": "_for_spreadsheets", "parquet": "_described"}[ending]
+    monkeypatch.setattr(f"rootcausal.result_files.{prepares}", fail)
     old = cohort.with_name(f"old.{ending}")
     old.write_text("old")
     result = run("explain", model, cohort, "--out", old)

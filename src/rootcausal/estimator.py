@@ -6,12 +6,14 @@ import warnings
 from os import PathLike
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
+from .cohort import Cohort, Target, open_cohort
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY, fit_logit
 from .core.moments import describe_columns
@@ -20,8 +22,7 @@ from .core.table import F64
 from .errors import InputError
 from .explanation import Explanation
 from .progress import ordering_progress
-from .tables.choose import choose_table
-from .validation import Matrix, check_columns, encode_target, matrix_for_fit, matrix_for_scoring
+from .validation import matrix_for_scoring
 from .version import __version__
 
 
@@ -35,8 +36,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
         ``local`` keeps only variables on which the diagnosis depends.
-    backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
-        Where the sums are computed.
+    backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
+        Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
         Which label of y is the disease. By default the second of the sorted labels, as in scikit-learn.
     progress : bool, default False
@@ -80,27 +81,29 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dataframe of any library, or array, of shape (n, p); numbers without missing values.
-        y : (n,) diagnosis with two labels.
+        X : dataframe of any library, or array, of shape (n, p); numbers without missing values. With
+            ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a folder).
+        y : (n,) diagnosis with two labels; for rows on a cluster a dask Series, or the name of a column.
         """
         check_variant(self.variant)
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
-        matrix = matrix_for_fit(self, X)
-        labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
-        raw = choose_table(self.backend, matrix.values, labels)
+        with open_cohort(self, X, Target(y, self.positive)) as cohort:
+            return self._fit(cohort)
+
+    def _fit(self, cohort: Cohort) -> RCI:
+        raw, self.classes_ = cohort.raw, cohort.classes
         columns = describe_columns(raw)
-        check_columns(matrix, columns)
+        cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:
             ordering = order_columns(raw, columns, self.variant, float(self.alpha), on_round)
-        warn_exhausted(ordering, matrix)
-        case_rate = float(labels.mean())
-        logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
+        warn_exhausted(ordering, cohort)
+        logit = fit_logit(ordering.table, ordering.table_cols, cohort.n_cases / raw.shape[0])
         if not ordering.order.size:
             warnings.warn(
                 f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if logit.separated:
             warnings.warn(
@@ -108,11 +111,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
                 "Ranks are still useful; risks are overconfident. More rows or a smaller alpha help.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._set_model(
             CausalModel(
-                n_columns=matrix.values.shape[1],
+                n_columns=raw.shape[1],
                 order=ordering.order,
                 mean=ordering.mean,
                 sd=ordering.sd,
@@ -127,10 +130,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
             "table": type(raw).__name__,
-            "rows": int(labels.size),
-            "cases": int(labels.sum()),
-            "columns": int(matrix.values.shape[1]),
-            "exhausted": [matrix.label(c) for c in ordering.exhausted],
+            "rows": raw.shape[0],
+            "cases": cohort.n_cases,
+            "columns": raw.shape[1],
+            "exhausted": [cohort.label(c) for c in ordering.exhausted],
             "separated": logit.separated,
             "pairs_evaluated": ordering.n_pairs,
         }
@@ -164,14 +167,25 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _names(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
 
-    def shapley_values(self, X: Any) -> F64:
-        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors."""
+    def shapley_values(self, X: Any) -> Any:
+        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
+
+        For a dask dataframe this is another one, of which nothing is computed yet.
+        """
+        check_is_fitted(self)
+        if nw.dependencies.is_dask_dataframe(X):
+            from .dask_cohort import shapley_frame
+
+            return shapley_frame(self, X, self._names())
+        return self._shapley(X)
+
+    def _shapley(self, X: Any) -> F64:
         check_is_fitted(self)
         return self._model.shapley(matrix_for_scoring(self, X).values)
 
     def scores(self, X: Any) -> F64:
         """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
-        values = self.shapley_values(X)
+        values = self._shapley(X)
         unranked = np.ones(values.shape[1], dtype=bool)
         unranked[self.causal_order_] = False
         values[:, unranked] = -np.inf
@@ -180,7 +194,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease."""
         check_is_fitted(self)
-        return self.intercept_ + self.shapley_values(X).sum(axis=1)
+        return self.intercept_ + self._shapley(X).sum(axis=1)
 
     def predict_proba(self, X: Any) -> F64:
         """(n, 2): probability of each class, in the order of ``classes_``."""
@@ -220,15 +234,16 @@ def check_variant(variant: str) -> None:
         raise InputError(f"unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}")
 
 
-def warn_exhausted(ordering: Ordering, matrix: Matrix) -> None:
+def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
-        names = [matrix.label(c) for c in ordering.exhausted]
+        names = [cohort.label(c) for c in ordering.exhausted]
+        n_rows = cohort.raw.shape[0]
         shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         warnings.warn(
             f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since the "
-            f"roots before them explain them entirely ({matrix.values.shape[0]} rows can separate at most "
-            f"{matrix.values.shape[0] - 1} variables)",
+            f"roots before them explain them entirely ({n_rows} rows can separate at most {n_rows - 1} "
+            "variables)",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 
+from .cohort import Cohort, open_cohort
 from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError
 from .estimator import check_variant, warn_exhausted
 from .progress import ordering_progress
-from .tables.choose import choose_table
-from .validation import check_columns, matrix_for_fit
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -29,8 +28,8 @@ class DirectLiNGAM(BaseEstimator):
     prune : bool, default False
         Prune edges by the adaptive lasso (Zou 2006; least squares weights, penalty by BIC). Without it
         every variable has an edge from every earlier one.
-    backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
-        Where the sums are computed.
+    backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
+        Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
 
@@ -50,19 +49,25 @@ class DirectLiNGAM(BaseEstimator):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> DirectLiNGAM:
-        """Order the columns of X (dataframe or array, n × p); y is ignored, as scikit-learn expects."""
+        """Order the columns of X (dataframe or array, n × p); y is ignored, as scikit-learn expects.
+
+        With ``backend="dask"`` X is a dask dataframe, or the path of Parquet files.
+        """
         check_variant(self.variant)
         if self.variant.startswith("local"):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        matrix = matrix_for_fit(self, X)
-        raw = choose_table(self.backend, matrix.values, None)
+        with open_cohort(self, X, None) as cohort:
+            return self._fit(cohort)
+
+    def _fit(self, cohort: Cohort) -> DirectLiNGAM:
+        raw = cohort.raw
         columns = describe_columns(raw)
-        check_columns(matrix, columns)
+        cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:
             ordering = order_columns(raw, columns, self.variant, 1.0, on_round)
-        warn_exhausted(ordering, matrix)
+        warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins
         weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else _least_squares_edges(ordering)

@@ -1,6 +1,8 @@
 """Arguments that several commands take: checks of outputs, and loading the model."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
     from .. import RCI
 
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the options of ``fit`` say about the columns and rows of a cohort."""
+
+    target: str
+    positive: str | None
+    id_column: str | None
+    drop: Sequence[str]
+    drop_missing: bool
 
 
 def table_path(path: Path | None) -> Path | None:

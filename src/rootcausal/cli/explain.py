@@ -1,13 +1,14 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..cohort_files import Patients, read_new_patients
-from ..result_files import write_tables
+from ..cohort_files import Patients, stream_new_patients
+from ..result_files import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
 from .arguments import DropMissing, check_output, load_model, table_path
@@ -15,6 +16,7 @@ from .console import say, status_if_slow
 from .summaries import made_with, percent, provenance, say_meaning, say_removed
 
 if TYPE_CHECKING:
+    from .. import RCI
     from ..explanation import Explanation
 
 PATIENTS_SHOWN = 10
@@ -59,22 +61,52 @@ def explain(
             )
         check_output(out, model_file, patients_file)
     model = load_model(model_file)
-    with status_if_slow(f"reading {quoted(patients_file)}"):
-        patients = read_new_patients(
+    pieces = _Counted(
+        stream_new_patients(
             patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
         )
-    say_removed(patients)
+    )
     if out is None:
-        _print_root_causes(
-            patients, model.explain(patients.X.slice(0, PATIENTS_SHOWN)), 3 if top is None else top
-        )
+        with status_if_slow(f"reading {quoted(patients_file)}"):
+            first = next(iter(pieces))
+            for _ in pieces:
+                pass  # to the end, since any row may be wrong
+        say_removed(pieces.n_removed, pieces.n_rows)
+        explanation = model.explain(first.X.slice(0, PATIENTS_SHOWN))
+        _print_root_causes(first, explanation, 3 if top is None else top, pieces.n_rows)
     else:
-        explanation = model.explain(patients.X)
-        _write_scores(out, patients, explanation, id_column, {"model": model_file.name, **made_with(model)})
+        names = _names_beside(model, id_column)
+        made_by = {"version": __version__, "command": "explain", "base_value": float(model.intercept_)}
+        details = {"model": model_file.name, **made_with(model)}
+        with status_if_slow(f"writing {quoted(out)}"):
+            write_pieces(out, (_scores(piece, model, names) for piece in pieces), {**made_by, **details})
+        say_removed(pieces.n_removed, pieces.n_rows)
+        say(f"scores of {pieces.n_rows} patients written to {shown(out)}")
+        say(f"columns: {listed([quoted(n) for n in names])}, then the log-odds that each variable adds")
+        say(
+            f"base value: {model.intercept_:+.4f}, the log-odds when all shocks are average; "
+            "it is not the prevalence"
+        )
     say(provenance("explain", {"model": quoted(model_file.name), **made_with(model)}))
 
 
-def _print_root_causes(patients: Patients, explanation: "Explanation", top: int) -> None:
+class _Counted:
+    """The pieces of a table that have rows, as they come, and how many rows came so far."""
+
+    def __init__(self, pieces: Iterator[Patients]) -> None:
+        self._pieces = pieces
+        self.n_rows = 0
+        self.n_removed = 0
+
+    def __iter__(self) -> Iterator[Patients]:
+        for piece in self._pieces:
+            self.n_rows += piece.X.num_rows
+            self.n_removed += piece.n_removed
+            if piece.X.num_rows:
+                yield piece
+
+
+def _print_root_causes(patients: Patients, explanation: "Explanation", top: int, n_patients: int) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -94,39 +126,29 @@ def _print_root_causes(patients: Patients, explanation: "Explanation", top: int)
     width = None if sys.stdout.isatty() else 110
     # Names are data: nothing in them may act as markup or turn into an emoji.
     Console(markup=False, emoji=False, highlight=False, width=width).print(table)
-    n_more = patients.X.num_rows - PATIENTS_SHOWN
+    n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
         say(f"and {n_more} more patients; --out scores.csv writes them all")
     say_meaning(explanation.base_value)
 
 
-def _write_scores(
-    out: Path,
-    patients: Patients,
-    explanation: "Explanation",
-    id_column: str | None,
-    details: dict[str, Any],
-) -> None:
+def _names_beside(model: "RCI", id_column: str | None) -> list[str]:
+    """Names of the columns for ids, risk and log-odds: a variable of the same name keeps it."""
+    taken = set(map(str, model.feature_names_in_))
+    names = []
+    for name in ("row" if id_column is None else id_column, "risk", "log_odds"):
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _scores(patients: Patients, model: "RCI", names: list[str]) -> Any:
+    """One row a patient: the id or row number, risk, log-odds, and what each variable adds."""
     import pyarrow as pa
 
-    scores = {str(name): explanation.values[:, k] for k, name in enumerate(explanation.feature_names)}
-    first: dict[str, Any] = {}
-    for name, column in (
-        ("row", patients.row_numbers)
-        if id_column is None
-        else (id_column, pa.array(patients.ids, pa.string())),
-        ("risk", explanation.probability),
-        ("log_odds", explanation.log_odds),
-    ):
-        # A variable of the same name keeps it; the column beside it gives way.
-        free = name
-        while free in scores or free in first:
-            free += "_"
-        first[free] = column
-    base_value = float(explanation.base_value)
-    made_by = {"version": __version__, "command": "explain", "base_value": base_value, **details}
-    with status_if_slow(f"writing {quoted(out)}"):
-        write_tables({out: pa.table(first | scores)}, made_by)
-    say(f"scores of {patients.X.num_rows} patients written to {shown(out)}")
-    say(f"columns: {listed([quoted(name) for name in first])}, then the log-odds that each variable adds")
-    say(f"base value: {base_value:+.4f}, the log-odds when all shocks are average; it is not the prevalence")
+    explanation = model.explain(patients.X)
+    ids = patients.row_numbers if patients.ids is None else pa.array(patients.ids, pa.string())
+    beside = dict(zip(names, (ids, explanation.probability, explanation.log_odds), strict=True))
+    return pa.table(beside | dict(zip(explanation.feature_names, explanation.values.T, strict=True)))

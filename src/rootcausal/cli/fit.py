@@ -2,16 +2,20 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..cohort_files import read_cohort
 from ..target_labels import choose_disease
-from ..wording import one_line, quoted, shown
-from .arguments import DropMissing, check_output
+from ..wording import quoted, shown
+from .arguments import Columns, DropMissing, check_output
+from .cluster_fit import fit_on_cluster
 from .console import say, status_if_slow
-from .summaries import made_with, provenance, say_order, say_removed
+from .summaries import made_with, provenance, say_cohort, say_disease, say_order, say_removed
+
+if TYPE_CHECKING:
+    from .. import RCI
 
 
 def _between_0_and_1(alpha: float) -> float:
@@ -28,7 +32,10 @@ def _model_path(path: Path) -> Path:
 
 
 def fit(
-    cohort: Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")],
+    cohort: Annotated[
+        list[Path],
+        typer.Argument(help="Table with one row per patient, .csv or .parquet; on Dask, many Parquet files."),
+    ],
     target: Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")],
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
     positive: Annotated[
@@ -49,8 +56,12 @@ def fit(
         typer.Option(help="Which of the paper's four searches."),
     ] = "local_plus",
     backend: Annotated[
-        Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")
+        Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
     ] = "auto",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
+    ] = None,
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the disease, and write a model.
 
@@ -60,25 +71,41 @@ def fit(
     rootcausal fit cohort.csv --target died --id patient --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
+    rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
-    check_output(out, cohort)
-    with status_if_slow(f"reading {quoted(cohort)}"):
-        patients = read_cohort(
-            cohort, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
-        )
-    assert patients.target is not None
-    disease = choose_disease(patients.target, target, positive)
-    n_rows, n_columns = patients.X.num_rows, patients.X.num_columns
-    say(f"cohort: {shown(cohort)}, {n_rows} rows, {n_columns} variables")
-    say_removed(patients)
-    say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
-
-    from .. import RCI
-
-    model = RCI(
-        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
-    ).fit(patients.X, patients.target)
+    check_output(out, *cohort)
+    columns = Columns(target, positive, id_column, drop or [], drop_missing)
+    if scheduler is not None or backend == "dask":
+        if backend not in ("auto", "dask"):
+            raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
+        model = fit_on_cluster(cohort, columns, scheduler, alpha, variant)
+    elif len(cohort) > 1:
+        raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
+    else:
+        model = _fit_in_memory(cohort[0], columns, alpha, variant, backend)
     model.save(out)
     say_order(model)
     say(f"model written to {shown(out)}")
     say(provenance("fit", made_with(model)))
+
+
+def _fit_in_memory(cohort: Path, columns: Columns, alpha: float, variant: str, backend: str) -> "RCI":
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        patients = read_cohort(
+            cohort,
+            columns.target,
+            id_column=columns.id_column,
+            drop=columns.drop,
+            drop_missing=columns.drop_missing,
+        )
+    assert patients.target is not None
+    disease = choose_disease(patients.target, columns.target, columns.positive)
+    say_cohort(shown(cohort), patients.X.num_rows, patients.X.num_columns)
+    say_removed(patients.n_removed, patients.X.num_rows)
+    say_disease(columns.target, disease, patients.X.num_rows)
+
+    from .. import RCI
+
+    return RCI(
+        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
+    ).fit(patients.X, patients.target)
