@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
+from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY, fit_logit
 from .core.moments import describe_columns
@@ -123,6 +125,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             ),
             ordering.margins,
         )
+        self._quantiles = CohortQuantiles.of(matrix.values, self._model)
         self.provenance_ = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
@@ -143,6 +146,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.coef_[model.order] = model.coef
         self.intercept_ = model.intercept
         self.margins_ = margins
+        self._quantiles: CohortQuantiles | None = None
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -203,6 +207,38 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
         return Explanation.of(self._model, matrix, self._names(), X, ids, self.provenance_)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) their diagnoses, if known: the page then says what the checks of the model found.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name.
+        target : what to call the diagnosis.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        write_report(
+            self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .cohort_files import atomic_write
+from .cohort_quantiles import STEPS, CohortQuantiles
 from .core.attribution import CausalModel
 from .errors import InputError
 
@@ -24,6 +25,8 @@ FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
 ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
+# The quantiles of the cohort, for a page about new patients; files of before the page have none.
+QUANTILES = ("value_quantiles", "error_quantiles")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
@@ -43,6 +46,8 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     arrays = {name: getattr(inner, name) for name in ARRAYS if name != "margins"} | {
         "margins": model.margins_
     }
+    if model._quantiles is not None:
+        arrays |= zip(QUANTILES, (model._quantiles.values, model._quantiles.errors), strict=True)
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(HEADER), json.dumps(header, indent=1))
         for name, array in arrays.items():
@@ -56,11 +61,11 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
     try:
         with zipfile.ZipFile(path) as archive:
             header = _header(archive, path)
-            arrays = {
-                name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-                for name in ARRAYS
-            }
-            return _restore(kind, header, arrays)
+            arrays = {name: _array(archive, name) for name in ARRAYS}
+            model = _restore(kind, header, arrays)
+            if f"{QUANTILES[0]}.npy" in archive.namelist():
+                model._quantiles = _restore_quantiles(*(_array(archive, name) for name in QUANTILES), arrays)
+            return model
     except FileNotFoundError:
         raise InputError(f"there is no model file {str(path)!r}") from None
     except IsADirectoryError:
@@ -77,6 +82,19 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
         NotImplementedError,
     ) as error:
         raise InputError(f"{str(path)!r} is not a rootcausal model, or it is damaged ({error})") from error
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    return np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+
+
+def _restore_quantiles(
+    values: np.ndarray, errors: np.ndarray, arrays: dict[str, np.ndarray]
+) -> CohortQuantiles:
+    for quantiles in (values, errors):
+        if quantiles.shape != (STEPS, arrays["order"].size) or quantiles.dtype.kind != "f":
+            raise ValueError("the quantiles of the cohort have the wrong shape or type")
+    return CohortQuantiles(values, errors)
 
 
 def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""What the page says: facts as plain JSON, and the patients' numbers as packed blocks."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cohort_quantiles import CohortQuantiles
+from ..core.table import F64
+from ..errors import InputError
+from ..version import __version__
+from .cohort_view import cohort_facts
+from .graph_view import graph_facts
+
+if TYPE_CHECKING:
+    from ..estimator import RCI
+    from ..explanation import Explanation
+
+# Of base64 text. Below the first, numbers keep all their digits; above the second, browsers get slow.
+BYTES_IN_FULL = 12_000_000
+BYTES_AT_MOST = 23_500_000
+
+
+@dataclass(frozen=True)
+class Content:
+    """Facts for JSON, and blocks of numbers in base64, by name."""
+
+    facts: dict[str, Any]
+    blocks: dict[str, str]
+
+
+def page_content(
+    model: RCI,
+    X: Any,
+    y: Any,
+    ids: Any,
+    units: dict[str, str],
+    target: str | None,
+    notes: Sequence[str],
+    redact_ids: bool,
+) -> Content:
+    """Everything that the page of these patients shows."""
+    explanation = model.explain(X, ids=ids)
+    causal = model._model
+    order = causal.order
+    quantiles, of_fit = model._quantiles, True
+    if quantiles is None:
+        quantiles, of_fit = CohortQuantiles.of(explanation.data, causal), False
+    names = [str(name) for name in explanation.feature_names]
+    facts = {
+        "labels": _labels(explanation.ids, redact_ids),
+        "target": target or "the disease",
+        "positive": str(model.classes_[1]),
+        "base_value": float(explanation.base_value),
+        "variables": [
+            {
+                "name": names[column],
+                "unit": units.get(names[column], ""),
+                "coef": float(causal.coef[place]),
+                "sd": float(causal.sd[place]),
+            }
+            for place, column in enumerate(order)
+        ],
+        "quantiles": {
+            "of_fit": of_fit,
+            "values": _by_variable(quantiles.values),
+            "errors": _by_variable(quantiles.errors),
+        },
+        "cohort": cohort_facts(explanation.values[:, order], explanation.log_odds),
+        "bootstrap": False,
+        "graph": graph_facts(causal, explanation.values[:, order]),
+        "made": _made(model, explanation, names, notes, y, X),
+    }
+    facts["numbers"], blocks = _blocks(explanation, order)
+    return Content(facts, blocks)
+
+
+def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
+    """What each patient is called; every label is there once, since links and searches use it."""
+    if redact:
+        return [str(number) for number in range(1, len(ids) + 1)]
+    texts = [str(name) for name in ids]
+    times = Counter(texts)
+    taken = {text for text in texts if text.strip() and times[text] == 1}
+    labels = []
+    for row, text in enumerate(texts, start=1):
+        label = text
+        if label not in taken:
+            label = f"{text} (row {row})".strip()
+            while label in taken:
+                label += "′"
+            taken.add(label)
+        labels.append(label)
+    return labels
+
+
+def _by_variable(quantiles: F64) -> list[list[float]]:
+    return [[float(f"{number:.7g}") for number in column] for column in quantiles.T]
+
+
+def _blocks(explanation: Explanation, order: Any) -> tuple[str, dict[str, str]]:
+    """The type of the numbers, and shocks and measurements of the variables in causal order, as (n, k) little-endian floats.
+
+    A Shapley value is its shock times the variable's coefficient, so it needs no block of its own.
+    """
+    n, k = explanation.values.shape[0], order.size
+    in_full = 2 * n * k * 8 * 4 / 3
+    if in_full / 2 > BYTES_AT_MOST:
+        room = int(BYTES_AT_MOST * 3 / 4 / (2 * k * 4))
+        raise InputError(
+            f"a page holds at most {room:,} patients of this model ({k} variables in its causal order), and "
+            f"the table has {n:,}: choose the patients to show; where their values lie in the whole cohort "
+            "is kept with the model"
+        )
+    kind = "<f8" if in_full <= BYTES_IN_FULL else "<f4"
+    tables = {"errors": explanation.errors, "data": explanation.data}
+    return kind, {name: _packed(table[:, order], kind) for name, table in tables.items()}
+
+
+def _packed(table: Any, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
+
+
+def _made(
+    model: RCI, explanation: Explanation, names: list[str], notes: Sequence[str], y: Any, X: Any
+) -> dict[str, Any]:
+    """How model and page were made."""
+    provenance = model.provenance_
+    ordered = set(model.causal_order_.tolist())
+    exhausted = set(provenance["exhausted"])
+    return {
+        "version": __version__,
+        "fitted_with": provenance["rootcausal"],
+        "parameters": {key: _plain(value) for key, value in provenance["parameters"].items()},
+        "table": provenance["table"],
+        "rows": provenance["rows"],
+        "cases": provenance["cases"],
+        "columns": provenance["columns"],
+        "separated": bool(provenance["separated"]),
+        "independent": [
+            name for column, name in enumerate(names) if column not in ordered and name not in exhausted
+        ],
+        "exhausted": [str(name) for name in provenance["exhausted"]],
+        "seed": "none: the method draws no random numbers, so the same table gives the same model",
+        "notes": [str(note) for note in notes],
+        "checks": None,
+    }
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
