@@ -236,9 +236,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         from .report import write_report
 
         check_is_fitted(self)
-        write_report(
-            self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids
-        )
+        write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -48,11 +48,13 @@ def page_content(
     explanation = model.explain(X, ids=ids)
     causal = model._model
     order = causal.order
+    numbers = _number_type(len(explanation.values), order.size)
     quantiles, of_fit = model._quantiles, True
     if quantiles is None:
         quantiles, of_fit = CohortQuantiles.of(explanation.data, causal), False
     names = [str(name) for name in explanation.feature_names]
     facts = {
+        "numbers": numbers,
         "labels": _labels(explanation.ids, redact_ids),
         "target": target or "the disease",
         "positive": str(model.classes_[1]),
@@ -76,8 +78,7 @@ def page_content(
         "graph": graph_facts(causal, explanation.values[:, order]),
         "made": _made(model, explanation, names, notes, y, X),
     }
-    facts["numbers"], blocks = _blocks(explanation, order)
-    return Content(facts, blocks)
+    return Content(facts, _blocks(explanation, order, numbers))
 
 
 def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
@@ -103,12 +104,8 @@ def _by_variable(quantiles: F64) -> list[list[float]]:
     return [[float(f"{number:.7g}") for number in column] for column in quantiles.T]
 
 
-def _blocks(explanation: Explanation, order: Any) -> tuple[str, dict[str, str]]:
-    """The type of the numbers, and shocks and measurements of the variables in causal order, as (n, k) little-endian floats.
-
-    A Shapley value is its shock times the variable's coefficient, so it needs no block of its own.
-    """
-    n, k = explanation.values.shape[0], order.size
+def _number_type(n: int, k: int) -> str:
+    """The type in which the numbers of n patients fit on a page."""
     in_full = 2 * n * k * 8 * 4 / 3
     if in_full / 2 > BYTES_AT_MOST:
         room = int(BYTES_AT_MOST * 3 / 4 / (2 * k * 4))
@@ -117,12 +114,19 @@ def _blocks(explanation: Explanation, order: Any) -> tuple[str, dict[str, str]]:
             f"the table has {n:,}: choose the patients to show; where their values lie in the whole cohort "
             "is kept with the model"
         )
-    kind = "<f8" if in_full <= BYTES_IN_FULL else "<f4"
+    return "<f8" if in_full <= BYTES_IN_FULL else "<f4"
+
+
+def _blocks(explanation: Explanation, order: Any, numbers: str) -> dict[str, str]:
+    """Shocks and measurements of the variables in causal order, as (n, k) little-endian floats.
+
+    A Shapley value is its shock times the variable's coefficient, so it needs no block of its own.
+    """
     tables = {"errors": explanation.errors, "data": explanation.data}
-    return kind, {name: _packed(table[:, order], kind) for name, table in tables.items()}
+    return {name: _packed(table[:, order], numbers) for name, table in tables.items()}
 
 
-def _packed(table: Any, kind: str) -> str:
+def _packed(table: F64, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 

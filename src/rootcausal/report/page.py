@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from ..estimator import RCI
 
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
-SCRIPTS = ("words.js", "store.js", "picker.js", "patient.js", "cohort.js", "graph.js", "about.js", "main.js")
+SCRIPTS = (
+    "words.js",
+    "store.js",
+    "drawing.js",
+    "picker.js",
+    "patient.js",
+    "cohort.js",
+    "graph.js",
+    "about.js",
+    "main.js",
+)
 
 # Observable Plot puts this style into each drawing; the policy has to know its hash.
 PLOT_STYLE = """:where(.plot) {

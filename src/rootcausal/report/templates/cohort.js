@@ -24,7 +24,7 @@ function drawCohort() {
     element(
       "p",
       {},
-      "Light bar: patients whose risk this variable's shock raises at all. Dark bar: patients in whom no other shock raises it more. ",
+      "Whole bar: patients whose risk this variable's shock raises at all. Its strong part, and the number in brackets: patients in whom no other shock raises it more. ",
       cohort.none ? `${count(cohort.none, "patient")} ${cohort.none === 1 ? "has" : "have"} no root cause.` : "Every patient has a root cause.",
     ),
     bars,
@@ -96,13 +96,6 @@ function prevalenceTable(ranked) {
   );
 }
 
-/** Size and left margin shared by the drawings with one line for each variable. */
-function frame(place) {
-  const width = place.clientWidth || 640;
-  const narrow = width < 520;
-  return { width, narrow, marginLeft: narrow ? 104 : 170, letters: narrow ? 14 : 24 };
-}
-
 function drawBars(place, shown) {
   const { width, marginLeft, letters } = frame(place);
   const rows = shown.map((variable) => ({
@@ -111,15 +104,12 @@ function drawBars(place, shown) {
     strongest: content.cohort.strongest[variable],
   }));
   place.replaceChildren(
-    Plot.plot({
-      className: "plot",
+    drawing({
       ariaLabel: "For how many patients each variable is a root cause",
-      ariaDescription: "The table below holds the same numbers.",
       width,
       marginLeft,
       marginRight: 90,
       height: rows.length * 26 + 60,
-      style: { fontSize: "12px" },
       x: { domain: [0, labels.length] },
       marginBottom: 40,
       y: { type: "band", domain: shown, padding: 0.25, label: null },
@@ -166,13 +156,11 @@ function drawSwarm(place, shown) {
       share: standing("values", variable, cell("data", dot.row, variable)).share,
     })),
   );
-  const drawing = Plot.plot({
-    className: "plot",
+  const picture = drawing({
     ariaLabel: "What each variable's shock adds to the log-odds, one dot for each patient",
     width,
     marginLeft,
     height: shown.length * 44 + 60,
-    style: { fontSize: "12px" },
     marginBottom: 40,
     x: { domain, nice: true },
     y: { domain: [shown.length - 0.5, -0.5], axis: null },
@@ -187,10 +175,10 @@ function drawSwarm(place, shown) {
       }),
     ],
   });
-  drawing.querySelectorAll("circle").forEach((circle) => {
+  picture.querySelectorAll("circle").forEach((circle) => {
     circle.addEventListener("click", () => openPatient(dots[circle.__data__].row));
   });
-  place.replaceChildren(drawing);
+  place.replaceChildren(picture);
 }
 
 function drawHeat(place, ranked) {
@@ -201,8 +189,7 @@ function drawHeat(place, ranked) {
   const value = (line, column) => (heat.sizes.length ? heat.means[column][line] : shapley(heat.rows[column], shown[line]));
   const numbers = shown.flatMap((_, line) => d3.range(columns).map((column) => value(line, column)));
   const strongest = d3.quantile(numbers.map(Math.abs), 0.98) || 1;
-  const drawing = Plot.plot({
-    className: "plot",
+  const picture = drawing({
     ariaLabel: "Heat map of shocks: variables as lines, similar patients side by side",
     width,
     marginLeft,
@@ -210,7 +197,6 @@ function drawHeat(place, ranked) {
     marginTop: 6,
     marginBottom: 8,
     height: shown.length * 22 + 20,
-    style: { fontSize: "12px" },
     x: { domain: [0, columns], axis: null },
     y: { domain: [shown.length, 0], axis: null },
     color: { type: "diverging", domain: [-strongest, strongest], clamp: true, range: [ink("--guard"), ink("--middle"), ink("--harm")] },
@@ -225,17 +211,12 @@ function drawHeat(place, ranked) {
     ],
   });
   if (heat.rows.length) {
-    drawing.addEventListener("click", (event) => {
-      const box = drawing.getBoundingClientRect();
+    picture.addEventListener("click", (event) => {
+      const box = picture.getBoundingClientRect();
       const across = ((event.clientX - box.left) / box.width) * width;
       const column = Math.floor(((across - marginLeft) / (width - marginLeft - 8)) * columns);
       if (column >= 0 && column < columns) openPatient(heat.rows[column]);
     });
   }
-  place.replaceChildren(drawing);
-}
-
-/** A colour of the style sheet as the screen shows it now: images cannot follow the theme by themselves. */
-function ink(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  place.replaceChildren(picture);
 }

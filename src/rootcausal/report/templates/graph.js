@@ -20,7 +20,7 @@ function drawGraph() {
     element(
       "p",
       {},
-      "Variables stand in causal order, causes above their effects, as the model learned it. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. Choose a variable to see what its shock moves.",
+      "Variables stand in causal order, causes above their effects, as the model learned it. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds.",
     ),
     element(
       "div",
@@ -67,6 +67,7 @@ function orderButtons() {
             },
           },
           named(variables[variable].name),
+          element("span", {}, signed(variables[variable].coef)),
         ),
       ),
     ),
@@ -99,17 +100,14 @@ function drawArcs(place) {
       }),
     );
   place.replaceChildren(
-    Plot.plot({
-      className: "plot",
+    drawing({
       ariaLabel: "Learned edges between variables in causal order",
-      ariaDescription: "The table below lists what the chosen variable moves.",
       width,
       height,
       marginLeft,
       marginRight: 8,
       marginTop: 16,
       marginBottom: 16,
-      style: { fontSize: "12px" },
       x: { domain: [0, room], range: [marginLeft, width - 24], axis: null },
       y: { domain: [0, Math.max(shown.length - 1, 1)], range: [lineHeight / 2, height - lineHeight / 2], axis: null },
       marks: [

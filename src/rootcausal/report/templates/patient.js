@@ -159,13 +159,6 @@ function probabilityTicks(domain, width) {
   return kept;
 }
 
-/** Text next to a bar or dot, with a halo so that lines behind it do not cross it. */
-function beside(rows, x, text, side) {
-  const style = { fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4, fontWeight: 600 };
-  const to = side === "right" ? { textAnchor: "start", dx: 8 } : { textAnchor: "end", dx: -6 };
-  return rows.length ? [Plot.text(rows, { x, y: "place", text, ...style, ...to })] : [];
-}
-
 function drawWaterfall(place, row, harmful, protective) {
   const steps = waterfallSteps(row, harmful, protective);
   const total = logOdds(row);
@@ -188,17 +181,14 @@ function drawWaterfall(place, row, harmful, protective) {
   const half = Math.max(d3.max(points) - d3.min(points), 0.5) / 2;
   const domain = [middle - half, middle + half];
   place.replaceChildren(
-    Plot.plot({
-      className: "plot",
+    drawing({
       ariaLabel: "Waterfall from the base risk to this patient's risk",
-      ariaDescription: "The lists below hold the same numbers.",
       width,
       height: rows.length * 28 + 84,
       marginLeft: margin,
       marginRight: 8,
       marginTop: 40,
       marginBottom: 40,
-      style: { fontSize: "12px" },
       x: { domain, label: null, inset: LABEL_WIDTH },
       y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
       marks: [

@@ -7,7 +7,7 @@ function element(tag, attributes, ...children) {
     if (name === "onclick") made.addEventListener("click", value);
     else if (value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null));
+  made.append(...children.flat(Infinity).filter((child) => child !== null));
   return made;
 }
 
