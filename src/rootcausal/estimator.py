@@ -57,6 +57,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     provenance_ : dict, how the model was made.
     """
 
+    _quantiles: CohortQuantiles | None = None  # files of older models have none
+
     def __init__(
         self,
         *,
@@ -90,7 +92,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
         matrix = matrix_for_fit(self, X)
         labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
-        raw = choose_table(self.backend, matrix.values, labels, self.variant)
+        raw = choose_table(self.backend, matrix.values, labels)
         columns = describe_columns(raw)
         check_columns(matrix, columns)
         with ordering_progress(self.progress) as on_round:
@@ -126,7 +128,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             ordering.margins,
         )
         self._quantiles = CohortQuantiles.of(matrix.values, self._model)
-        self.provenance_ = {
+        self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
             "table": type(raw).__name__,
@@ -146,7 +148,6 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.coef_[model.order] = model.coef
         self.intercept_ = model.intercept
         self.margins_ = margins
-        self._quantiles: CohortQuantiles | None = None
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""

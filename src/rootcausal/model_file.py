@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cohort_files import atomic_write
+from .atomic_write import atomic_write
 from .cohort_quantiles import STEPS, CohortQuantiles
 from .core.attribution import CausalModel
 from .errors import InputError
@@ -64,7 +64,8 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
             arrays = {name: _array(archive, name) for name in ARRAYS}
             model = _restore(kind, header, arrays)
             if f"{QUANTILES[0]}.npy" in archive.namelist():
-                model._quantiles = _restore_quantiles(*(_array(archive, name) for name in QUANTILES), arrays)
+                values, errors = (_array(archive, name) for name in QUANTILES)
+                model._quantiles = _restore_quantiles(values, errors, arrays["order"].size)
             return model
     except FileNotFoundError:
         raise InputError(f"there is no model file {str(path)!r}") from None
@@ -88,11 +89,9 @@ def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     return np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
 
 
-def _restore_quantiles(
-    values: np.ndarray, errors: np.ndarray, arrays: dict[str, np.ndarray]
-) -> CohortQuantiles:
+def _restore_quantiles(values: np.ndarray, errors: np.ndarray, k: int) -> CohortQuantiles:
     for quantiles in (values, errors):
-        if quantiles.shape != (STEPS, arrays["order"].size) or quantiles.dtype.kind != "f":
+        if quantiles.shape != (STEPS, k) or quantiles.dtype.kind != "f":
             raise ValueError("the quantiles of the cohort have the wrong shape or type")
     return CohortQuantiles(values, errors)
 
@@ -104,8 +103,8 @@ def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
     if header["version"] > FORMAT_VERSION:
         raise InputError(
             f"{str(path)!r} was written by a newer rootcausal "
-            f"({header.get('provenance', {}).get('rootcausal', 'unknown')}, file version {header['version']}; "
-            f"this one reads up to {FORMAT_VERSION}): upgrade rootcausal"
+            f"({header.get('provenance', {}).get('rootcausal', 'unknown')}, file version "
+            f"{header['version']}; this one reads up to {FORMAT_VERSION}): upgrade rootcausal"
         )
     return header
 

@@ -1,0 +1,81 @@
+"""Arguments that several commands take: checks of outputs, and loading the model."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ..atomic_write import check_can_write
+from ..errors import InputError
+from ..table_files import table_format
+from ..wording import shown
+
+if TYPE_CHECKING:
+    from .. import RCI
+
+
+def _between_0_and_1(alpha: float) -> float:
+    if not 0 < alpha <= 1:
+        raise typer.BadParameter("must be above 0 and at most 1.")
+    return alpha
+
+
+# --- what a fit is told, for the commands that fit --------------------------------------------------
+
+Cohort = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+Positive = Annotated[
+    str | None, typer.Option(help="Label that means disease. Not needed for 0/1, true/false and yes/no.")
+]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+Alpha = Annotated[
+    float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
+]
+Variant = Annotated[
+    Literal["original", "plus", "local", "local_plus"],
+    typer.Option(help="Which of the paper's four searches."),
+]
+Backend = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
+
+
+def table_path(path: Path | None) -> Path | None:
+    """Refuse, as wrong usage, an output whose ending names no format."""
+    if path is not None:
+        try:
+            table_format(path)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+    return path
+
+
+def page_path(path: Path) -> Path:
+    """Refuse, as wrong usage, a page whose name has another ending."""
+    # The ending keeps a slip of the hand from replacing a table by a page.
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter("the name of a page ends in .html, for example report.html.")
+    return path
+
+
+def check_output(path: Path, *others: Path) -> None:
+    """Refuse, before any work, an output that cannot be written or that is one of the other files."""
+    for other in others:
+        if os.path.realpath(path) == os.path.realpath(other):
+            raise typer.BadParameter(f"{shown(path)} would be written over by --out: choose another name.")
+    check_can_write(path)
+
+
+def load_model(path: Path) -> "RCI":
+    """Load a model that knows the names of its columns."""
+    from .. import RCI
+
+    try:
+        model = RCI.load(path)
+    except OSError as error:
+        raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
+        )
+    return model

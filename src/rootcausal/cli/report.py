@@ -1,0 +1,119 @@
+"""``rootcausal report``: a page about patients, from a cohort or from a saved model."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..cohort_files import Patients, read_cohort, read_new_patients
+from ..target_labels import choose_disease
+from ..wording import one_line, quoted, shown
+from .arguments import (
+    Alpha,
+    Backend,
+    Cohort,
+    Drop,
+    DropMissing,
+    IdColumn,
+    Positive,
+    Variant,
+    check_output,
+    load_model,
+    page_path,
+)
+from .console import say, status_if_slow
+from .summaries import made_with, provenance, removed, say_removed
+
+if TYPE_CHECKING:
+    from .. import RCI
+
+FIT_ONLY = {"positive": None, "drop": None, "alpha": 0.2, "variant": "local_plus", "backend": "auto"}
+
+
+def report(
+    ctx: typer.Context,
+    patients_file: Cohort,
+    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
+    target: Annotated[
+        str | None, typer.Option(help="Column with the diagnosis: fit a model on this table first.")
+    ] = None,
+    model_file: Annotated[
+        Path | None, typer.Option("--model", help="Use this model, written by rootcausal fit.")
+    ] = None,
+    id_column: IdColumn = None,
+    redact_ids: Annotated[
+        bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
+    ] = False,
+    drop_missing: DropMissing = False,
+    positive: Positive = None,
+    drop: Drop = None,
+    alpha: Alpha = 0.2,
+    variant: Variant = "local_plus",
+    backend: Backend = "auto",
+) -> None:
+    """Write a page about each patient: one file that opens in a browser, offline.
+
+    Either give the diagnosis with --target, and a model is fitted on the table;
+    or give a model with --model, and the page is about new patients. The model
+    brings what it takes to say where their values lie in its cohort.
+
+    rootcausal report cohort.csv --target died --id patient --out report.html
+    rootcausal report new.csv --model model.rci --id patient --out new.html
+    rootcausal report cohort.csv --target died --redact-ids --out report.html
+    """
+    if (target is None) == (model_file is None):
+        raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
+    check_output(out, patients_file, *([model_file] if model_file else []))
+    if model_file is not None:
+        for name, default in FIT_ONLY.items():
+            if ctx.params[name] not in (default, []):
+                raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
+        model = load_model(model_file)
+        with status_if_slow(f"reading {quoted(patients_file)}"):
+            patients = read_new_patients(
+                patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+            )
+        say_removed(patients)
+    else:
+        assert target is not None
+        with status_if_slow(f"reading {quoted(patients_file)}"):
+            patients = read_cohort(
+                patients_file, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
+            )
+        say_removed(patients)
+        model = _fit(patients, target, positive, alpha, variant, backend)
+    with status_if_slow(f"writing {quoted(out)}"):
+        model.report(
+            patients.X,
+            out,
+            y=patients.target,
+            ids=_labels(patients),
+            target=target,
+            notes=[removed(patients)] if patients.n_removed else [],
+            redact_ids=redact_ids,
+        )
+    say(f"page about {patients.X.num_rows} patients written to {shown(out)}: open it in a browser")
+    source = {} if model_file is None else {"model": quoted(model_file.name)}
+    say(provenance("report", {**source, **made_with(model)}))
+
+
+def _fit(
+    patients: Patients, target: str, positive: str | None, alpha: float, variant: str, backend: str
+) -> "RCI":
+    from .. import RCI
+
+    assert patients.target is not None
+    disease = choose_disease(patients.target, target, positive)
+    say(
+        f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {len(patients.target)} patients)"
+    )
+    return RCI(
+        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
+    ).fit(patients.X, patients.target)
+
+
+def _labels(patients: Patients) -> list[str]:
+    if patients.ids is not None:
+        return patients.ids
+    return [f"row {number}" for number in patients.row_numbers]
