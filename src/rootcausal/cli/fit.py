@@ -1,16 +1,15 @@
 """``rootcausal fit``: a cohort in, a model out."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..cohort_files import read_cohort
-from ..target_labels import choose_disease
-from ..wording import one_line, quoted, shown
+from ..wording import quoted, shown
 from .arguments import Alpha, Backend, Cohort, Drop, DropMissing, IdColumn, Positive, Variant, check_output
 from .console import say, status_if_slow
+from .fitting import fit_cohort
 from .summaries import made_with, provenance, say_order, say_removed
 
 
@@ -47,18 +46,9 @@ def fit(
         patients = read_cohort(
             cohort, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
         )
-    assert patients.target is not None
-    disease = choose_disease(patients.target, target, positive)
-    n_rows, n_columns = patients.X.num_rows, patients.X.num_columns
-    say(f"cohort: {shown(cohort)}, {n_rows} rows, {n_columns} variables")
+    say(f"cohort: {shown(cohort)}, {patients.X.num_rows} rows, {patients.X.num_columns} variables")
     say_removed(patients)
-    say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
-
-    from .. import RCI
-
-    model = RCI(
-        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
-    ).fit(patients.X, patients.target)
+    model = fit_cohort(patients, target, positive, alpha, variant, backend)
     model.save(out)
     say_order(model)
     say(f"model written to {shown(out)}")

@@ -1,14 +1,12 @@
 """``rootcausal report``: a page about patients, from a cohort or from a saved model."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..cohort_files import Patients, read_cohort, read_new_patients
-from ..target_labels import choose_disease
-from ..wording import one_line, quoted, shown
+from ..wording import quoted, shown
 from .arguments import (
     Alpha,
     Backend,
@@ -23,17 +21,15 @@ from .arguments import (
     page_path,
 )
 from .console import say, status_if_slow
+from .fitting import fit_cohort
 from .summaries import made_with, provenance, removed, say_removed
 
-if TYPE_CHECKING:
-    from .. import RCI
-
-FIT_ONLY = {"positive": None, "drop": None, "alpha": 0.2, "variant": "local_plus", "backend": "auto"}
+FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend")
 
 
 def report(
     ctx: typer.Context,
-    patients_file: Cohort,
+    table: Cohort,
     out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
     target: Annotated[
         str | None, typer.Option(help="Column with the diagnosis: fit a model on this table first.")
@@ -64,25 +60,26 @@ def report(
     """
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
-    check_output(out, patients_file, *([model_file] if model_file else []))
+    check_output(out, table, *([model_file] if model_file else []))
     if model_file is not None:
-        for name, default in FIT_ONLY.items():
-            if ctx.params[name] not in (default, []):
+        for name in FIT_ONLY:
+            source = ctx.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
                 raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
         model = load_model(model_file)
-        with status_if_slow(f"reading {quoted(patients_file)}"):
+        with status_if_slow(f"reading {quoted(table)}"):
             patients = read_new_patients(
-                patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+                table, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
             )
         say_removed(patients)
     else:
         assert target is not None
-        with status_if_slow(f"reading {quoted(patients_file)}"):
+        with status_if_slow(f"reading {quoted(table)}"):
             patients = read_cohort(
-                patients_file, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
+                table, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
             )
         say_removed(patients)
-        model = _fit(patients, target, positive, alpha, variant, backend)
+        model = fit_cohort(patients, target, positive, alpha, variant, backend)
     with status_if_slow(f"writing {quoted(out)}"):
         model.report(
             patients.X,
@@ -94,23 +91,8 @@ def report(
             redact_ids=redact_ids,
         )
     say(f"page about {patients.X.num_rows} patients written to {shown(out)}: open it in a browser")
-    source = {} if model_file is None else {"model": quoted(model_file.name)}
-    say(provenance("report", {**source, **made_with(model)}))
-
-
-def _fit(
-    patients: Patients, target: str, positive: str | None, alpha: float, variant: str, backend: str
-) -> "RCI":
-    from .. import RCI
-
-    assert patients.target is not None
-    disease = choose_disease(patients.target, target, positive)
-    say(
-        f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {len(patients.target)} patients)"
-    )
-    return RCI(
-        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
-    ).fit(patients.X, patients.target)
+    used = {} if model_file is None else {"model": quoted(model_file.name)}
+    say(provenance("report", {**used, **made_with(model)}))
 
 
 def _labels(patients: Patients) -> list[str]:
