@@ -13,9 +13,9 @@ from page_facts import facts_of
 from rootcausal import RCI, InputError
 from rootcausal.cohort_quantiles import ROWS_AT_MOST, CohortQuantiles
 from rootcausal.data import load_pbc
-from rootcausal.report.cohort_view import similarity_order
-from rootcausal.report.graph_view import WEAKEST_EDGE, direct_effects, drawn_edges
+from rootcausal.learned_graph import WEAKEST_EDGE, direct_effects, strong_edges
 from rootcausal.report.page import as_inert_json
+from rootcausal.similarity import similarity_order
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +103,13 @@ def test_similar_rows_become_neighbours():
 
 def test_edges_are_regressions_on_earlier_variables(pbc):
     cohort, model = pbc
-    edges = direct_effects(model._model)
+    edges = direct_effects(model._model.unmixing)
     Z = (cohort.X - cohort.X.mean(axis=0)) / cohort.X.std(axis=0, ddof=1)
     Z = Z[:, model.causal_order_]
     for effect in range(1, Z.shape[1]):
         expected, *_ = np.linalg.lstsq(Z[:, :effect], Z[:, effect])
         assert np.allclose(edges[effect, :effect], expected, atol=1e-8)
-    drawn = drawn_edges(edges)
+    drawn = strong_edges(edges)
     assert len(drawn) == (np.abs(edges) >= WEAKEST_EDGE).sum()
     assert all(cause < effect for cause, effect, _ in drawn)
 

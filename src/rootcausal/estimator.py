@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
+from .annotated import diagnosis, ids_of
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY, fit_logit
@@ -84,14 +85,14 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dataframe of any library, or array, of shape (n, p); numbers without missing values.
-        y : (n,) diagnosis with two labels.
+        X : dataframe of any library, AnnData or array, of shape (n, p); numbers without missing values.
+        y : (n,) diagnosis with two labels; for AnnData also the name of a column of ``obs``.
         """
         check_variant(self.variant)
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
         matrix = matrix_for_fit(self, X)
-        labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
+        labels, self.classes_ = encode_target(diagnosis(X, y), self.positive, matrix.values.shape[0])
         raw = choose_table(self.backend, matrix.values, labels)
         columns = describe_columns(raw)
         check_columns(matrix, columns)
@@ -203,11 +204,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : patients, with the columns of the cohort.
-        ids : what to call them: a sequence, or the name of a column of X; by default their row numbers.
+        ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
+            their row numbers (of AnnData: ``obs_names``).
         """
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
-        return Explanation.of(self._model, matrix, self._names(), X, ids, self.provenance_)
+        return Explanation.of(self._model, matrix, self._names(), X, ids_of(X, ids), self.provenance_)
 
     def report(
         self,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
 
-from ..core.table import F64, Index
+from ..core.table import F64
+from ..similarity import similarity_order
 
 # Up to this many patients the heat map has a line for each; beyond, a line for each group of similar ones.
 LINES = 400
@@ -68,10 +68,3 @@ def _heat(values: F64) -> dict[str, Any]:
         "sizes": sizes[sizes > 0][order].tolist(),
         "means": np.round(means[order], 4).tolist(),
     }
-
-
-def similarity_order(values: F64) -> Index:
-    """Rows ordered so that neighbours are alike: the leaves of a Ward tree, turned to fit best."""
-    if len(values) < 3:
-        return np.argsort(-values.sum(axis=1), kind="stable")
-    return leaves_list(linkage(values, "ward", optimal_ordering=True)).astype(np.intp)

@@ -71,6 +71,7 @@ function start() {
     width = window.innerWidth;
     redraw();
   });
+  performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
 }
 
