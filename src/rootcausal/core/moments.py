@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dger
 from scipy.special import stdtr
 
 from .table import F64, ColumnMoments, Index, RawTable
@@ -18,8 +17,7 @@ from .table import F64, ColumnMoments, Index, RawTable
 CONSTANT = 16 * np.finfo(float).eps
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
-# Storage is compacted once this share of it is no longer in use: often enough to save work, and
-# seldom enough that copying stays cheap.
+# Storage is compacted once this share of it is out of use: copying stays cheap beside what it saves.
 SLACK = 0.25
 
 
@@ -65,9 +63,10 @@ def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (mean[1] - mean[0]) / np.sqrt(spread)
         df = spread**2 / (squared_error**2 / (n - 1)).sum(axis=0)
-    # Within-class variance of zero: the classes are either told apart perfectly or not at all.
+    # No variance within the classes: they are told apart either perfectly or not at all.
     certain = spread == 0.0
-    t = np.where(certain, np.where(mean[1] == mean[0], 0.0, np.inf * np.sign(mean[1] - mean[0])), t)
+    difference = mean[1] - mean[0]
+    t = np.where(certain, np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference)), t)
     return t, np.where(certain, 1.0, df)
 
 
@@ -77,81 +76,51 @@ def welch_p_values(moments: ColumnMoments) -> F64:
     return 2.0 * stdtr(df, -np.abs(t))
 
 
-class ResidualMoments:
-    """Covariances of the columns still in play, given the roots found so far.
+def regressed_correlations(r: F64, root: int, cols: Index) -> None:
+    """Overwrite the correlations among ``cols`` with those of their residuals given ``root``."""
+    with_root = r[cols, root]
+    scale = residual_scale(with_root)
+    square = np.ix_(cols, cols)
+    r[square] = np.clip((r[square] - np.outer(with_root, with_root)) * np.outer(scale, scale), -1.0, 1.0)
 
-    Variables are addressed by *slot*, a place in the stored matrices; ``ids[slot]`` is the table's column.
-    Slots are renumbered by :meth:`compact` only.
 
-    Attributes
-    ----------
-    ids : (s,) table column of each slot.
-    in_play : (s,) bool.
-    covariance : (s, s) of the residuals, in units where every column began with variance one.
+class ClassMoments:
+    """First and second moments, by class, of the residuals still in play.
+
+    Columns have mean zero and a known variance, so the moments of the cases give those of the controls.
     """
 
-    def __init__(self, gram: F64, n_rows: int, case_moments: ColumnMoments | None = None) -> None:
-        """``gram`` (c, k, k) by class; ``case_moments`` of the standardized columns asks for t-tests."""
-        size = gram.shape[-1]
-        self.ids: Index = np.arange(size)
-        self.in_play = np.ones(size, dtype=bool)
-        self.covariance = np.asfortranarray(gram.sum(axis=0) / (n_rows - 1))
-        self._n_rows = n_rows
-        self._tested = case_moments is not None
-        if case_moments is not None:
-            self._counts = case_moments.count
-            # Over the controls the sum is minus this, since columns have mean zero; their Gram matrix
-            # is what the cases leave of the total.
-            self._case_total = case_moments.total[1].copy()
-            self._case_gram = np.asfortranarray(gram[1])
+    def __init__(self, count: F64, case_total: F64, case_gram: F64) -> None:
+        """``count`` (2,) rows a class; over the cases, Σ z (k,) and Σ z zᵀ (k, k)."""
+        self._count = count
+        self._ids: Index = np.arange(case_total.size)
+        self._slot = self._ids.copy()
+        self._total = case_total.copy()
+        self._gram = case_gram.copy()
 
-    @property
-    def variance(self) -> F64:
-        return np.diagonal(self.covariance)
+    def p_values(self, cols: Index, variance: F64) -> F64:
+        """Welch's test of each residual between the classes, given its variance (ddof = 1) over all rows."""
+        slots = self._slot[cols]
+        total, square = self._total[slots], np.diagonal(self._gram)[slots]
+        rest = (self._count.sum() - 1.0) * variance - square
+        return welch_p_values(ColumnMoments(self._count, np.stack([-total, total]), np.stack([rest, square])))
 
-    def correlation(self, i: Index, j: Index) -> F64:
-        """Correlation of the residuals in slots i and j (broadcast against each other)."""
-        scale = np.sqrt(np.maximum(self.variance, EXHAUSTED))
-        return np.clip(self.covariance[i, j] / (scale[i] * scale[j]), -1.0, 1.0)
+    def regress_out(self, root: int, slope: F64) -> None:
+        """Subtract ``slope`` (k,) times the root's residual from every column."""
+        slope, slot = slope[self._ids], self._slot[root]
+        half = self._gram[:, slot] - slope * (0.5 * self._gram[slot, slot])
+        change = np.outer(half, slope)
+        self._gram -= change
+        self._gram -= change.T
+        self._total -= slope * self._total[slot]
 
-    def p_values(self, slots: Index) -> F64:
-        """Welch's test of each residual between the classes."""
-        case_total = self._case_total[slots]
-        case_square = np.diagonal(self._case_gram)[slots]
-        control_square = (self._n_rows - 1) * self.variance[slots] - case_square
-        return welch_p_values(
-            ColumnMoments(
-                self._counts, np.stack([-case_total, case_total]), np.stack([control_square, case_square])
-            )
-        )
-
-    def drop(self, slots: Index) -> None:
-        self.in_play[slots] = False
-
-    def regress_out(self, root: int) -> F64:
-        """Take the root in this slot out of all others; returns (s,) each slot's covariance with its error."""
-        unit = np.sqrt(self.covariance[root, root])
-        loading = self.covariance[:, root] / unit
-        slope = loading / unit
-        if self._tested:
-            half = self._case_gram[:, root] - slope * (0.5 * self._case_gram[root, root])
-            dger(-1.0, half, slope, a=self._case_gram, overwrite_a=True)
-            dger(-1.0, slope, half, a=self._case_gram, overwrite_a=True)
-            self._case_total -= slope * self._case_total[root]
-        dger(-1.0, loading, loading, a=self.covariance, overwrite_a=True)
-        self.drop(np.array([root]))
-        return loading
-
-    def compact(self) -> Index | None:
-        """Forget slots out of play once they are many; returns the slots kept, or None if nothing moved."""
-        if self.in_play.sum() > (1 - SLACK) * self.in_play.size:
-            return None
-        keep = np.flatnonzero(self.in_play)
-        square = np.ix_(keep, keep)
-        self.ids = self.ids[keep]
-        self.in_play = self.in_play[keep]
-        self.covariance = np.asfortranarray(self.covariance[square])
-        if self._tested:
-            self._case_gram = np.asfortranarray(self._case_gram[square])
-            self._case_total = self._case_total[keep]
-        return keep
+    def keep(self, cols: Index) -> None:
+        """Forget all other columns, once they are many enough to be worth the copy."""
+        if cols.size > (1 - SLACK) * self._ids.size:
+            return
+        slots = self._slot[cols]
+        self._total = self._total[slots]
+        self._gram = self._gram[np.ix_(slots, slots)]
+        self._ids = cols
+        self._slot[:] = -1
+        self._slot[cols] = np.arange(cols.size)

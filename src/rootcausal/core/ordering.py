@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .entropy import entropy
-from .moments import EXHAUSTED, Columns, ResidualMoments, welch_p_values
+from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .search import ExhaustiveSearch, PrunedSearch, Root, Search
-from .table import F64, ColumnMoments, Index, RawTable, Table
+from .table import F64, Index, RawTable, Table
 
 VARIANTS = ("original", "plus", "local", "local_plus")
 
@@ -78,81 +78,78 @@ def order_columns(
     if local:
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
         kept = kept[welch_p_values(columns.moments) < alpha]
-    rounds = _Rounds(raw, columns, kept, local, alpha)
-    search: Search = PrunedSearch(rounds.moments) if variant.endswith("plus") else ExhaustiveSearch()
-    while rounds.candidates().size:
-        rounds.advance(search)
+    rounds = _Rounds(raw, columns, kept, variant, alpha)
+    while rounds.candidates.size:
+        rounds.advance()
         if on_round is not None:
-            on_round(len(rounds.roots), rounds.candidates().size)
+            on_round(len(rounds.roots), rounds.candidates.size)
     return rounds.result()
 
 
 class _Rounds:
     """The state of the loop: each :meth:`advance` finds one root and takes it out of the rest."""
 
-    def __init__(self, raw: RawTable, columns: Columns, kept: Index, local: bool, alpha: float) -> None:
-        mean, sd = columns.mean[kept], columns.sd[kept]
-        self._kept, self._mean, self._sd = kept, mean, sd
-        self._alpha = alpha if local else None
-        self._table = raw.standardize(kept, mean, sd)
-        case_moments = None
-        if local:
-            raw_moments = columns.moments
-            case_moments = ColumnMoments(
-                raw_moments.count, raw_moments.total[:, kept] / sd, raw_moments.square[:, kept] / sd**2
-            )
-        self.moments = ResidualMoments(self._table.gram(), raw.shape[0], case_moments)
-        sums = self._table.column_sums()
-        self._entropies = entropy(sums[:, 0], sums[:, 1], raw.shape[0])
-        self.roots: list[int] = []  # columns of the table
-        self._loadings: list[F64] = []  # (k0,) covariance of every table column with each root's error
+    def __init__(self, raw: RawTable, columns: Columns, kept: Index, variant: str, alpha: float) -> None:
+        n = raw.shape[0]
+        self._kept, self._mean, self._sd = kept, columns.mean[kept], columns.sd[kept]
+        self._alpha = alpha
+        table = raw.standardize(kept, self._mean, self._sd)
+        gram = table.gram()
+        correlation = gram.sum(axis=0) / (n - 1)
+        sums = table.column_sums()
+        self._entropies = entropy(sums[:, 0], sums[:, 1], n)
+        self._search: Search = PrunedSearch(correlation) if variant.endswith("plus") else ExhaustiveSearch()
+        self._table = table.with_correlations(correlation)
+        self._class_moments: ClassMoments | None = None
+        if variant.startswith("local"):
+            count, case_total = columns.moments.count, columns.moments.total[1, kept] / self._sd
+            self._class_moments = ClassMoments(count, case_total, gram[1])
+        self.candidates = np.arange(kept.size)  # columns of the table, as are roots
+        self.roots: list[int] = []
+        self._variance = np.ones(kept.size)  # what the roots so far leave of each column's
+        self._loadings: list[F64] = []  # (k,) covariance of every column with each root's error
         self._margins: list[float] = []
         self._exhausted: list[int] = []
         self._n_pairs = 0
 
-    def candidates(self) -> Index:
-        return np.flatnonzero(self.moments.in_play)
+    def advance(self) -> None:
+        found = self._find_root()
+        root = found.column
+        self.roots.append(root)
+        self._margins.append(found.margin)
+        self._n_pairs += found.n_pairs
+        self._entropies = found.entropy_given_root
+        gone = self._take_out(root)
+        self._search.forget(self.candidates, gone)
+        self._table = self._table.regress_out(root, self.candidates)
 
-    def advance(self, search: Search) -> None:
-        moments = self.moments
-        root = self._find_root(search)
-        column = int(moments.ids[root.slot])
-        self.roots.append(column)
-        self._margins.append(root.margin)
-        self._n_pairs += root.n_pairs
-        everyone = np.arange(moments.ids.size)
-        correlation = moments.correlation(everyone, np.full(everyone.size, root.slot))
-        loading = np.zeros(self._kept.size)
-        loading[moments.ids] = moments.regress_out(root.slot)
-        self._loadings.append(loading)
-        search.forget(np.concatenate([[root.slot], self._drop()]))
-        rest = self.candidates()
-        self._table = self._table.regress_out(column, moments.ids[rest], correlation[rest])
-        self._entropies = root.entropy_given_root
-        if (keep := moments.compact()) is not None:
-            search.compact(keep)
-            self._entropies = self._entropies[keep]
-
-    def _find_root(self, search: Search) -> Root:
-        candidates = self.candidates()
-        if candidates.size == 1:
+    def _find_root(self) -> Root:
+        if self.candidates.size == 1:
             # Without a rival there is nothing to compare, and no next round that would need entropies.
-            return Root(int(candidates[0]), np.inf, np.full(self.moments.ids.size, np.nan), 0)
-        return search.find_root(self._table, self.moments, self._entropies)
+            return Root(int(self.candidates[0]), np.inf, self._entropies, 0)
+        return self._search.find_root(self._table, self.candidates, self._entropies)
 
-    def _drop(self) -> Index:
-        """Leave out what earlier roots explain entirely and, in local variants, what D does not depend on."""
-        moments = self.moments
-        slots = self.candidates()
-        exhausted = slots[moments.variance[slots] < EXHAUSTED]
-        moments.drop(exhausted)
-        self._exhausted.extend(moments.ids[exhausted])
-        if self._alpha is None:
-            return exhausted
-        slots = self.candidates()
-        independent = slots[~(moments.p_values(slots) < self._alpha)]
-        moments.drop(independent)
-        return np.concatenate([exhausted, independent])
+    def _take_out(self, root: int) -> Index:
+        """Update the moments in closed form; returns who leaves: the root, and who no longer matters."""
+        before = self.candidates
+        rest = before[before != root]
+        sd = np.sqrt(self._variance)
+        correlation = self._table.correlations(root)[rest]
+        loading = np.zeros(sd.size)
+        loading[root] = sd[root]
+        loading[rest] = correlation * sd[rest]
+        self._loadings.append(loading)
+        self._variance[rest] *= np.maximum(1.0 - correlation * correlation, 0.0)
+        exhausted = self._variance[rest] < EXHAUSTED
+        self._exhausted.extend(rest[exhausted])
+        rest = rest[~exhausted]
+        if self._class_moments is not None:
+            self._class_moments.regress_out(root, loading / sd[root])
+            p_values = self._class_moments.p_values(rest, self._variance[rest])
+            rest = rest[p_values < self._alpha]
+            self._class_moments.keep(rest)
+        self.candidates = rest
+        return np.setdiff1d(before, rest, assume_unique=True)
 
     def result(self) -> Ordering:
         cols = np.array(self.roots, dtype=np.intp)

@@ -13,14 +13,16 @@ from typing import Protocol
 import numpy as np
 
 from .entropy import entropy, pair_score
-from .moments import ResidualMoments
 from .table import F64, Index, Table
 
 # A running total is summed in another order than a finished one: leave room for rounding before
 # calling a candidate beaten, so that near ties are settled on finished totals alone.
 ROUNDING = 1e-9
-# Weight of r² beside remembered scores when partners are ranked: small, it only breaks ties.
-NEVER_MET = 1e-6
+# How many of the partners that penalized a candidate most are remembered.
+RIVALS = 4
+# Before two candidates have met, r² is all there is to rank them by: this times r² stands in for a
+# score, too small to outweigh any that was seen.
+UNSEEN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,188 +31,209 @@ class Root:
 
     Attributes
     ----------
-    slot : where the root is stored.
+    column : the root, a column of the table.
     margin : by how much its penalty undercuts the next one; a lower bound under pruned search.
-    entropy_given_root : (s,) entropy of each slot's residual given the root.
+    entropy_given_root : (k,) entropy of each candidate's residual given the root.
     n_pairs : pairs evaluated.
     """
 
-    slot: int
+    column: int
     margin: float
     entropy_given_root: F64
     n_pairs: int
 
 
 class Search(Protocol):
-    """Finds one root a round; told when slots leave or move."""
+    """Finds one root a round."""
 
-    def find_root(self, table: Table, moments: ResidualMoments, entropies: F64) -> Root: ...
+    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
+        """The root among two or more ``candidates``, whose entropies are at their place in (k,)."""
+        ...
 
-    def forget(self, slots: Index) -> None: ...
-
-    def compact(self, keep: Index) -> None: ...
+    def forget(self, candidates: Index, gone: Index) -> None:
+        """Told after each round who is left and who left."""
+        ...
 
 
 class ExhaustiveSearch:
     """FindRoot: all pairs, each round anew."""
 
-    def find_root(self, table: Table, moments: ResidualMoments, entropies: F64) -> Root:
-        slots = np.flatnonzero(moments.in_play)
-        correlation = moments.correlation(slots[:, None], slots[None, :])
-        np.fill_diagonal(correlation, 0.0)
-        sums = table.all_pair_sums(moments.ids[slots], correlation)
+    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
+        sums = table.all_pair_sums(candidates)
         given = entropy(sums[0], sums[1], table.shape[0])
         own = given.diagonal()
         score = pair_score(own[:, None], own[None, :], given, given.T)
         negative = score.clip(None, 0.0)
         penalty = table.to_host((negative * negative).sum(axis=1))
         best = int(penalty.argmin())
-        entropy_given_root = np.full(moments.ids.size, np.nan)
-        entropy_given_root[slots] = table.to_host(given[:, best])
-        runner_up = float(np.delete(penalty, best).min())
-        n_pairs = slots.size * (slots.size - 1) // 2
-        return Root(int(slots[best]), runner_up - float(penalty[best]), entropy_given_root, n_pairs)
+        entropy_given_root = np.full(entropies.size, np.nan)
+        entropy_given_root[candidates] = table.to_host(given[:, best])
+        margin = float(np.delete(penalty, best).min() - penalty[best])
+        n_pairs = candidates.size * (candidates.size - 1) // 2
+        return Root(int(candidates[best]), margin, entropy_given_root, n_pairs)
 
-    def forget(self, slots: Index) -> None:
-        """Nothing is remembered from round to round."""
-
-    def compact(self, keep: Index) -> None:
+    def forget(self, candidates: Index, gone: Index) -> None:
         """Nothing is remembered from round to round."""
 
 
 class PrunedSearch:
-    """FindRoot+, with what the last rounds taught.
+    """FindRoot+, with what earlier rounds taught.
 
     Scores change little from one round to the next. So the candidate with the smallest remembered
-    penalty is finished first, and every other candidate first meets the one that penalized it most.
+    penalty is finished first, and every other candidate first meets the rivals that penalized it most.
     The order of comparisons decides only how soon the search ends, never what it finds.
     """
 
-    def __init__(self, moments: ResidualMoments) -> None:
-        size = moments.ids.size
+    def __init__(self, correlation: F64) -> None:
+        """``correlation`` (k, k) of the columns before the first round."""
         self.round = 0
-        self.score = np.zeros((size, size))  # C_ij when last seen; antisymmetric
-        self.given = np.zeros((size, size))  # entropy of i's residual given j when last seen
-        self.seen = np.zeros((size, size), dtype=np.int32)  # round in which a pair was last seen
-        self._remembered = np.zeros(size)  # Σ_j of the penalties when last seen
-        magnitude = np.abs(moments.covariance)
-        np.fill_diagonal(magnitude, -1.0)
-        # The likeliest rival of each slot before anything is known: its most correlated partner.
-        self._rival = magnitude.argmax(axis=1) if size else np.zeros(0, dtype=np.intp)
+        squared = correlation * correlation
+        np.fill_diagonal(squared, -1.0)
+        self.score = -UNSEEN * squared  # C_ij when last seen
+        self.given = np.zeros_like(squared)  # entropy of i's residual given j when last seen
+        self.seen = np.zeros(squared.shape, dtype=np.int32)  # round in which a pair was last seen
+        self._remembered = np.zeros(len(squared))  # Σ_j of the penalties when last seen
+        self._rivals = np.full((len(squared), RIVALS), -1)  # columns, worst first; −1: none
+        everyone = np.arange(len(squared))
+        self._find_rivals(everyone, everyone)
 
-    def find_root(self, table: Table, moments: ResidualMoments, entropies: F64) -> Root:
-        slots = np.flatnonzero(moments.in_play)
-        race = _Race(self, table, moments, entropies, slots)
+    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
         self.round += 1
-        leader = slots[self._remembered[slots].argmin()]
+        race = _Race(self, table, candidates, entropies)
         if self.round == 1:
-            race.compare(slots, self._rival[slots])
-            leader = slots[race.penalty[slots].argmin()]
-        race.finish(leader)
+            # Nothing is known yet: let everyone meet its most correlated partner.
+            race.compare(candidates, self._rivals[candidates, 0])
+            race.finish(int(candidates[race.penalty[candidates].argmin()]))
+        else:
+            race.finish(int(candidates[self._remembered[candidates].argmin()]))
+        alive = self._meet_rivals(race, table)
+        searched = alive
         at_once = 1
-        while (alive := race.alive()).size:
-            per_slot = max(at_once, table.pairs_per_call // alive.size)
-            race.compare(*race.next_partners(alive, per_slot))
+        while alive.size:
+            race.compare(*race.next_partners(alive, max(at_once, table.pairs_per_call // alive.size)))
             at_once *= 2
+            alive = race.alive()
+        self._find_rivals(searched, candidates)
         return race.result()
 
+    def _find_rivals(self, searched: Index, candidates: Index) -> None:
+        """Look again for the rivals of those whom the remembered ones did not beat."""
+        threat = -self.score[np.ix_(searched, candidates)]
+        threat[searched[:, None] == candidates] = -np.inf
+        worst = candidates[most_threatening(threat, RIVALS)]
+        self._rivals[searched] = -1
+        self._rivals[searched, : worst.shape[1]] = worst
+
+    def _meet_rivals(self, race: _Race, table: Table) -> Index:
+        """Let every candidate meet its remembered rivals, worst first; returns who is still in the race."""
+        met = 0
+        alive = race.alive()
+        while alive.size and met < RIVALS:
+            upto = min(RIVALS, met + max(1, table.pairs_per_call // alive.size))
+            rivals = self._rivals[alive, met:upto]
+            present = rivals >= 0
+            race.compare(np.broadcast_to(alive[:, None], rivals.shape)[present], rivals[present])
+            met = upto
+            alive = race.alive()
+        return alive
+
     def record(self, a: Index, b: Index, score: F64, given: F64) -> None:
-        """Remember what a < b scored, and the entropies of a given b and b given a."""
-        loser, winner = np.where(score < 0, (a, b), (b, a))
-        before = np.minimum(self.score[a, b], 0.0) ** 2, np.minimum(self.score[b, a], 0.0) ** 2
+        """Remember C_ab, and the entropies of a given b and of b given a."""
         size = self._remembered.size
-        self._remembered += np.bincount(loser, score * score, size)
-        self._remembered -= np.bincount(a, before[0], size) + np.bincount(b, before[1], size)
+        for i, j in ((a, b), (b, a)):
+            before = np.minimum(self.score[i, j], 0.0)
+            self._remembered -= np.bincount(i, before * before, size)
+        self._remembered += np.bincount(np.where(score < 0, a, b), score * score, size)
         self.score[a, b], self.score[b, a] = score, -score
         self.given[a, b], self.given[b, a] = given[:, 0], given[:, 1]
         self.seen[a, b] = self.seen[b, a] = self.round
 
-    def forget(self, slots: Index) -> None:
-        self._remembered -= (np.minimum(self.score[:, slots], 0.0) ** 2).sum(axis=1)
-        self.score[:, slots] = 0.0
-
-    def compact(self, keep: Index) -> None:
-        square = np.ix_(keep, keep)
-        self.score = self.score[square]
-        self.given = self.given[square]
-        self.seen = self.seen[square]
-        self._remembered = self._remembered[keep]
-        new_place = np.full(self._rival.size, -1)
-        new_place[keep] = np.arange(keep.size)
-        self._rival = new_place[self._rival[keep]]
+    def forget(self, candidates: Index, gone: Index) -> None:
+        """Take columns that left the race out of what the remaining candidates remember."""
+        before = np.minimum(self.score[np.ix_(candidates, gone)], 0.0)
+        self._remembered[candidates] -= (before * before).sum(axis=1)
+        present = np.zeros(len(self._rivals) + 1, dtype=bool)  # the last place stands for −1
+        present[candidates] = True
+        self._rivals[~present[self._rivals]] = -1
 
 
 class _Race:
     """One round of a pruned search: running totals, and who has met whom."""
 
-    def __init__(
-        self, memory: PrunedSearch, table: Table, moments: ResidualMoments, entropies: F64, slots: Index
-    ) -> None:
+    def __init__(self, memory: PrunedSearch, table: Table, candidates: Index, entropies: F64) -> None:
         self._memory = memory
         self._table = table
-        self._moments = moments
+        self._candidates = candidates
         self._entropies = entropies
-        self._slots = slots
-        size = moments.ids.size
-        self.penalty = np.zeros(size)
-        self._unmet = np.full(size, slots.size - 1)
+        self.penalty = np.zeros(entropies.size)
+        self._unmet = np.full(entropies.size, candidates.size - 1)
         self._n_pairs = 0
 
     def compare(self, i: Index, j: Index) -> None:
         """Meet each pair once: pairs met before in this round, or named twice, are passed over."""
-        memory, size = self._memory, self._moments.ids.size
-        keys = np.unique(np.minimum(i, j) * size + np.maximum(i, j))
-        a, b = np.divmod(keys, size)
-        new = memory.seen[a, b] != memory.round
-        a, b = a[new], b[new]
-        sums = self._table.pair_sums(
-            self._moments.ids[a], self._moments.ids[b], self._moments.correlation(a, b)
-        )
+        a, b = np.minimum(i, j), np.maximum(i, j)
+        a, b = self._new(a, b)
+        sums = self._table.pair_sums(a, b)
         given = entropy(sums[:, :, 0], sums[:, :, 1], self._table.shape[0])
         score = pair_score(self._entropies[a], self._entropies[b], given[:, 0], given[:, 1])
-        memory.record(a, b, score, given)
-        loser = np.where(score < 0, a, b)
-        self.penalty += np.bincount(loser, score * score, minlength=size)
+        self._memory.record(a, b, score, given)
+        size = self.penalty.size
+        self.penalty += np.bincount(np.where(score < 0, a, b), score * score, size)
         self._unmet -= np.bincount(a, minlength=size) + np.bincount(b, minlength=size)
         self._n_pairs += a.size
 
-    def finish(self, slot: int) -> None:
-        others = self._slots[self._slots != slot]
-        self.compare(np.full(others.size, slot), others)
+    def _new(self, a: Index, b: Index) -> tuple[Index, Index]:
+        seen = self._memory.seen
+        new = seen[a, b] != self._memory.round
+        a, b = a[new], b[new]
+        # Of a pair named twice, the last to sign stays.
+        signature = -1 - np.arange(a.size, dtype=seen.dtype)
+        seen[a, b] = signature
+        last = seen[a, b] == signature
+        return a[last], b[last]
+
+    def finish(self, column: int) -> None:
+        """Let one candidate meet all others."""
+        others = self._candidates[self._candidates != column]
+        self.compare(np.full(others.size, column), others)
 
     def _finished(self) -> Index:
-        return self._slots[self._unmet[self._slots] == 0]
-
-    def _total(self, slot: int) -> float:
-        """Summed in the order of columns, whatever the order in which pairs were met."""
-        negative = np.minimum(self._memory.score[slot, self._slots], 0.0)
-        return float((negative * negative).sum())
+        return self._candidates[self._unmet[self._candidates] == 0]
 
     def alive(self) -> Index:
         """Unfinished candidates that may still undercut the best finished one."""
-        bound = min(self.penalty[self._finished()]) * (1.0 + ROUNDING)
-        penalty = self.penalty[self._slots]
-        return self._slots[(self._unmet[self._slots] > 0) & (penalty <= bound)]
+        bound = self.penalty[self._finished()].min() * (1.0 + ROUNDING)
+        may_win = (self._unmet > 0) & (self.penalty <= bound)
+        return self._candidates[may_win[self._candidates]]
 
-    def next_partners(self, alive: Index, per_slot: int) -> tuple[Index, Index]:
+    def next_partners(self, alive: Index, per_candidate: int) -> tuple[Index, Index]:
         """For each candidate, the unmet partners most likely to beat it, judged by their last meeting."""
-        memory = self._memory
-        pairs = np.ix_(alive, self._slots)
-        threat = -memory.score[pairs]
-        # Pairs that never met come before those that were won, most correlated first.
-        threat += NEVER_MET * self._moments.correlation(*pairs) ** 2
-        threat[memory.seen[pairs] == memory.round] = -np.inf
-        threat[alive[:, None] == self._slots] = -np.inf
-        per_slot = min(per_slot, self._slots.size)
-        chosen = np.argpartition(-threat, per_slot - 1, axis=1)[:, :per_slot]
-        worth = np.take_along_axis(threat, chosen, axis=1) > -np.inf
-        i = np.broadcast_to(alive[:, None], chosen.shape)[worth]
-        return i, self._slots[chosen[worth]]
+        pairs = np.ix_(alive, self._candidates)
+        threat = -self._memory.score[pairs]
+        threat[self._memory.seen[pairs] == self._memory.round] = -np.inf
+        threat[alive[:, None] == self._candidates] = -np.inf
+        chosen = most_threatening(threat, per_candidate)
+        unmet = np.take_along_axis(threat, chosen, axis=1) > -np.inf
+        i = np.broadcast_to(alive[:, None], chosen.shape)[unmet]
+        return i, self._candidates[chosen[unmet]]
 
     def result(self) -> Root:
+        """The best finished candidate, by totals summed in the order of columns; ties go to the first."""
         finished = self._finished()
-        totals = np.array([self._total(slot) for slot in finished])
+        negative = np.minimum(self._memory.score[np.ix_(finished, self._candidates)], 0.0)
+        negative[finished[:, None] == self._candidates] = 0.0
+        totals = (negative * negative).sum(axis=1)
         best = int(finished[totals.argmin()])
-        others = self._slots[self._slots != best]
+        others = self._candidates[self._candidates != best]
         margin = max(0.0, float(self.penalty[others].min() - totals.min()))
         return Root(best, margin, self._memory.given[:, best].copy(), self._n_pairs)
+
+
+def most_threatening(threat: F64, count: int) -> Index:
+    """(m, count) places of the largest values of each row of (m, k), largest first; all, if k is fewer."""
+    count = min(count, threat.shape[1])
+    if count == threat.shape[1]:
+        return np.argsort(-threat, axis=1, kind="stable")
+    places = np.argpartition(-threat, count - 1, axis=1)[:, :count]
+    worst_first = np.argsort(-np.take_along_axis(threat, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, worst_first, axis=1)

@@ -98,19 +98,29 @@ class Table(Protocol):
         """(k, 2): Σ log cosh z and Σ z·exp(−z²/2) of each column."""
         ...
 
-    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
-        """(m, 2, 2): the two sums of :meth:`column_sums` for the residuals of i given j, then of j given i.
+    def with_correlations(self, r: F64) -> Table:
+        """The same rows, told the (k, k) correlations of the whole data set, which a part cannot know.
 
-        ``r`` (m,) is the correlation of each pair; the residual of i given j has unit variance,
-        ``(z_i − r z_j) / sqrt(1 − r²)``.
+        What follows needs them; :meth:`regress_out` keeps them current in closed form. Consumes this table.
         """
         ...
 
-    def all_pair_sums(self, cols: Index, r: F64) -> Any:
-        """(2, m, m): ``[s, a, b]`` is sum s of the residual of cols[a] given cols[b]; ``r`` is (m, m).
+    def correlations(self, column: int) -> F64:
+        """(k,): current correlation of every column with one."""
+        ...
 
-        The diagonal of ``r`` is zero, so that the diagonal of the answer holds the sums of the columns
-        themselves. The answer may stay on the device (see :meth:`to_host`).
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        """(m, 2, 2): the two sums of :meth:`column_sums` for the residuals of i given j, then of j given i.
+
+        The residual of i given j has unit variance: ``(z_i − r z_j) / sqrt(1 − r²)``.
+        """
+        ...
+
+    def all_pair_sums(self, cols: Index) -> Any:
+        """(2, m, m): ``[s, a, b]`` is sum s of the residual of cols[a] given cols[b].
+
+        The diagonal holds the sums of the columns themselves. The answer may stay on the device
+        (see :meth:`to_host`).
         """
         ...
 
@@ -118,7 +128,7 @@ class Table(Protocol):
         """An array derived from :meth:`all_pair_sums`, as a NumPy array."""
         ...
 
-    def regress_out(self, root: int, cols: Index, r: F64) -> Table:
+    def regress_out(self, root: int, cols: Index) -> Table:
         """The table with each of ``cols`` replaced by its residual given ``root``.
 
         It consumes the table it is called on: rows may be overwritten, so that one copy of the data is

@@ -25,7 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
-from ..core.moments import residual_scale
+from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
 # 2^f on |f| ≤ 1/2, minimax (mpmath.chebyfit, 9 terms): absolute error below 9e-13.
@@ -105,12 +105,15 @@ def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _pair_units(Z: F64, i: Index, j: Index, r: F64, scale: F64, first: int, last: int, out: F64) -> None:
+def _pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: F64) -> None:
     """Units first..last−1 of pair_sums; unit = chunk · pairs + pair, so columns stay in cache."""
     for unit in range(first, last):
         chunk, pair = divmod(unit, i.size)
         rows = slice(chunk * ROWS_A_CHUNK, (chunk + 1) * ROWS_A_CHUNK)
-        _pair_rows(Z[i[pair], rows], Z[j[pair], rows], r[pair], scale[pair], out[chunk, pair])
+        # A column beside itself is taken as it is.
+        r = 0.0 if i[pair] == j[pair] else R[i[pair], j[pair]]
+        scale = 1.0 / math.sqrt(max(1.0 - r * r, EXHAUSTED))
+        _pair_rows(Z[i[pair], rows], Z[j[pair], rows], r, scale, out[chunk, pair])
 
 
 @njit(fastmath=FASTMATH, nogil=True, cache=True)
@@ -135,13 +138,20 @@ def _column_units(Z: F64, first: int, last: int, out: F64) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _residual_units(Z: F64, root: int, cols: Index, r: F64, scale: F64, first: int, last: int) -> None:
+def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: int) -> None:
+    """Replace columns first..last−1 of ``cols``, and their rows of R, by those of the residuals."""
     error = Z[root]
-    for place in range(first, last):
-        z = Z[cols[place]]
-        slope, unit = r[place], scale[place]
+    with_root = R[root]
+    for a in cols[first:last]:
+        z = Z[a]
+        slope = with_root[a]
+        unit = 1.0 / math.sqrt(max(1.0 - slope * slope, EXHAUSTED))
         for row in range(z.size):
             z[row] = (z[row] - slope * error[row]) * unit
+        for b in cols:
+            other = with_root[b]
+            scale = unit / math.sqrt(max(1.0 - other * other, EXHAUSTED))
+            R[a, b] = max(-1.0, min(1.0, (R[a, b] - slope * other) * scale))
 
 
 class NumbaRaw:
@@ -203,9 +213,10 @@ def _strips(first: int, last: int, width: int) -> Iterator[slice]:
 class NumbaTable:
     """Standardized columns Z (k, n): one row of the array a variable, so that its values are contiguous."""
 
-    def __init__(self, Z: F64, y: np.ndarray | None) -> None:
+    def __init__(self, Z: F64, y: np.ndarray | None, R: F64 | None = None) -> None:
         self._Z = Z
         self._y = y
+        self._R = np.empty((0, 0)) if R is None else R
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -233,22 +244,27 @@ class NumbaTable:
         _in_threads(lambda first, last: _column_units(self._Z, first, last, out), len(out), self._Z.size)
         return out
 
-    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
+    def with_correlations(self, r: F64) -> NumbaTable:
+        return NumbaTable(self._Z, self._y, np.array(r, order="C"))
+
+    def correlations(self, column: int) -> F64:
+        return self._R[column].copy()
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
         n = self.shape[0]
-        scale = residual_scale(r)
         n_chunks = -(-n // ROWS_A_CHUNK)
         out = np.empty((n_chunks, i.size, 4))
 
         def work(first: int, last: int) -> None:
-            _pair_units(self._Z, i, j, r, scale, first, last, out)
+            _pair_units(self._Z, self._R, i, j, first, last, out)
 
         _in_threads(work, n_chunks * i.size, 2 * i.size * n)
         return out.sum(axis=0).reshape(-1, 2, 2)
 
-    def all_pair_sums(self, cols: Index, r: F64) -> F64:
+    def all_pair_sums(self, cols: Index) -> F64:
         m = len(cols)
         a, b = np.triu_indices(m)
-        sums = self.pair_sums(cols[a], cols[b], r[a, b])
+        sums = self.pair_sums(cols[a], cols[b])
         square = np.empty((2, m, m))
         square[:, a, b] = sums[:, 0].T
         square[:, b, a] = sums[:, 1].T
@@ -257,13 +273,11 @@ class NumbaTable:
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
 
-    def regress_out(self, root: int, cols: Index, r: F64) -> NumbaTable:
-        scale = residual_scale(r)
-
+    def regress_out(self, root: int, cols: Index) -> NumbaTable:
         def work(first: int, last: int) -> None:
-            _residual_units(self._Z, root, cols, r, scale, first, last)
+            _residual_units(self._Z, self._R, root, cols, first, last)
 
-        _in_threads(work, cols.size, cols.size * self.shape[0])
+        _in_threads(work, cols.size, cols.size * (self.shape[0] + cols.size))
         return self
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:

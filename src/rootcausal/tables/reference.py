@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit
 
-from ..core.moments import residual_scale
+from ..core.moments import regressed_correlations, residual_scale
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
 
@@ -39,9 +39,10 @@ class ReferenceTable:
 
     pairs_per_call = 1
 
-    def __init__(self, Z: F64, y: np.ndarray | None) -> None:
+    def __init__(self, Z: F64, y: np.ndarray | None, r: F64 | None = None) -> None:
         self._Z = Z
         self._y = y
+        self._r = np.empty((0, 0)) if r is None else r
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,27 +54,35 @@ class ReferenceTable:
     def column_sums(self) -> F64:
         return entropy_sums(self._Z)
 
-    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
-        z_i, z_j = self._Z[:, i], self._Z[:, j]
-        scale = residual_scale(r)
-        return np.stack(
-            [entropy_sums((z_i - r * z_j) * scale), entropy_sums((z_j - r * z_i) * scale)], axis=1
-        )
+    def with_correlations(self, r: F64) -> ReferenceTable:
+        return ReferenceTable(self._Z, self._y, r.copy())
 
-    def all_pair_sums(self, cols: Index, r: F64) -> F64:
-        given = [
-            entropy_sums((self._Z[:, cols] - r[:, b] * self._Z[:, [cols[b]]]) * residual_scale(r[:, b]))
-            for b in range(len(cols))
-        ]
-        return np.moveaxis(np.stack(given, axis=1), -1, 0)
+    def correlations(self, column: int) -> F64:
+        return self._r[column].copy()
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        z_i, z_j, r = self._Z[:, i], self._Z[:, j], self._r[i, j]
+        scale = residual_scale(r)
+        i_given_j, j_given_i = (z_i - r * z_j) * scale, (z_j - r * z_i) * scale
+        return np.stack([entropy_sums(i_given_j), entropy_sums(j_given_i)], axis=1)
+
+    def all_pair_sums(self, cols: Index) -> F64:
+        own = entropy_sums(self._Z[:, cols])
+        square = np.empty((2, len(cols), len(cols)))
+        for b in range(len(cols)):
+            square[:, :, b] = self.pair_sums(cols, np.full(len(cols), cols[b]))[:, 0].T
+            square[:, b, b] = own[b]
+        return square
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
 
-    def regress_out(self, root: int, cols: Index, r: F64) -> ReferenceTable:
-        Z = self._Z.copy()
-        Z[:, cols] = (Z[:, cols] - r * Z[:, [root]]) * residual_scale(r)
-        return ReferenceTable(Z, self._y)
+    def regress_out(self, root: int, cols: Index) -> ReferenceTable:
+        Z, r = self._Z.copy(), self._r.copy()
+        with_root = r[cols, root]
+        Z[:, cols] = (Z[:, cols] - with_root * Z[:, [root]]) * residual_scale(with_root)
+        regressed_correlations(r, root, cols)
+        return ReferenceTable(Z, self._y, r)
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         assert self._y is not None

@@ -47,17 +47,23 @@ class ShardedTable:
     def column_sums(self) -> F64:
         return _total(part.column_sums() for part in self._parts)
 
-    def pair_sums(self, i: Index, j: Index, r: F64) -> F64:
-        return _total(part.pair_sums(i, j, r) for part in self._parts)
+    def with_correlations(self, r: F64) -> ShardedTable:
+        return ShardedTable([part.with_correlations(r) for part in self._parts])
 
-    def all_pair_sums(self, cols: Index, r: F64) -> Any:
-        return _total(part.all_pair_sums(cols, r) for part in self._parts)
+    def correlations(self, column: int) -> F64:
+        return self._parts[0].correlations(column)
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        return _total(part.pair_sums(i, j) for part in self._parts)
+
+    def all_pair_sums(self, cols: Index) -> Any:
+        return _total(part.all_pair_sums(cols) for part in self._parts)
 
     def to_host(self, array: Any) -> F64:
         return self._parts[0].to_host(array)
 
-    def regress_out(self, root: int, cols: Index, r: F64) -> ShardedTable:
-        return ShardedTable([part.regress_out(root, cols, r) for part in self._parts])
+    def regress_out(self, root: int, cols: Index) -> ShardedTable:
+        return ShardedTable([part.regress_out(root, cols) for part in self._parts])
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         return reduce(add, (part.logit_sums(cols, beta) for part in self._parts))
