@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
+# Members that a file may lack: those written before they existed, or with the paper's attribution.
+OPTIONAL = ("ancestor_probability",)
 ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -43,6 +45,8 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     arrays = {name: getattr(inner, name) for name in ARRAYS if name != "margins"} | {
         "margins": model.margins_
     }
+    if model.ancestor_probability_ is not None:
+        arrays["ancestor_probability"] = model.ancestor_probability_
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(HEADER), json.dumps(header, indent=1))
         for name, array in arrays.items():
@@ -58,7 +62,8 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
             header = _header(archive, path)
             arrays = {
                 name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-                for name in ARRAYS
+                for name in (*ARRAYS, *OPTIONAL)
+                if name in ARRAYS or f"{name}.npy" in archive.namelist()
             }
             return _restore(kind, header, arrays)
     except FileNotFoundError:
@@ -95,6 +100,8 @@ def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
 def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> RCI:
     p, k = int(header["n_columns"]), arrays["order"].size
     expected = dict.fromkeys(ARRAYS, (k,)) | {"mixing": (k, k), "unmixing": (k, k)}
+    if "ancestor_probability" in arrays:
+        expected["ancestor_probability"] = (p,)
     for name, shape in expected.items():
         wanted = "i" if name == "order" else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != wanted:
@@ -110,8 +117,9 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.classes_ = np.array(header["classes"])
     model.provenance_ = header["provenance"]
-    margins = arrays.pop("margins")
-    model._set_model(CausalModel(n_columns=p, intercept=float(header["intercept"]), **arrays), margins)
+    margins, probability = arrays.pop("margins"), arrays.pop("ancestor_probability", None)
+    inner = CausalModel(n_columns=p, intercept=float(header["intercept"]), **arrays)
+    model._set_model(inner, margins, probability)
     return model
 
 

@@ -2,7 +2,8 @@
 
 The paper regresses D on all errors that pass a liberal t-test, so its ranks carry every null that
 slipped through. But D is a logistic function of its parents only, and parents are few: with
-log-odds = Σ_j w_j X_j and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji (paper, Equation 3). So this looks for
+log-odds = Σ_j w_j X_j and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji for each unit (paper, Equation 3).
+So this looks for
 
 1. the direct causes of D: a sparse w, by a sum of single effects in the logistic likelihood;
 2. the direct causes of each column that matters: sparse regressions on the columns before it;
@@ -18,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from .logistic import Logit
 from .single_effects import Sparsity, fit_effects, no_effects
@@ -61,7 +63,7 @@ def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate:
     edges, probability = _trace_back(mixing, table.shape[0], is_direct)
     # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
     # effect is the total effect in the expected graph.
-    total = np.linalg.solve(np.eye(len(cols)) - edges.T, direct)
+    total = solve_triangular(np.eye(len(cols)) - edges.T, direct, unit_diagonal=True)
     coef = total * np.diagonal(mixing)
     intercept = _refit_intercept(table, cols, coef, intercept)
     return Ancestry(Logit(coef, intercept, separated=False), probability)
@@ -97,7 +99,7 @@ def _causes_of_d(
 
 
 def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64]:
-    """Expected edges (k, k) between standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
+    """Expected edges (k, k) of standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
 
     A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
     reverse causal order, each one's probability is final before it is passed on to its causes.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import numpy as np
 
 from ..core.table import F64, RawTable
@@ -24,3 +26,12 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None, variant: str) -> Ra
     from .numba_cpu import NumbaRaw
 
     return NumbaRaw(X, y)
+
+
+def one_thread(backend: str) -> AbstractContextManager[None]:
+    """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
+    if backend not in ("auto", "numba"):
+        return nullcontext()
+    from .numba_cpu import one_thread
+
+    return one_thread()
