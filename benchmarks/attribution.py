@@ -3,8 +3,8 @@
     python benchmarks/attribution.py                 # all nine cells of the paper, 100 fresh data sets each
     python benchmarks/attribution.py --render        # only rewrite the table from the rows at hand
 
-Rows are appended as they are made and a second run goes on where the first one stopped. Tuning used seeds below
-1,000; these are 10,000 and above.
+Rows are appended as they are made, and a second run goes on where the first one stopped. Tuning used
+seeds below 1,000; these are 10,000 and above.
 """
 
 from __future__ import annotations
@@ -124,15 +124,15 @@ def render(rows: list[dict[str, object]]) -> str:
     lines = [
         "# Attribution: the default against the paper's",
         "",
-        f"Made by `python benchmarks/attribution.py` with rootcausal {__version__}, seeds {FIRST_SEED} and above; "
-        "one row a data set is in `rows.csv`.",
+        f"Made by `python benchmarks/attribution.py` with rootcausal {__version__}, seeds {FIRST_SEED} and "
+        "above; one row a data set is in `rows.csv`.",
         "",
         '- *paper*: `RCI(attribution="paper")`, logistic regression on all errors that pass the t-test.',
         "- *sharp*: the default.",
-        "- *oracle*: is told the ancestors of D, orders them alone and regresses D on their estimated errors.",
+        "- *oracle*: is told D's ancestors, orders them alone and regresses D on their estimated errors.",
         "- *true errors*: is told the ancestors of D and their true errors, and regresses D on them.",
-        "- *gap closed*: (sharp − paper) / (oracle − paper) in overlap, with its standard error over data sets;"
-        " above 100 % where it beats the oracle, which does not use that direct causes are few.",
+        "- *gap closed*: (sharp − paper) / (oracle − paper) in overlap, with its standard error over sets. "
+        "The oracle does not use that direct causes are few, so more than 100 % is possible.",
         "- *wins*: data sets in which sharp beats paper, in overlap and in MSE (ties left out).",
         "",
         "| n | p | sets | overlap: paper | sharp | oracle | true errors | gap closed | to true errors | wins "
@@ -183,8 +183,8 @@ def calibration_lines(rows: list[dict[str, object]]) -> list[str]:
         if count[place]:
             said, seen = stated[place] / count[place], ancestors[place] / count[place]
             lines.append(
-                f"| {place / BINS:.1f} to {(place + 1) / BINS:.1f} | {count[place]:.0f} | {said:.3f} | {seen:.3f} "
-                f"| {seen - said:+.3f} |"
+                f"| {place / BINS:.1f} to {(place + 1) / BINS:.1f} | {count[place]:.0f} "
+                f"| {said:.3f} | {seen:.3f} | {seen - said:+.3f} |"
             )
     return lines
 

@@ -1,29 +1,19 @@
-"""Reading cohort tables, the words for bad ones, and files that are written whole or not at all."""
+"""Reading cohort tables, the words for bad ones, and which label is the disease."""
 
-import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
-from rootcausal.cohort_files import (
-    atomic_write,
-    check_can_write,
-    choose_disease,
-    column_names,
-    printable,
-    quoted,
-    read_cohort,
-    read_new_patients,
-    write_tables,
-)
+from rootcausal.cohort_files import read_cohort, read_new_patients
 from rootcausal.errors import InputError
+from rootcausal.result_files import write_tables
+from rootcausal.table_files import column_names
+from rootcausal.target_labels import choose_disease
+from rootcausal.wording import printable, quoted
 
 HOSTILE_NAMES = [
     "[bold]x[/bold]",
@@ -66,7 +56,8 @@ def test_numbers_booleans_and_ids(tmp_path: Path) -> None:
     assert set(patients.X.schema.types) == {pa.float64()}
     assert patients.X.to_pydict() == {"whole": [1, 2, 3], "flag": [1, 0, 1], "real": [0.1, -1e-3, 7]}
     assert patients.ids == ["007", "NA", "=x"]
-    assert patients.target is not None and patients.target.tolist() == [0, 1, 1]
+    assert patients.target is not None
+    assert patients.target.tolist() == [0, 1, 1]
     assert patients.n_removed == 0
 
 
@@ -81,7 +72,8 @@ def test_csv_and_parquet_read_alike(tmp_path: Path) -> None:
     )
     assert first.X.equals(second.X)
     assert first.ids == second.ids == ["1", "2"]
-    assert first.target is not None and second.target is not None
+    assert first.target is not None
+    assert second.target is not None
     assert first.target.tolist() == second.target.tolist() == ["yes", "no"]
     assert first.n_removed == second.n_removed == 1
 
@@ -100,7 +92,8 @@ def test_parquet_types(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "c.parquet")
     patients = read_cohort(tmp_path / "c.parquet", "d")
     assert patients.X.to_pydict() == {"small": [1, 2, 3], "codes": [1.5, 2.5, 1.5], "big": [2.0**62, 1, 0]}
-    assert patients.target is not None and patients.target.tolist() == ["ill", "well", "ill"]
+    assert patients.target is not None
+    assert patients.target.tolist() == ["ill", "well", "ill"]
 
 
 def test_dropped_columns_may_hold_anything(tmp_path: Path) -> None:
@@ -155,7 +148,7 @@ def test_hostile_names_survive_a_round_trip(tmp_path: Path, ending: str) -> None
         ("a,b,d\n1,2,0\n1,2\n", "data row 2 of '/cohort.csv' has 2 values, but the header names 3 columns"),
         (
             "a,d\n1,0\n1,2,3\n4\n5,1\n",
-            "data row 2 of '/cohort.csv' has 3 values, but the header names 2 columns (so do 1 m",
+            "data row 2 of '/cohort.csv' has 3 values, but the header names 2 columns (2 rows",
         ),
         ("a;b;d\n1;2;0\n", "separated by ';': save it separated by commas"),
         ("a,b,d\n1,\xff,0\n".encode("latin-1"), "is not UTF-8 text: save it as CSV in UTF-8"),
@@ -228,10 +221,12 @@ def test_drop_missing_that_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        column_names("s3://bucket/c.parquet")  # a path like any other: nothing is asked of the network
     assert message(tmp_path / "no.csv") == "cannot read '/no.csv': there is no such file."
     assert message(tmp_path / "no.parquet") == "cannot read '/no.parquet': there is no such file."
-    (tmp_path / "folder.csv").mkdir()
-    assert message(tmp_path / "folder.csv") == "cannot read '/folder.csv': Is a directory."
+    (tmp_path / "folder.parquet").mkdir()
+    assert message(tmp_path / "folder.parquet") == "cannot read '/folder.parquet': it is a folder."
     assert "is neither .csv nor .parquet" in message(write(tmp_path, "a", "cohort.xlsx"))
 
 
@@ -262,13 +257,18 @@ def test_new_patients_without_a_column(tmp_path: Path) -> None:
 def test_messages_cannot_command_the_terminal(tmp_path: Path, name: str) -> None:
     pq.write_table(pa.table({name: ["text", "more"], "d": [0, 1]}), tmp_path / "c.parquet")
     text = message(tmp_path / "c.parquet")
-    assert text.isprintable() and len(text) < 300
+    assert text.isprintable()
+    assert len(text) < 300
 
 
 def test_quoted_and_printable() -> None:
     assert quoted("a\x1b[2J\nb") == r"'a\x1b[2J\nb'"
     assert quoted("x" * 100, 10) == "'xxxxxxxxxx...'"
     assert printable("a\u202eb\n") == "a\\u202eb\n"
+
+
+def test_column_names(tmp_path: Path) -> None:
+    assert column_names(write(tmp_path, 'a,"b,c"\n1,2\n')) == ["a", "b,c"]
 
 
 # --- the disease ------------------------------------------------------------------------------------
@@ -316,98 +316,3 @@ def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: 
 def test_no_disease(labels: list[object], positive: str | None, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         choose_disease(np.array(labels), "d", positive)
-
-
-# --- writing ----------------------------------------------------------------------------------------
-
-
-def test_csv_numbers_read_back_exactly(tmp_path: Path) -> None:
-    bits = np.random.default_rng(0).integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
-    values = np.concatenate(
-        [bits[np.isfinite(bits)], [0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, 1e22, 1 / 3]]
-    )
-    write_tables({tmp_path / "s.csv": pa.table({"x": values})}, {})
-    lines = (tmp_path / "s.csv").read_text().splitlines()[1:]
-    assert np.array_equal(np.array([float(line) for line in lines]).view(np.uint64), values.view(np.uint64))
-
-
-def test_csv_cells_start_no_formula(tmp_path: Path) -> None:
-    ids = ["=cmd()", "+1+1", "-1+1", "@x", "\tx", "\rx", "\nx", "\uff1dx", "-5", "+1.5e3", "a=b", ""]
-    table = pa.table({"=id": ids, "x": [-1.0 * k for k in range(len(ids))]})
-    write_tables({tmp_path / "s.csv": table}, {})
-    read = arrow_csv.read_csv(
-        tmp_path / "s.csv", parse_options=arrow_csv.ParseOptions(newlines_in_values=True)
-    )
-    assert read.column_names == ["'=id", "x"]
-    assert read["'=id"].to_pylist() == ["'" + text for text in ids[:8]] + ids[8:]
-    assert read["x"].to_pylist() == table["x"].to_pylist()
-
-
-def test_parquet_says_how_it_was_made(tmp_path: Path) -> None:
-    write_tables({tmp_path / "s.parquet": pa.table({"=id": ["=x"]})}, {"command": "explain", "alpha": 0.2})
-    metadata = pq.read_schema(tmp_path / "s.parquet").metadata
-    assert json.loads(metadata[b"rootcausal"]) == {"command": "explain", "alpha": 0.2}
-    assert pq.read_table(tmp_path / "s.parquet").to_pydict() == {"=id": ["=x"]}
-
-
-@pytest.mark.parametrize(
-    "failure", [KeyboardInterrupt(), RuntimeError(), OSError(28, "No space left on device")]
-)
-def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
-    path = write(tmp_path, "old", "result.bin")
-    with pytest.raises(type(failure)) as caught, atomic_write(path) as handle:
-        handle.write(b"half of the n")
-        raise failure
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["result.bin"]
-    if isinstance(caught.value, OSError):
-        assert caught.value.strerror == f"cannot write '{path}': No space left on device."
-
-
-def test_second_table_failing_leaves_neither(tmp_path: Path) -> None:
-    tables = {tmp_path / "a.csv": pa.table({"x": [1.0]}), tmp_path / "b.csv": pa.table({"x": [[1.0]]})}
-    with pytest.raises(pa.ArrowException):
-        write_tables(tables, {})
-    with pytest.raises(InputError, match=r"neither \.csv nor \.parquet"):
-        write_tables(
-            {tmp_path / "a.csv": pa.table({"x": [1.0]}), tmp_path / "b.xlsx": pa.table({"x": [1.0]})}, {}
-        )
-    assert os.listdir(tmp_path) == []
-
-
-def test_atomic_write_replaces_keeps_permissions_and_follows_links(tmp_path: Path) -> None:
-    path = write(tmp_path, "old", "result.bin")
-    path.chmod(0o600)
-    (tmp_path / "link").symlink_to(path)
-    with atomic_write(tmp_path / "link") as handle:
-        handle.write(b"new")
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert (tmp_path / "link").is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["link", "result.bin"]
-
-
-def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path, reason in (
-        (tmp_path / "no" / "x.csv", f"the folder '{tmp_path / 'no'}' does not exist."),
-        (tmp_path, "it is a folder."),
-        (tmp_path / "pipe", "it is not a regular file."),
-    ):
-        with pytest.raises(OSError) as caught:
-            check_can_write(path)
-        assert caught.value.strerror == f"cannot write '{path}': {reason}"
-    check_can_write(tmp_path / "fine.csv")
-    assert os.listdir(tmp_path) == ["pipe"]
-
-
-def test_write_protected_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path, "old", "result.bin")
-    # The superuser may write anywhere, so the answer of the system is played here.
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(OSError, match="the file is write-protected"):
-        check_can_write(path)
-
-
-def test_column_names(tmp_path: Path) -> None:
-    assert column_names(write(tmp_path, 'a,"b,c"\n1,2\n')) == ["a", "b,c"]

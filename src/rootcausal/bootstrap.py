@@ -144,7 +144,7 @@ def resample(cohort: Cohort, random_state: int, number: int) -> CausalModel:
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether.
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
-        raw = choose_table(cohort.backend, X[:, varies], y, cohort.settings.variant)
+        raw = choose_table(cohort.backend, X[:, varies], y)
         model = learn(raw, describe_columns(raw), cohort.settings).model
     return CausalModel(
         n_columns=cohort.X.shape[1],

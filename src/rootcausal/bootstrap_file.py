@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .cohort_files import atomic_write
+from .atomic_write import atomic_write
 from .core.attribution import CausalModel
 from .core.table import F64
 from .errors import InputError
@@ -48,7 +48,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
         or any(flat[name].shape != (sizes.sum(),) for name in FLAT[:-1])
     ):
         raise ValueError("the arrays of the resamples do not fit together")
-    if flat["order"].size and not (0 <= flat["order"].min() and flat["order"].max() < n_columns):
+    if flat["order"].size and not (flat["order"].min() >= 0 and flat["order"].max() < n_columns):
         raise ValueError("a resample names columns that do not exist")
     ends, triangle_ends = np.cumsum(sizes), np.cumsum(triangles)
     return [

@@ -104,7 +104,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
         matrix = matrix_for_fit(self, X)
         labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
-        raw = choose_table(self.backend, matrix.values, labels, self.variant)
+        raw = choose_table(self.backend, matrix.values, labels)
         columns = describe_columns(raw)
         check_columns(matrix, columns)
         with ordering_progress(self.progress) as on_round:

@@ -57,7 +57,7 @@ class DirectLiNGAM(BaseEstimator):
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
         matrix = matrix_for_fit(self, X)
-        raw = choose_table(self.backend, matrix.values, None, self.variant)
+        raw = choose_table(self.backend, matrix.values, None)
         columns = describe_columns(raw)
         check_columns(matrix, columns)
         with ordering_progress(self.progress) as on_round:

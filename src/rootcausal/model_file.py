@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cohort_files import atomic_write
+from .atomic_write import atomic_write
 from .core.attribution import CausalModel
 from .errors import InputError
 
@@ -91,8 +91,8 @@ def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
     if header["version"] > FORMAT_VERSION:
         raise InputError(
             f"{str(path)!r} was written by a newer rootcausal "
-            f"({header.get('provenance', {}).get('rootcausal', 'unknown')}, file version {header['version']}; "
-            f"this one reads up to {FORMAT_VERSION}): upgrade rootcausal"
+            f"({header.get('provenance', {}).get('rootcausal', 'unknown')}, file version "
+            f"{header['version']}; this one reads up to {FORMAT_VERSION}): upgrade rootcausal"
         )
     return header
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from .core.moments import Columns
 from .core.table import F64, Index
 from .errors import InputError
+from .wording import listed
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
@@ -112,7 +113,8 @@ def _numbers(frame: Any, columns: list[Any]) -> F64:
         example = frame.get_column(text[0]).drop_nulls()
         shown = f" (for instance {str(example[0])[:40]!r} in {text[0]!r})" if len(example) else ""
         raise InputError(
-            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before fitting"
+            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before "
+            "fitting"
         )
     values = np.empty((len(frame), len(columns)), order="F")
     for place, name in enumerate(columns):
@@ -133,13 +135,15 @@ def check_finite(matrix: Matrix) -> None:
     missing = np.isnan(matrix.values).sum(axis=0)
     infinite = np.isinf(matrix.values).sum(axis=0)
     parts = [
-        f"{kind} in " + _listed([f"{matrix.label(c)!r} ({counts[c]})" for c in np.flatnonzero(counts)])
+        f"{kind} in "
+        + listed([f"{matrix.label(c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
         for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
         if counts.any()
     ]
     if parts:
         raise InputError(
-            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or impute them"
+            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
+            "impute them"
         )
 
 
@@ -162,7 +166,7 @@ def _copies(X: F64, columns: Columns) -> list[tuple[int, int]]:
     in the sorted projections are then compared in full.
     """
     n = X.shape[0]
-    weights: F64 = np.random.default_rng(0).standard_normal(n)
+    weights: F64 = np.random.default_rng(0).standard_normal((n,))
     projection = np.abs((weights @ X - weights.sum() * columns.mean) / columns.sd) / np.sqrt(n)
     ranked = np.argsort(projection, kind="stable")
     # Far from zero, a column keeps few digits of its variation; so does its projection.
@@ -192,10 +196,10 @@ def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray
     check_classification_targets(labels)
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if classes.size != 2:
-        shown = _listed([repr(_plain(c)) for c in classes])
+        shown = listed([repr(_plain(c)) for c in classes], NAMED_AT_MOST)
         raise InputError(
-            f"the target needs exactly two classes, disease and healthy; it has {_count(classes.size)}: {shown}"
-            ". Only binary classification is supported."
+            "the target needs exactly two classes, disease and healthy; it has "
+            f"{_count(classes.size)}: {shown}. Only binary classification is supported."
         )
     for label, count in zip(classes, counts, strict=True):
         if count < 2:
@@ -230,10 +234,5 @@ def _plain(label: Any) -> Any:
 
 def _plural(names: Sequence[Any], noun: str) -> str:
     """``column 'a' is`` or ``columns 'a', 'b' are``, when followed by a participle; names are quoted."""
-    listed = _listed([repr(name) for name in names])
-    return f"{noun} {listed} is" if len(names) == 1 else f"{noun}s {listed} are"
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = len(items) - NAMED_AT_MOST
-    return ", ".join(items[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+    quoted = listed([repr(name) for name in names], NAMED_AT_MOST)
+    return f"{noun} {quoted} is" if len(names) == 1 else f"{noun}s {quoted} are"

@@ -23,6 +23,7 @@ RIVALS = 4
 # Before two candidates have met, r² is all there is to rank them by: this times r² stands in for a
 # score, too small to outweigh any that was seen.
 UNSEEN = 1e-6
+NOBODY: Index = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,9 @@ class PrunedSearch:
             # Nothing is known yet: let everyone meet its most correlated partner.
             race.compare(candidates, self._rivals[candidates, 0])
             race.finish(int(candidates[race.penalty[candidates].argmin()]))
+            alive = race.alive()
         else:
-            race.finish(int(candidates[self._remembered[candidates].argmin()]))
-        alive = self._meet_rivals(race, table)
+            alive = self._meet_rivals(race, candidates, table.pairs_per_call)
         searched = alive
         at_once = 1
         while alive.size:
@@ -116,26 +117,27 @@ class PrunedSearch:
         self._find_rivals(searched, candidates)
         return race.result()
 
+    def _meet_rivals(self, race: _Race, candidates: Index, pairs_per_call: int) -> Index:
+        """Finish the likeliest root and let others meet their rivals; returns who is still in the race."""
+        leader = int(candidates[self._remembered[candidates].argmin()])
+        # Where a call is dear, the first one also holds what the next ones would ask.
+        met = min(RIVALS, pairs_per_call // candidates.size)
+        race.finish(leader, *_pairs(candidates, self._rivals[candidates, :met]))
+        alive = race.alive()
+        while alive.size and met < RIVALS:
+            upto = min(RIVALS, met + max(1, pairs_per_call // alive.size))
+            race.compare(*_pairs(alive, self._rivals[alive, met:upto]))
+            met = upto
+            alive = race.alive()
+        return alive
+
     def _find_rivals(self, searched: Index, candidates: Index) -> None:
         """Look again for the rivals of those whom the remembered ones did not beat."""
         threat = -self.score[np.ix_(searched, candidates)]
         threat[searched[:, None] == candidates] = -np.inf
-        worst = candidates[most_threatening(threat, RIVALS)]
+        worst = most_threatening(threat, min(RIVALS, candidates.size - 1))
         self._rivals[searched] = -1
-        self._rivals[searched, : worst.shape[1]] = worst
-
-    def _meet_rivals(self, race: _Race, table: Table) -> Index:
-        """Let every candidate meet its remembered rivals, worst first; returns who is still in the race."""
-        met = 0
-        alive = race.alive()
-        while alive.size and met < RIVALS:
-            upto = min(RIVALS, met + max(1, table.pairs_per_call // alive.size))
-            rivals = self._rivals[alive, met:upto]
-            present = rivals >= 0
-            race.compare(np.broadcast_to(alive[:, None], rivals.shape)[present], rivals[present])
-            met = upto
-            alive = race.alive()
-        return alive
+        self._rivals[searched, : worst.shape[1]] = candidates[worst]
 
     def record(self, a: Index, b: Index, score: F64, given: F64) -> None:
         """Remember C_ab, and the entropies of a given b and of b given a."""
@@ -173,6 +175,8 @@ class _Race:
         """Meet each pair once: pairs met before in this round, or named twice, are passed over."""
         a, b = np.minimum(i, j), np.maximum(i, j)
         a, b = self._new(a, b)
+        if not a.size:
+            return
         sums = self._table.pair_sums(a, b)
         given = entropy(sums[:, :, 0], sums[:, :, 1], self._table.shape[0])
         score = pair_score(self._entropies[a], self._entropies[b], given[:, 0], given[:, 1])
@@ -192,10 +196,10 @@ class _Race:
         last = seen[a, b] == signature
         return a[last], b[last]
 
-    def finish(self, column: int) -> None:
-        """Let one candidate meet all others."""
+    def finish(self, column: int, i: Index = NOBODY, j: Index = NOBODY) -> None:
+        """Let one candidate meet all others, and the pairs i, j meet in the same call."""
         others = self._candidates[self._candidates != column]
-        self.compare(np.full(others.size, column), others)
+        self.compare(np.concatenate([np.full(others.size, column), i]), np.concatenate([others, j]))
 
     def _finished(self) -> Index:
         return self._candidates[self._unmet[self._candidates] == 0]
@@ -229,11 +233,18 @@ class _Race:
         return Root(best, margin, self._memory.given[:, best].copy(), self._n_pairs)
 
 
+def _pairs(columns: Index, rivals: Index) -> tuple[Index, Index]:
+    """Each of (m,) columns beside its (m, q) rivals, those that are there."""
+    present = rivals >= 0
+    return np.broadcast_to(columns[:, None], rivals.shape)[present], rivals[present]
+
+
 def most_threatening(threat: F64, count: int) -> Index:
     """(m, count) places of the largest values of each row of (m, k), largest first; all, if k is fewer."""
-    count = min(count, threat.shape[1])
-    if count == threat.shape[1]:
+    if count >= threat.shape[1]:
         return np.argsort(-threat, axis=1, kind="stable")
+    if count <= 0:
+        return np.empty((len(threat), 0), dtype=np.intp)
     places = np.argpartition(-threat, count - 1, axis=1)[:, :count]
     worst_first = np.argsort(-np.take_along_axis(threat, places, axis=1), axis=1, kind="stable")
     return np.take_along_axis(places, worst_first, axis=1)

@@ -1,0 +1,63 @@
+"""``rootcausal demo``: a first look, on a cohort that comes with the package."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from .console import say
+from .summaries import made_with, percent, provenance, say_meaning, say_order
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
+
+
+def demo() -> None:
+    """Fit a cohort that comes with the package, and explain three of its patients.
+
+    rootcausal demo
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from .. import RCI
+    from ..data import load_pbc
+
+    cohort = load_pbc()
+    table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
+    model = RCI(progress=sys.stderr.isatty()).fit(table, cohort.y)
+    explanation = model.explain(table)
+    say(f"{cohort.description}.")
+    say(f"disease: {cohort.target_name} = 1 ({int(cohort.y.sum())} of {len(cohort.y)} patients)")
+    say_order(model)
+    by_risk = np.argsort(explanation.log_odds, kind="stable")
+    chosen = {"highest": by_risk[-1], "median": by_risk[len(by_risk) // 2], "lowest": by_risk[0]}
+    for word, row in chosen.items():
+        say()
+        _describe_patient(
+            f"Patient {cohort.ids[row]}, the {word} risk of the cohort", explanation, int(row), cohort.units
+        )
+    say()
+    say_meaning(explanation.base_value)
+    say(provenance("demo", made_with(model)))
+
+
+def _describe_patient(title: str, explanation: "Explanation", row: int, units: dict[str, str]) -> None:
+    def line(name: str, measured: str, shock: str, log_odds: str) -> None:
+        say(f"  {name:<30} {measured:<16} {shock:<10} {log_odds:>8}")
+
+    causes = explanation.root_causes(top=3)[row]
+    say(f"{title}: {percent(explanation.probability[row])}")
+    line("", "measured", "own shock", "log-odds")
+    line("base value", "", "", f"{explanation.base_value:+.2f}")
+    for place, cause in enumerate(causes, start=1):
+        measured = f"{cause.value:.4g} {units[cause.variable]}"
+        line(
+            f"root cause {place}: {cause.variable}",
+            measured,
+            f"{cause.error:+.1f} SD",
+            f"{cause.shapley:+.2f}",
+        )
+    if not causes:
+        line("no root cause", "", "", "")
+    rest = explanation.values[row].sum() - sum(cause.shapley for cause in causes)
+    line("all other variables together", "", "", f"{rest:+.2f}")
+    line("this patient", "", "", f"{explanation.log_odds[row]:+.2f}")

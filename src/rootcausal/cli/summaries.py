@@ -1,0 +1,68 @@
+"""What several commands say about rows, models and risks, and how a result was made."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ..cohort_files import Patients
+from ..version import __version__
+from ..wording import listed, one_line
+from .console import say
+
+if TYPE_CHECKING:
+    from .. import RCI
+
+VARIABLES_SHOWN = 25
+
+
+def say_removed(patients: Patients) -> None:
+    """Say how many rows ``--drop-missing`` left out, if any."""
+    if patients.n_removed:
+        before = patients.n_removed + patients.X.num_rows
+        say(f"--drop-missing left out {patients.n_removed} of {before} rows because a value was missing")
+
+
+def say_order(model: "RCI") -> None:
+    """Print the causal order with its coefficients, and the variables left out."""
+    order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
+    if not order:
+        say("no variable depends on the disease: all Shapley values are zero")
+        return
+    say("causal order, and the log-odds of disease that a shock of one standard deviation adds:")
+    first = {k: one_line(names[k], 40) for k in order[:VARIABLES_SHOWN]}
+    width = max(len(name) for name in first.values())
+    for place, (k, name) in enumerate(first.items(), start=1):
+        say(f"  {place:>3}. {name:<{width}}  {model.coef_[k]:+.3f}")
+    if len(order) > VARIABLES_SHOWN:
+        say(f"       and {len(order) - VARIABLES_SHOWN} more variables")
+    left_out = [one_line(names[k], 40) for k in sorted(set(range(len(names))) - set(order))]
+    if left_out:
+        say(f"left out, no sign of a dependence on the disease: {listed(left_out, 10)}")
+
+
+def say_meaning(base_value: float) -> None:
+    """Explain the printed numbers."""
+    say(
+        "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
+        "variable whose own shock, the part of its value that its causes do not explain, raises this\n"
+        "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves them.\n"
+        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks are all average;\n"
+        "it is not the prevalence. The base value and what all variables add make the patient's log-odds."
+    )
+
+
+def percent(risk: float) -> str:
+    """Return a risk without calling it certain where rounding would."""
+    if risk < 0.01:
+        return "under 1%"
+    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
+
+
+def made_with(model: "RCI") -> dict[str, Any]:
+    """Return the settings of a model, for the provenance of a result."""
+    parameters = cast("dict[str, Any]", model.provenance_["parameters"])
+    return {**parameters, "table": model.provenance_["table"]}
+
+
+def provenance(command: str, details: dict[str, Any]) -> str:
+    """Return the line that says how a result was made."""
+    settings = ", ".join(f"{name}={value}" for name, value in details.items())
+    return f"made by rootcausal {__version__} {command}: {settings}"

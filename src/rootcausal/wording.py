@@ -1,0 +1,36 @@
+"""Names, paths and counts in messages: safe to show on a terminal, short, and grammatical."""
+
+from collections.abc import Sequence
+from os import PathLike
+
+
+def printable(text: str) -> str:
+    """Return `text` with control and direction characters spelled out: a terminal must not obey them."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(name: object, limit: int = 60) -> str:
+    """Return a column name or cell for the screen: printable, on one line, not too long."""
+    text = printable(str(name)).replace("\n", "\\n")
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def quoted(name: object, limit: int = 60) -> str:
+    """Return a column name or cell for a message, in quotes."""
+    return f"'{one_line(name, limit)}'"
+
+
+def shown(path: str | PathLike[str]) -> str:
+    """Return a path for a message."""
+    return quoted(path, limit=200)
+
+
+def listed(items: Sequence[str], limit: int = 5) -> str:
+    """Join the first items with commas and say how many are left out."""
+    rest = len(items) - limit
+    return ", ".join(items[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return the count with its noun: ``1 row``, ``2 rows``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

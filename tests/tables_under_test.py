@@ -1,0 +1,45 @@
+"""Every kind of table, so that one test runs on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rootcausal.core.table import RawTable
+from rootcausal.tables.numba_cpu import NumbaRaw
+from rootcausal.tables.reference import ReferenceRaw
+from rootcausal.tables.sharded import ShardedRaw
+
+MakeTable = Callable[[np.ndarray, np.ndarray | None], RawTable]
+
+
+def sharded(n_parts: int) -> MakeTable:
+    def make(X: np.ndarray, y: np.ndarray | None) -> RawTable:
+        edges = np.linspace(0, len(X), n_parts + 1).astype(int)
+        return ShardedRaw(
+            [
+                NumbaRaw(X[a:b], None if y is None else y[a:b])
+                for a, b in zip(edges[:-1], edges[1:], strict=True)
+            ]
+        )
+
+    return make
+
+
+def cupy_table(X: np.ndarray, y: np.ndarray | None) -> RawTable:
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    from rootcausal.tables.cupy_gpu import CupyRaw
+
+    return CupyRaw(X, y)
+
+
+TABLES = [
+    pytest.param(ReferenceRaw, id="numpy"),
+    pytest.param(NumbaRaw, id="numba"),
+    pytest.param(sharded(1), id="sharded1"),
+    pytest.param(sharded(2), id="sharded2"),
+    pytest.param(sharded(7), id="sharded7"),
+    pytest.param(cupy_table, id="cupy", marks=pytest.mark.gpu),
+]

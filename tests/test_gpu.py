@@ -1,0 +1,51 @@
+"""The GPU gives the causal orders of the CPU; run with ``make test-gpu`` where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.data import simulate
+
+pytestmark = pytest.mark.gpu
+
+# Rows and columns (with D) of all kinds: odd, even, fewer rows than columns, one row past a block.
+SHAPES = [(50, 3), (100, 10), (101, 25), (257, 40), (300, 61), (1000, 10), (1001, 50), (2049, 33), (5000, 15)]
+SHAPES += [(20_000, 8), (120, 100)]
+CASES = [(n, p, seed) for n, p in SHAPES for seed in (0, 1, 2)]
+
+
+@pytest.mark.parametrize(("n", "p", "seed"), CASES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_same_order_and_values_as_the_cpu(n: int, p: int, seed: int) -> None:
+    cohort = simulate(n, p, random_state=seed)
+    for variant in ("original", "plus", "local", "local_plus"):
+        gpu = RCI(variant=variant, backend="cupy").fit(cohort.X, cohort.y)
+        cpu = RCI(variant=variant, backend="numba").fit(cohort.X, cohort.y)
+        np.testing.assert_array_equal(gpu.causal_order_, cpu.causal_order_)
+        np.testing.assert_allclose(gpu.coef_, cpu.coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_direct_lingam_on_the_gpu() -> None:
+    X = simulate(2000, 20, random_state=3).X
+    gpu, cpu = (DirectLiNGAM(backend=backend).fit(X) for backend in ("cupy", "numba"))
+    np.testing.assert_array_equal(gpu.causal_order_, cpu.causal_order_)
+    np.testing.assert_allclose(gpu.adjacency_matrix_, cpu.adjacency_matrix_, atol=1e-9)
+
+
+def test_a_table_larger_than_the_card_is_refused_with_its_size() -> None:
+    from rootcausal.tables.cupy_gpu import CupyRaw
+
+    # A view of one row: as large as the card believes, without the memory.
+    X = np.broadcast_to(np.zeros((1, 1000)), (100_000_000, 1000))
+    with pytest.raises(
+        InputError, match=r"100,000,000 rows and 1,000 columns needs 14\d\d\.\d GiB of GPU memory"
+    ):
+        CupyRaw(X, None)
+
+
+def test_auto_takes_the_gpu_for_large_work_only() -> None:
+    small, large = simulate(200, 10, random_state=0), simulate(2000, 800, random_state=0)
+    assert RCI().fit(small.X, small.y).provenance_["table"] == "NumbaRaw"
+    assert RCI().fit(large.X, large.y).provenance_["table"] == "CupyRaw"
