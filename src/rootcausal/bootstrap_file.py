@@ -28,7 +28,7 @@ def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
     flat["mixing"] = np.concatenate([m.mixing[np.tril_indices(m.order.size)] for m in models])
     flat["sizes"] = np.array([m.order.size for m in models])
     flat["intercepts"] = np.array([m.intercept for m in models])
-    flat["n_columns"] = np.array(models[0].n_columns)
+    flat["n_columns"] = np.array([models[0].n_columns])
     return {PREFIX + name: array for name, array in flat.items()}
 
 
@@ -38,7 +38,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
     for name, array in flat.items():
         if array.dtype.kind != ("i" if name in ("order", "sizes", "n_columns") else "f"):
             raise ValueError(f"array {PREFIX}{name} has the wrong type")
-    sizes, n_columns = flat["sizes"], int(flat["n_columns"])
+    sizes, n_columns = flat["sizes"], int(flat["n_columns"].item())
     triangles = sizes * (sizes + 1) // 2
     if (
         sizes.ndim != 1

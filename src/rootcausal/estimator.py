@@ -249,7 +249,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """Each patient's root causes.
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
 
         Parameters
         ----------
@@ -258,7 +258,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
-        return Explanation.of(self._model, matrix, self._names(), X, ids, self.provenance_)
+        resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
+        return Explanation.of(self._model, resamples, matrix, self._names(), X, ids, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .atomic_write import atomic_write
+from .bootstrap import Bootstrap
+from .bootstrap_file import MEMBERS, PREFIX, pack, unpack
 from .core.attribution import CausalModel
 from .errors import InputError
 
@@ -24,7 +26,7 @@ FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
 # Members that a file may lack: those written before they existed, or with the paper's attribution.
-OPTIONAL = ("ancestor_probability",)
+OPTIONAL = ("ancestor_probability", *(PREFIX + name for name in MEMBERS))
 ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -47,6 +49,9 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     }
     if model.ancestor_probability_ is not None:
         arrays["ancestor_probability"] = model.ancestor_probability_
+    if model.bootstrap_ is not None:
+        header["bootstrap"] = {"random_state": model.bootstrap_.random_state}
+        arrays |= pack(model.bootstrap_.models)
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(HEADER), json.dumps(header, indent=1))
         for name, array in arrays.items():
@@ -117,9 +122,18 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.classes_ = np.array(header["classes"])
     model.provenance_ = header["provenance"]
-    margins, probability = arrays.pop("margins"), arrays.pop("ancestor_probability", None)
-    inner = CausalModel(n_columns=p, intercept=float(header["intercept"]), **arrays)
+    margins, probability = arrays["margins"], arrays.get("ancestor_probability")
+    inner = CausalModel(
+        n_columns=p,
+        intercept=float(header["intercept"]),
+        **{name: arrays[name] for name in ARRAYS if name != "margins"},
+    )
     model._set_model(inner, margins, probability)
+    if "bootstrap" in header:
+        resamples = unpack(arrays)
+        if any(resample.n_columns != p for resample in resamples):
+            raise ValueError("the resamples have another number of columns")
+        model.bootstrap_ = Bootstrap(tuple(resamples), int(header["bootstrap"]["random_state"]))
     return model
 
 
