@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
 from .annotated import diagnosis, ids_of
+from .bootstrap import Bootstrap, Cohort, bootstrap
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
-from .core.logistic import WEAK_PENALTY, fit_logit
+from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns
-from .core.ordering import VARIANTS, Ordering, order_columns
+from .core.ordering import VARIANTS, Ordering
+from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.table import F64
 from .errors import InputError
 from .explanation import Explanation
@@ -38,6 +40,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
         ``local`` keeps only variables on which the diagnosis depends.
+    attribution : {"sharp", "paper"}, default "sharp"
+        How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
+        t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
+        them, and shrinks the rest (see :mod:`rootcausal.core.ancestry`).
     backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
         Where the sums are computed.
     positive : label, default None
@@ -50,9 +56,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
     coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped.
+    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
+        variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
+        ``attribution="paper"``, which takes every survivor for an ancestor.
     intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
         to nothing could be another one in a slightly different cohort.
+    bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
     provenance_ : dict, how the model was made.
@@ -65,12 +75,14 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         *,
         alpha: float = 0.2,
         variant: str = "local_plus",
+        attribution: str = "sharp",
         backend: str = "auto",
         positive: Any = None,
         progress: bool = False,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
+        self.attribution = attribution
         self.backend = backend
         self.positive = positive
         self.progress = progress
@@ -89,6 +101,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         y : (n,) diagnosis with two labels; for AnnData also the name of a column of ``obs``.
         """
         check_variant(self.variant)
+        if self.attribution not in ATTRIBUTIONS:
+            raise InputError(
+                f"unknown attribution {self.attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}"
+            )
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
         matrix = matrix_for_fit(self, X)
@@ -97,17 +113,16 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         columns = describe_columns(raw)
         check_columns(matrix, columns)
         with ordering_progress(self.progress) as on_round:
-            ordering = order_columns(raw, columns, self.variant, float(self.alpha), on_round)
+            learned = learn(raw, columns, self._settings(), on_round)
+        ordering = learned.ordering
         warn_exhausted(ordering, matrix)
-        case_rate = float(labels.mean())
-        logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
         if not ordering.order.size:
             warnings.warn(
                 f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
                 UserWarning,
                 stacklevel=2,
             )
-        if logit.separated:
+        if learned.separated:
             warnings.warn(
                 "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
                 f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
@@ -115,19 +130,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        self._set_model(
-            CausalModel(
-                n_columns=matrix.values.shape[1],
-                order=ordering.order,
-                mean=ordering.mean,
-                sd=ordering.sd,
-                mixing=ordering.mixing,
-                unmixing=ordering.unmixing,
-                coef=logit.coef,
-                intercept=logit.intercept,
-            ),
-            ordering.margins,
-        )
+        self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
+        self._cohort: Cohort | None = Cohort(matrix.values, labels, self._settings(), self.backend)
         self._quantiles = CohortQuantiles.of(matrix.values, self._model)
         self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
@@ -137,18 +141,70 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             "cases": int(labels.sum()),
             "columns": int(matrix.values.shape[1]),
             "exhausted": [matrix.label(c) for c in ordering.exhausted],
-            "separated": logit.separated,
+            "separated": learned.separated,
             "pairs_evaluated": ordering.n_pairs,
         }
         return self
 
-    def _set_model(self, model: CausalModel, margins: F64) -> None:
+    def _settings(self) -> Settings:
+        return Settings(self.variant, float(self.alpha), self.attribution)
+
+    def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
+        self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
         self.coef_ = np.zeros(model.n_columns)
         self.coef_[model.order] = model.coef
         self.intercept_ = model.intercept
         self.margins_ = margins
+        self.bootstrap_: Bootstrap | None = None
+        self._cohort = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Patients stay in this process: a copy of the model travels without them."""
+        return {**super().__getstate__(), "_cohort": None}
+
+    def bootstrap(
+        self,
+        n: int = 200,
+        *,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        resume: str | PathLike[str] | None = None,
+    ) -> RCI:
+        """Learn again from resampled patients, so that :meth:`explain` gives intervals.
+
+        Parameters
+        ----------
+        n : number of resamples; 200 are enough for intervals to read, 1,000 for intervals to print.
+        random_state : seed; the same one gives the same numbers, whatever the number of jobs.
+        n_jobs : how many resamples at once, as joblib counts them (-1 is one a core); with None one, or as
+            many as the surrounding ``joblib.parallel_config`` says, for instance on a Dask cluster.
+        progress : show a progress bar on standard error if it takes longer than two seconds.
+        resume : file in which finished resamples are kept, so that an interrupted run goes on. It holds
+            models and a hash, no patients.
+
+        Returns
+        -------
+        The model, with the resamples in ``bootstrap_``. They are saved with it.
+
+        Notes
+        -----
+        The cohort is kept in memory from :meth:`fit` for this, and never written to a file.
+        """
+        check_is_fitted(self)
+        if self._cohort is None:
+            raise InputError(
+                "this model was loaded or copied, and a model travels without its cohort: fit it again "
+                "before bootstrap (a bootstrap made before saving is kept)"
+            )
+        if not (isinstance(n, int | np.integer) and n >= 2):
+            raise InputError(f"n must be a whole number of at least 2 resamples, not {n!r}")
+        self.bootstrap_ = bootstrap(
+            self._cohort, int(n), random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
+        )
+        return self
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -199,7 +255,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """Each patient's root causes.
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
 
         Parameters
         ----------
@@ -209,7 +265,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
-        return Explanation.of(self._model, matrix, self._names(), X, ids_of(X, ids), self.provenance_)
+        resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
+        return Explanation.of(
+            self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
+        )
 
     def report(
         self,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .atomic_write import atomic_write
+from .bootstrap import Bootstrap
+from .bootstrap_file import MEMBERS, PREFIX, pack, unpack
 from .cohort_quantiles import STEPS, CohortQuantiles
 from .core.attribution import CausalModel
 from .errors import InputError
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
 FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
-ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
-# The quantiles of the cohort, for a page about new patients; files of before the page have none.
+# Members that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
+OPTIONAL = ("ancestor_probability", *QUANTILES, *(PREFIX + name for name in MEMBERS))
+ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
@@ -48,6 +51,11 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     }
     if model._quantiles is not None:
         arrays |= zip(QUANTILES, (model._quantiles.values, model._quantiles.errors), strict=True)
+    if model.ancestor_probability_ is not None:
+        arrays["ancestor_probability"] = model.ancestor_probability_
+    if model.bootstrap_ is not None:
+        header["bootstrap"] = {"random_state": model.bootstrap_.random_state}
+        arrays |= pack(model.bootstrap_.models)
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(HEADER), json.dumps(header, indent=1))
         for name, array in arrays.items():
@@ -61,12 +69,12 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
     try:
         with zipfile.ZipFile(path) as archive:
             header = _header(archive, path)
-            arrays = {name: _array(archive, name) for name in ARRAYS}
-            model = _restore(kind, header, arrays)
-            if f"{QUANTILES[0]}.npy" in archive.namelist():
-                values, errors = (_array(archive, name) for name in QUANTILES)
-                model._quantiles = _restore_quantiles(values, errors, arrays["order"].size)
-            return model
+            arrays = {
+                name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+                for name in (*ARRAYS, *OPTIONAL)
+                if name in ARRAYS or f"{name}.npy" in archive.namelist()
+            }
+            return _restore(kind, header, arrays)
     except FileNotFoundError:
         raise InputError(f"there is no model file {str(path)!r}") from None
     except IsADirectoryError:
@@ -85,17 +93,6 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
         raise InputError(f"{str(path)!r} is not a rootcausal model, or it is damaged ({error})") from error
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    return np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-
-
-def _restore_quantiles(values: np.ndarray, errors: np.ndarray, k: int) -> CohortQuantiles:
-    for quantiles in (values, errors):
-        if quantiles.shape != (STEPS, k) or quantiles.dtype.kind != "f":
-            raise ValueError("the quantiles of the cohort have the wrong shape or type")
-    return CohortQuantiles(values, errors)
-
-
 def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
     header = json.loads(archive.read(HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -112,6 +109,10 @@ def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
 def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> RCI:
     p, k = int(header["n_columns"]), arrays["order"].size
     expected = dict.fromkeys(ARRAYS, (k,)) | {"mixing": (k, k), "unmixing": (k, k)}
+    if "ancestor_probability" in arrays:
+        expected["ancestor_probability"] = (p,)
+    if QUANTILES[0] in arrays:
+        expected |= dict.fromkeys(QUANTILES, (STEPS, k))
     for name, shape in expected.items():
         wanted = "i" if name == "order" else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != wanted:
@@ -127,8 +128,20 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.classes_ = np.array(header["classes"])
     model.provenance_ = header["provenance"]
-    margins = arrays.pop("margins")
-    model._set_model(CausalModel(n_columns=p, intercept=float(header["intercept"]), **arrays), margins)
+    margins, probability = arrays["margins"], arrays.get("ancestor_probability")
+    inner = CausalModel(
+        n_columns=p,
+        intercept=float(header["intercept"]),
+        **{name: arrays[name] for name in ARRAYS if name != "margins"},
+    )
+    model._set_model(inner, margins, probability)
+    if QUANTILES[0] in arrays:
+        model._quantiles = CohortQuantiles(*(arrays[name] for name in QUANTILES))
+    if "bootstrap" in header:
+        resamples = unpack(arrays)
+        if any(resample.n_columns != p for resample in resamples):
+            raise ValueError("the resamples have another number of columns")
+        model.bootstrap_ = Bootstrap(tuple(resamples), int(header["bootstrap"]["random_state"]))
     return model
 
 

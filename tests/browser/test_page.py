@@ -187,6 +187,34 @@ def test_keyboard_alone_is_enough(watched, pbc):
     assert page.locator("h2:visible").inner_text() != f"Patient {wanted}"
 
 
+def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched, tmp_path):
+    cohort = load_pbc()
+    model = RCI().fit(cohort.X, cohort.y).bootstrap(20)
+    path = tmp_path / "sure.html"
+    model.report(cohort.X, path, ids=cohort.ids)
+    explanation = model.explain(cohort.X, ids=cohort.ids)
+    page = watched.open(path, "#patient/10")
+    row = explanation.ids.index(10)
+    for card in page.locator(".card").all():
+        column = explanation.feature_names.index(card.get_attribute("data-variable"))
+        lower, upper = explanation.lower[row, column], explanation.upper[row, column]
+        frequency = round(explanation.frequency[row, column] * 100)
+        assert (
+            f"95 % interval {signed(lower)} to {signed(upper)}; a root cause in {frequency} % of resamples"
+            in card.inner_text()
+        )
+    page.locator("#tab-about").click()
+    assert "repeated on 20 resamples" in page.locator("#about").inner_text()
+
+
+def test_without_a_bootstrap_the_page_says_so(watched, pbc):
+    path, *_ = pbc
+    page = watched.open(path)
+    assert "not assessed: no resampling was made" in page.locator("#patient-view").inner_text()
+    page.locator("#tab-about").click()
+    assert "No check was made" in page.locator("#checks").inner_text()
+
+
 def test_prints(watched, pbc):
     path, _, _ = pbc
     page = watched.open(path)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Of base64 text. Below the first, numbers keep all their digits; above the second, browsers get slow.
 BYTES_IN_FULL = 12_000_000
 BYTES_AT_MOST = 23_500_000
+# On a page too large for the intervals of all shocks, each patient's strongest keep theirs.
+FEWEST_INTERVALS = 8
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def page_content(
     quantiles, of_fit = model._quantiles, True
     if quantiles is None:
         quantiles, of_fit = CohortQuantiles.of(explanation.data, causal), False
+    ancestor = model.ancestor_probability_
     names = [str(name) for name in explanation.feature_names]
     facts = {
         "numbers": numbers,
@@ -65,6 +68,7 @@ def page_content(
                 "unit": units.get(names[column], ""),
                 "coef": float(causal.coef[place]),
                 "sd": float(causal.sd[place]),
+                "ancestor": None if ancestor is None else float(ancestor[column]),
             }
             for place, column in enumerate(order)
         ],
@@ -74,11 +78,21 @@ def page_content(
             "errors": _by_variable(quantiles.errors),
         },
         "cohort": cohort_facts(explanation.values[:, order], explanation.log_odds),
-        "bootstrap": False,
         "graph": graph_facts(causal, explanation.values[:, order]),
         "made": _made(model, explanation, names, notes, y, X),
     }
-    return Content(facts, _blocks(explanation, order, numbers))
+    blocks = _blocks(explanation, order, numbers)
+    facts["bootstrap"] = None
+    if explanation.lower is not None:
+        assert model.bootstrap_ is not None
+        kept, intervals = _interval_blocks(explanation, order, sum(map(len, blocks.values())))
+        blocks |= intervals
+        facts["bootstrap"] = {
+            "resamples": len(model.bootstrap_.models),
+            "seed": int(model.bootstrap_.random_state),
+            "kept": kept,
+        }
+    return Content(facts, blocks)
 
 
 def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
@@ -126,7 +140,34 @@ def _blocks(explanation: Explanation, order: Any, numbers: str) -> dict[str, str
     return {name: _packed(table[:, order], numbers) for name, table in tables.items()}
 
 
-def _packed(table: F64, kind: str) -> str:
+def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[int, dict[str, str]]:
+    """Intervals and frequencies of each patient's strongest shocks: how many, and their blocks, (n, kept).
+
+    All shocks where they fit. Numbers are kept as they are shown: hundredths of log-odds, whole percent.
+    """
+    assert explanation.lower is not None
+    assert explanation.upper is not None
+    assert explanation.frequency is not None
+    n, k = explanation.values.shape[0], order.size
+    bytes_a_shock = n * (2 + 2 + 2 + 1) * 4 / 3
+    kept = min(k, max(FEWEST_INTERVALS, int((BYTES_IN_FULL - used) / bytes_a_shock)))
+    strongest = np.argsort(-np.abs(explanation.values[:, order]), axis=1, kind="stable")[:, :kept]
+
+    def chosen(table: F64) -> F64:
+        return np.take_along_axis(table[:, order], strongest, axis=1)
+
+    def hundredths(table: F64) -> F64:
+        return np.clip(np.round(chosen(table) * 100), -32767, 32767)
+
+    return kept, {
+        "interval-of": _packed(strongest, "<u2"),
+        "lower": _packed(hundredths(explanation.lower), "<i2"),
+        "upper": _packed(hundredths(explanation.upper), "<i2"),
+        "frequency": _packed(np.round(chosen(explanation.frequency) * 100), "<u1"),
+    }
+
+
+def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
@@ -150,10 +191,17 @@ def _made(
             name for column, name in enumerate(names) if column not in ordered and name not in exhausted
         ],
         "exhausted": [str(name) for name in provenance["exhausted"]],
-        "seed": "none: the method draws no random numbers, so the same table gives the same model",
         "notes": [str(note) for note in notes],
-        "checks": None,
+        "checks": None if y is None or not hasattr(model, "diagnose") else _checks(model, X, y),
     }
+
+
+def _checks(model: RCI, X: Any, y: Any) -> list[dict[str, str]]:
+    """What each check of the model's assumptions found."""
+    return [
+        {name: str(getattr(check, name)) for name in ("question", "verdict", "statement", "advice")}
+        for check in model.diagnose(X, y).checks
+    ]
 
 
 def _plain(value: Any) -> str | int | float | bool | None:

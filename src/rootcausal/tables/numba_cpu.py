@@ -16,6 +16,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -296,6 +297,17 @@ class NumbaTable:
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
         return LogitSums(loglik, gradient, hessian)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the loops on the calling thread."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 _pool: ThreadPoolExecutor | None = None

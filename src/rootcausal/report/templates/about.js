@@ -36,17 +36,29 @@ function drawAbout() {
       line("Method", "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left."),
       Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
       line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by ${made.table}`),
-      line("Seed", made.seed),
+      line("Seed", content.bootstrap === null
+        ? "none: no random numbers were drawn, so the same table gives the same model"
+        : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
       line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose shocks are all average; not the prevalence`),
       made.separated ? line("Caution", "The shocks separate the two groups perfectly: ranks are useful, risks are overconfident.") : [],
     ),
     element("h3", {}, "How sure"),
-    element("p", {}, content.bootstrap ? made.bootstrap : "Not assessed: no resampling was made, so shocks come without intervals."),
+    element("p", {}, howSureMade()),
     element("h3", {}, "What has to be true"),
     element("dl", { class: "facts" }, ASSUMPTIONS.map(([term, meaning]) => line(term, meaning))),
     element("h3", {}, "What the checks found"),
     checks(made.checks),
     element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
+  );
+}
+
+function howSureMade() {
+  if (content.bootstrap === null) return "Not assessed: no resampling was made, so shocks come without intervals.";
+  const { resamples, kept } = content.bootstrap;
+  return (
+    `The whole method was repeated on ${count(resamples, "resample")} of the cohort. An interval holds the middle 95 % of ` +
+    "what a shock adds; the frequency says in how many resamples it is a root cause of this patient. " +
+    (kept < nVariables ? `On a page of this size, only each patient's ${kept} strongest shocks carry them.` : "")
   );
 }
 

@@ -66,6 +66,8 @@ function heatCaption(heat, n) {
 function prevalenceTable(ranked) {
   const cohort = content.cohort;
   const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
+  const ancestry = ranked.some((variable) => variables[variable].ancestor !== null);
+  if (ancestry) heads.push("Probability of being a cause");
   return element(
     "details",
     {},
@@ -88,6 +90,7 @@ function prevalenceTable(ranked) {
               element("td", {}, String(cohort.root_cause[variable])),
               element("td", {}, String(cohort.strongest[variable])),
               element("td", {}, cohort.importance[variable].toFixed(3)),
+              ancestry ? element("td", {}, percent(variables[variable].ancestor)) : null,
             ),
           ),
         ),

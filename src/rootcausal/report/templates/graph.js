@@ -140,6 +140,7 @@ function drawDownstream(place) {
       "A shock of one standard deviation upwards changes the log-odds of “",
       named(outcome),
       `” by ${signed(variable.coef)} (${odds(variable.coef)}), all ways together. `,
+      variable.ancestor === null ? "" : `The model gives it a probability of ${percent(variable.ancestor)} to be a cause of it at all. `,
       "It moves the variable itself and, through the graph, what lies downstream:",
     ),
     element(

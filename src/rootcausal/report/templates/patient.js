@@ -126,7 +126,7 @@ function howSure(bootstrap) {
   const { lower, upper, frequency } = bootstrap;
   return (
     `95 % interval ${signed(lower)} to ${signed(upper)}; ` +
-    `a root cause in ${Math.round(frequency * 100)} % of resamples`
+    `a root cause in ${frequency} % of resamples`
   );
 }
 
@@ -223,7 +223,7 @@ function allVariables(harmful, protective) {
       element("td", {}, standing("values", one.variable, one.data).words),
       element("td", {}, signed(one.shock)),
       element("td", {}, standing("errors", one.variable, one.shock).words),
-      one.bootstrap === null ? null : element("td", {}, howSure(one.bootstrap)),
+      content.bootstrap === null ? null : element("td", {}, one.bootstrap === null ? "not kept on a page of this size" : howSure(one.bootstrap)),
     ),
   );
   return element(

@@ -5,17 +5,22 @@ const variables = content.variables;
 const nVariables = variables.length;
 const labels = content.labels;
 
+const full = content.numbers === "<f8" ? Float64Array : Float32Array;
+const BLOCK_TYPES = {
+  errors: full, data: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
+};
+
 function unpack(name) {
   const packed = atob(document.getElementById(`block-${name}`).textContent);
   const bytes = new Uint8Array(packed.length);
   for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
-  return content.numbers === "<f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
+  return new BLOCK_TYPES[name](bytes.buffer);
 }
 
 const blocks = {};
-function cell(name, row, variable) {
+function cell(name, row, column, width = nVariables) {
   blocks[name] ??= unpack(name);
-  return blocks[name][row * nVariables + variable];
+  return blocks[name][row * width + column];
 }
 
 function shock(row, variable) {
@@ -47,14 +52,20 @@ function contribution(row, variable) {
   };
 }
 
-/** Interval and frequency over resamples, where the model has them for this shock. */
+/** Interval and frequency over resamples, where the page has them for this shock. */
 function bootstrapOf(row, variable) {
-  if (!content.bootstrap) return null;
-  return {
-    lower: cell("lower", row, variable),
-    upper: cell("upper", row, variable),
-    frequency: cell("frequency", row, variable),
-  };
+  if (content.bootstrap === null) return null;
+  const { kept } = content.bootstrap;
+  for (let column = 0; column < kept; column++) {
+    if (cell("interval-of", row, column, kept) === variable) {
+      return {
+        lower: cell("lower", row, column, kept) / 100,
+        upper: cell("upper", row, column, kept) / 100,
+        frequency: cell("frequency", row, column, kept),
+      };
+    }
+  }
+  return null;
 }
 
 /** Share of the cohort below a number, from quantiles in steps of one percent; ties count half. */
