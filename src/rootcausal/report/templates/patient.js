@@ -3,6 +3,8 @@
 const ROOT_CAUSE_CARDS = 6;
 const PROTECTIVE_CARDS = 3;
 const WATERFALL_BARS = 6;
+// Shocks that change the odds by less than 5 % are put together, so that a reader is not kept by them.
+const NOTABLE = 0.05;
 // The plainest first: those that come later give way where there is no room.
 const PROBABILITY_TICKS = [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95];
 const TICK_WIDTH = 44;
@@ -14,6 +16,11 @@ function contributions(row) {
     harmful: all.filter((one) => one.value > 0).sort((a, b) => b.value - a.value),
     protective: all.filter((one) => one.value < 0).sort((a, b) => a.value - b.value),
   };
+}
+
+/** The shocks to show one by one: notable ones up to a limit, and the strongest in any case. */
+function notable(shocks, limit) {
+  return shocks.slice(0, limit).filter((one, place) => place === 0 || Math.abs(one.value) >= NOTABLE);
 }
 
 function drawPatient(row) {
@@ -71,24 +78,25 @@ function inWords(row, harmful, protective) {
       `${standing("errors", first.variable, first.shock).words}. `,
       `Without this shock the risk would be ${percent(first.riskWithout)}. `,
     );
-    const next = harmful.slice(1, 3).map((one) => one.name);
+    const next = notable(harmful, 3).slice(1).map((one) => one.name);
     if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next), ". ");
   }
-  const guards = protective.slice(0, 2).map((one) => one.name);
+  const guards = notable(protective, 2).map((one) => one.name);
   if (guards.length) {
     words.push("Working the other way, lowering the risk: ", ...enumeration(guards), ".");
   }
   return words;
 }
 
-function cards(title, shocks, shown, none) {
-  const rest = shocks.slice(shown);
+function cards(title, shocks, limit, none) {
+  const shown = notable(shocks, limit);
+  const rest = shocks.slice(shown.length);
   const together = d3.sum(rest, (one) => one.value);
   return element(
     "section",
     { "aria-label": title },
     element("h3", {}, title),
-    shocks.length ? element("ol", { class: "cards" }, shocks.slice(0, shown).map(card)) : element("p", {}, none),
+    shocks.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
     rest.length ? caption(`${count(rest.length, "weaker one")}, together ${signed(together)}: in the table below.`) : null,
   );
 }
@@ -139,9 +147,9 @@ function waterfallSteps(row, harmful, protective) {
     at += value;
   };
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
-    const alone = shocks.length === WATERFALL_BARS + 1 ? shocks.length : WATERFALL_BARS;
-    shocks.slice(0, alone).forEach((one) => add(`${one.name}\u0000${withUnit(one.data, one.unit)}`, one.value));
-    const rest = shocks.slice(alone);
+    const alone = notable(shocks, WATERFALL_BARS);
+    alone.forEach((one) => add(`${one.name}\u0000${withUnit(one.data, one.unit)}`, one.value));
+    const rest = shocks.slice(alone.length);
     if (rest.length) add(`${rest.length} more ${noun}`, d3.sum(rest, (one) => one.value));
   }
   return steps;

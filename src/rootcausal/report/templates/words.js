@@ -56,7 +56,7 @@ function percent(risk) {
 
 function odds(logOdds) {
   const ratio = Math.exp(Math.abs(logOdds));
-  const size = ratio < 10 ? ratio.toFixed(1) : ratio < 1000 ? ratio.toFixed(0) : "over 1,000";
+  const size = ratio < 2 ? ratio.toFixed(2) : ratio < 10 ? ratio.toFixed(1) : ratio < 1000 ? ratio.toFixed(0) : "over 1,000";
   return logOdds < 0 ? `odds divided by ${size}` : `odds times ${size}`;
 }
 
