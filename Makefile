@@ -34,7 +34,7 @@ bench: $(READY)
 # The guide as a site in build/site; a warning ends the build.
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
 # Runs every cell of the example notebook, and writes the outputs to build/.
 notebook: $(READY)
