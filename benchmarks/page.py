@@ -52,9 +52,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "page.html"
         seconds = write_page(options.rows, options.variables, path)
-        print(
-            f"{options.rows} × {options.variables}: {path.stat().st_size / 1e6:.1f} MB, written in {seconds:.1f} s"
-        )
+        size = path.stat().st_size / 1e6
+        print(f"{options.rows} × {options.variables}: {size:.1f} MB, written in {seconds:.1f} s")
         flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         times = []
@@ -68,9 +67,8 @@ def main() -> None:
             page.close()
         browser.close()
     spread = ", ".join(f"{seconds:.2f}" for seconds in sorted(times))
-    print(
-        f"time to interactive: best {min(times):.2f} s of {spread}; load of the machine {os.getloadavg()[0]:.1f}"
-    )
+    print(f"time to interactive: best {min(times):.2f} s of {spread}")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
     print(f"then the cohort view {cohort:.2f} s, the graph view {graph:.2f} s")
 
 
