@@ -46,6 +46,12 @@ def test_from_a_saved_model(pbc: Path) -> None:
     assert facts["quantiles"]["of_fit"] is True
 
 
+def test_with_intervals(pbc: Path) -> None:
+    out = pbc.with_name("report.html")
+    ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--bootstrap", 5, "--out", out)
+    assert facts_of(out)["bootstrap"] == {"resamples": 5, "seed": 0, "kept": 8}
+
+
 def test_redacted_ids(pbc: Path) -> None:
     out = pbc.with_name("report.html")
     ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--redact-ids", "--out", out)

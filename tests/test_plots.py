@@ -58,6 +58,17 @@ def test_waterfall_ends_at_the_patients_log_odds(pbc):
     assert ax.texts[0].get_text() == f"{explanation.values[row].max():+.2f}"
 
 
+def test_waterfall_draws_the_intervals(pbc):
+    table, *_ = pbc
+    model = RCI().fit(table, load_pbc().y).bootstrap(10)
+    explanation = model.explain(table, ids=load_pbc().ids)
+    row = explanation.ids.index(10)
+    strongest = explanation.values[row].argmax()
+    start, end = plots.waterfall(explanation, 10).lines[0].get_xdata()
+    assert start == pytest.approx(explanation.base_value + explanation.lower[row, strongest])
+    assert end == pytest.approx(explanation.base_value + explanation.upper[row, strongest])
+
+
 def test_prevalence_counts(pbc):
     *_, explanation = pbc
     ax = plots.prevalence(explanation)

@@ -30,7 +30,7 @@ HEAT_PATIENTS = 2000
 
 
 def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
-    """From the base value to one patient's log-odds, a bar for each shock.
+    """From the base value to one patient's log-odds, a bar for each shock, with its interval if there is one.
 
     Parameters
     ----------
@@ -46,16 +46,19 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
     steps = [(f"{_name(explanation, c)} = {explanation.data[row, c]:.4g}", float(values[c])) for c in shown]
+    intervals = [] if explanation.lower is None else [_interval(explanation, row, c) for c in shown]
     if len(ranked) > top:
         steps.append((f"{len(ranked) - top} others", float(values[ranked[top:]].sum())))
     ax = _axes(ax, height=0.4 * len(steps) + 1.6)
     at = explanation.base_value
     for place, (_, value) in enumerate(steps):
         ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6)
+        low, high = intervals[place] if place < len(intervals) else (value, value)
+        ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
         side = 1 if value > 0 else -1
         ax.annotate(
             f"{value:+.2f}",
-            (at + value, place),
+            (at + (max(value, high) if value > 0 else min(value, low)), place),
             xytext=(4 * side, 0),
             textcoords="offset points",
             ha="left" if value > 0 else "right",
@@ -163,6 +166,12 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_axis_off()
     return ax
+
+
+def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, float]:
+    assert explanation.lower is not None
+    assert explanation.upper is not None
+    return float(explanation.lower[row, column]), float(explanation.upper[row, column])
 
 
 def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[tuple[int, int, float]]]:

@@ -37,6 +37,12 @@ Variant = Annotated[
     Literal["original", "plus", "local", "local_plus"],
     typer.Option(help="Which of the paper's four searches."),
 ]
+Resamples = Annotated[
+    int | None,
+    typer.Option(
+        "--bootstrap", min=2, help="Resample the cohort this many times, for intervals; 200 is a good number."
+    ),
+]
 Backend = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
 
 

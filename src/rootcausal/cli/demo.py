@@ -14,6 +14,9 @@ from .summaries import made_with, percent, provenance, say_meaning, say_order
 if TYPE_CHECKING:
     from ..explanation import Explanation
 
+# Enough for intervals to look at, and few enough not to keep anybody waiting.
+RESAMPLES = 100
+
 
 def demo(
     out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")] = Path(
@@ -48,6 +51,7 @@ def demo(
         )
     say()
     say_meaning(explanation.base_value)
+    model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     model.report(
         table,
         out,

@@ -1,5 +1,6 @@
 """``rootcausal report``: a page about patients, from a cohort or from a saved model."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from .arguments import (
     DropMissing,
     IdColumn,
     Positive,
+    Resamples,
     Variant,
     check_output,
     load_model,
@@ -24,7 +26,7 @@ from .console import say, status_if_slow
 from .fitting import fit_cohort
 from .summaries import made_with, provenance, removed, say_removed
 
-FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend")
+FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "bootstrap")
 
 
 def report(
@@ -47,6 +49,7 @@ def report(
     alpha: Alpha = 0.2,
     variant: Variant = "local_plus",
     backend: Backend = "auto",
+    bootstrap: Resamples = None,
 ) -> None:
     """Write a page about each patient: one file that opens in a browser, offline.
 
@@ -56,6 +59,7 @@ def report(
 
     rootcausal report cohort.csv --target died --id patient --out report.html
     rootcausal report new.csv --model model.rci --id patient --out new.html
+    rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     """
     if (target is None) == (model_file is None):
@@ -80,6 +84,8 @@ def report(
             )
         say_removed(patients)
         model = fit_cohort(patients, target, positive, alpha, variant, backend)
+        if bootstrap is not None:
+            model.bootstrap(bootstrap, n_jobs=-1, progress=sys.stderr.isatty())
     with status_if_slow(f"writing {quoted(out)}"):
         model.report(
             patients.X,
