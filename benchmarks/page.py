@@ -21,13 +21,15 @@ from playwright.sync_api import Page, sync_playwright
 from rootcausal import RCI
 
 
-def write_page(rows: int, variables: int, out: Path) -> float:
+def write_page(rows: int, variables: int, resamples: int, out: Path) -> float:
     random = np.random.default_rng(0)
     X = random.laplace(size=(rows, variables))
     for column in range(1, variables):
         X[:, column] += 0.4 * X[:, column - 1]
     y = (X[:, :5].sum(axis=1) + random.logistic(size=rows) > 0).astype(int)
     model = RCI(variant="plus").fit(X[:2000], y[:2000])
+    if resamples:
+        model.bootstrap(resamples)
     began = time.perf_counter()
     model.report(X, out, ids=[f"patient-{row:06}" for row in range(rows)], target="died")
     return time.perf_counter() - began
@@ -46,12 +48,13 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--variables", type=int, default=100)
+    parser.add_argument("--bootstrap", type=int, default=0, help="resamples, for a page with intervals")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "page.html"
-        seconds = write_page(options.rows, options.variables, path)
+        seconds = write_page(options.rows, options.variables, options.bootstrap, path)
         size = path.stat().st_size / 1e6
         print(f"{options.rows} × {options.variables}: {size:.1f} MB, written in {seconds:.1f} s")
         flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]

@@ -1,11 +1,13 @@
 """Pages of odd cohorts in a real browser: hostile names, and very few or very many of everything."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 
 from rootcausal import RCI, InputError
+from rootcausal.report import content
 
 pa = pytest.importorskip("pyarrow")
 
@@ -124,6 +126,31 @@ def test_five_thousand_variables(watched, tmp_path):
     model.report(X, path)
     page = every_view(watched, path)
     assert "and 4,9" in page.locator("#about").inner_text()  # the left-out are counted, not all listed
+
+
+def test_numbers_of_a_large_page_are_still_those_of_explain(watched, tmp_path, monkeypatch):
+    X, y = draw(150, 12)
+    model = RCI(variant="plus").fit(X * 1000, y).bootstrap(5)
+    monkeypatch.setattr(content, "BYTES_IN_FULL", 0)  # as on a page of many megabytes
+    path = tmp_path / "large.html"
+    model.report(X * 1000, path, ids=[f"p{row}" for row in range(150)])
+    explanation = model.explain(X * 1000)
+    for row in (0, 77, 149):
+        page = watched.open(path, f"#patient/p{row}")
+        page.locator("summary", has_text="as a table").click()
+        sure = 0
+        for line in page.locator("#patient-view tbody tr").all():
+            name, (adds, *_, interval) = line.locator("th").inner_text(), line.locator("td").all_inner_texts()
+            column = int(name.removeprefix("x"))
+            assert float(adds.replace("−", "-")) == float(f"{explanation.values[row, column]:.3f}")
+            if not interval.startswith("not kept"):
+                sure += 1
+                shown = re.findall(r"[+−]?\d+\.\d\d", interval)
+                ends = explanation.lower[row, column], explanation.upper[row, column]
+                assert [float(end.replace("−", "-")) for end in shown] == [
+                    float(f"{end:.2f}") for end in ends
+                ]
+        assert sure == content.FEWEST_INTERVALS
 
 
 def test_a_table_too_large_for_a_page_is_refused_with_what_fits(tmp_path):
