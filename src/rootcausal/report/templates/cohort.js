@@ -169,7 +169,7 @@ function drawSwarm(place, shown) {
     y: { domain: [shown.length - 0.5, -0.5], axis: null },
     color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--guard"), ink("--middle"), ink("--harm")] },
     marks: [
-      Plot.axisX({ label: "added log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber }),
+      Plot.axisX({ label: "added log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
       Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line]].name, letters) }),
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {

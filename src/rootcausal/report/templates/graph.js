@@ -56,6 +56,7 @@ function orderButtons() {
           "button",
           {
             type: "button",
+            title: shownName(variables[variable].name),
             "aria-pressed": String(variable === chosenVariable),
             onclick: () => {
               chosenVariable = variable;
@@ -66,7 +67,7 @@ function orderButtons() {
               drawDownstream(document.getElementById("downstream"));
             },
           },
-          named(variables[variable].name),
+          named(shortName(variables[variable].name, 40)),
           element("span", {}, signed(variables[variable].coef)),
         ),
       ),

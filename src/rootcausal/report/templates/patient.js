@@ -176,7 +176,7 @@ function drawWaterfall(place, row, harmful, protective) {
   const label = (step) => {
     const [name, value] = step.label.split("\u0000");
     if (value === undefined) return name;
-    return narrow ? shortName(name, 16) : `${shortName(name, 22)} ${value}`;
+    return narrow ? shortName(name, 16) : `${shortName(name, Math.max(12, 31 - value.length))} ${shortName(value, 18)}`;
   };
   const ends = [
     { place: 0, label: "base risk", at: content.base_value },
@@ -200,7 +200,7 @@ function drawWaterfall(place, row, harmful, protective) {
       x: { domain, label: null, inset: LABEL_WIDTH },
       y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
       marks: [
-        Plot.axisX({ anchor: "bottom", label: "log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber }),
+        Plot.axisX({ anchor: "bottom", label: "log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
         Plot.axisX(probabilityTicks(domain, width - margin - 8 - 2 * LABEL_WIDTH), { anchor: "top", label: "probability", labelAnchor: "center", tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%` }),
         Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
         Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),

@@ -43,8 +43,10 @@ function withUnit(number, unit, digits = 5) {
   return measured(number, digits) + (unit ? "\u00a0" + unit : "");
 }
 
-function axisNumber(number) {
-  return signed(number, Number.isInteger(number) ? 0 : 1);
+/** Numbers along an axis that is this long: as many digits as its ticks need, and none for whole ones. */
+function axisNumber(span) {
+  const digits = span < 0.3 ? 3 : span < 2 ? 2 : 1;
+  return (number) => signed(number, Number.isInteger(number) ? 0 : digits);
 }
 
 /** A risk, never called certain where rounding would. */
