@@ -44,7 +44,7 @@ def check_linearity(evidence: Evidence) -> Check:
         f"({in_words(p_value)} after correction for {len(pairs)} pairs).",
         ""
         if verdict == "fine"
-        else "transform the first of these variables (a logarithm, or its distance from the normal value), or "
-        "add the transformed one as a column of its own.",
+        else "transform the first of these variables (a logarithm, or its distance from the normal value), "
+        "or add the transformed one as a column of its own.",
         evidence.named(pairs[worst]) if verdict != "fine" else (),
     )

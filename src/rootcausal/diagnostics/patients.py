@@ -61,8 +61,8 @@ def check_range(errors: F64, names: Sequence[str]) -> Check:
         + (f"; {_rows(patients)}." if patients.size else "."),
         ""
         if verdict == "fine"
-        else "risks and Shapley values of these patients are extrapolated: check their units, or fit the model "
-        "on a cohort like theirs.",
+        else "risks and Shapley values of these patients are extrapolated: check their units, or fit the "
+        "model on a cohort like theirs.",
         tuple(names[c] for c in np.argsort(-far.sum(axis=0), kind="stable")[: int(far.any(axis=0).sum())]),
     )
 
