@@ -83,7 +83,7 @@ def render(rows: list[list[str]]) -> str:
         "# Coverage of the bootstrap intervals",
         "",
         f"Made by `python benchmarks/intervals.py` with rootcausal {__version__}: seeds {FIRST_SEED} and "
-        f"above, {RESAMPLES} resamples. Share of true Shapley values of true ancestors, over all patients, in "
+        f"above, {RESAMPLES} resamples. Share of true Shapley values of true ancestors, over patients, in "
         "their 95 % percentile interval; its standard error is over data sets. Ancestors that the t-test "
         f"dropped count too. Weak: less than {WEAK} log-odds for one standard deviation of the error. "
         "`rows.csv` has one line an ancestor: n, p, attribution, seed, effect, share covered, mean width.",

@@ -14,6 +14,13 @@ from ..wording import shown
 if TYPE_CHECKING:
     from .. import RCI
 
+CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+Target = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
+Positive = Annotated[
+    str | None, typer.Option(help="Label that means disease. Not needed for 0/1, true/false and yes/no.")
+]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 
 

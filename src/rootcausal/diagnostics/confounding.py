@@ -59,7 +59,8 @@ def check_confounding(evidence: Evidence) -> Check:
         strength,
         found.p_value,
         f"The errors that are most often extreme together share cross-moments of {strength:.2f} "
-        f"({in_words(found.p_value)} after correction for {order.size} pairs; usual: < {SCALE.doubtful:g}).",
+        f"({in_words(found.p_value)} after correction for {order.size} pairs; they count from "
+        f"{SCALE.doubtful:g} on, with p < {SCALE.p_doubtful:g}).",
         ""
         if verdict == "fine"
         else "look for something unmeasured that moves both (a batch, a centre, a treatment, age) and add it "

@@ -62,8 +62,8 @@ def check_independence(evidence: Evidence, found: Pairs) -> Check:
         strength,
         found.p_value,
         f"The most dependent pair of errors has a distance correlation of {strength:.2f} "
-        f"({in_words(found.p_value)} after correction for {order.size} pairs; usual for estimated "
-        f"errors: below {SCALE.doubtful:g}).",
+        f"({in_words(found.p_value)} after correction for {order.size} pairs; it counts from "
+        f"{SCALE.doubtful:g} on, with p < {SCALE.p_doubtful:g}).",
         ""
         if verdict == "fine"
         else "see which of the other checks fails with it (linear, unconfounded, terminal); Shapley values "
