@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,12 +19,8 @@ MakeTable = Callable[[np.ndarray, np.ndarray | None], RawTable]
 def sharded(n_parts: int) -> MakeTable:
     def make(X: np.ndarray, y: np.ndarray | None) -> RawTable:
         edges = np.linspace(0, len(X), n_parts + 1).astype(int)
-        return ShardedRaw(
-            [
-                NumbaRaw(X[a:b], None if y is None else y[a:b])
-                for a, b in zip(edges[:-1], edges[1:], strict=True)
-            ]
-        )
+        parts = [slice(a, b) for a, b in pairwise(edges)]
+        return ShardedRaw([NumbaRaw(X[part], None if y is None else y[part]) for part in parts])
 
     return make
 

@@ -22,6 +22,7 @@ from .core.moments import describe_columns
 from .core.ordering import VARIANTS, Ordering
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.table import F64
+from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
 from .progress import ordering_progress
@@ -299,6 +300,21 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         check_is_fitted(self)
         write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
+
+    def diagnose(self, X: Any, y: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : their diagnosis; without it only the checks that need none are made.
+        """
+        check_is_fitted(self)
+        matrix = matrix_for_scoring(self, X)
+        labels = None
+        if y is not None:
+            labels, _ = encode_target(y, self.classes_[1], matrix.values.shape[0])
+        return diagnose(self._model, matrix.values, labels, self._names(), self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -212,7 +212,25 @@ def test_without_a_bootstrap_the_page_says_so(watched, pbc):
     page = watched.open(path)
     assert "not assessed: no resampling was made" in page.locator("#patient-view").inner_text()
     page.locator("#tab-about").click()
-    assert "No check was made" in page.locator("#checks").inner_text()
+    assert page.locator("#checks li").count() == 1  # only the one that needs no diagnosis
+    assert "which the page was not given" in page.locator("#about").inner_text()
+
+
+def test_what_the_checks_found(watched, tmp_path):
+    cohort = load_pbc()
+    model = RCI().fit(cohort.X, cohort.y)
+    path = tmp_path / "checked.html"
+    model.report(cohort.X, path, y=cohort.y)
+    checks = model.diagnose(cohort.X, cohort.y).checks
+    page = watched.open(path)
+    broken = sum(check.verdict == "broken" for check in checks)
+    assert f"{broken} broken" in page.locator("#caution").inner_text()
+    page.locator("#caution button").click()
+    shown = page.locator("#checks li").all_inner_texts()
+    assert len(shown) == len(checks)
+    for check, text in zip(checks, shown, strict=True):
+        assert check.verdict in text and check.statement in text and check.advice in text
+        assert all(name in text for name in check.variables)
 
 
 def test_prints(watched, pbc):

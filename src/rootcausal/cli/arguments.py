@@ -21,9 +21,8 @@ def _between_0_and_1(alpha: float) -> float:
     return alpha
 
 
-# --- what a fit is told, for the commands that fit --------------------------------------------------
-
-Cohort = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+Target = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
     str | None, typer.Option(help="Label that means disease. Not needed for 0/1, true/false and yes/no.")
 ]
@@ -37,13 +36,16 @@ Variant = Annotated[
     Literal["original", "plus", "local", "local_plus"],
     typer.Option(help="Which of the paper's four searches."),
 ]
-Resamples = Annotated[
-    int | None,
-    typer.Option(
-        "--bootstrap", min=2, help="Resample the cohort this many times, for intervals; 200 is a good number."
-    ),
+Attribution = Annotated[
+    Literal["sharp", "paper"], typer.Option(help="How shocks become log-odds; paper: as published.")
 ]
 Backend = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
+Resamples = Annotated[
+    int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
+]
 
 
 def table_path(path: Path | None) -> Path | None:

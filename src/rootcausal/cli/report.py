@@ -2,19 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..cohort_files import Patients, read_cohort, read_new_patients
+from ..cohort_files import Patients, read_new_patients
 from ..wording import quoted, shown
 from .arguments import (
     Alpha,
+    Attribution,
     Backend,
-    Cohort,
+    CohortFile,
     Drop,
     DropMissing,
     IdColumn,
+    Jobs,
     Positive,
     Resamples,
     Variant,
@@ -23,15 +25,18 @@ from .arguments import (
     page_path,
 )
 from .console import say, status_if_slow
-from .fitting import fit_cohort
+from .fit import read_labelled
 from .summaries import made_with, provenance, removed, say_removed
 
-FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "bootstrap")
+if TYPE_CHECKING:
+    from .. import RCI
+
+FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "attribution", "bootstrap", "jobs")
 
 
 def report(
     ctx: typer.Context,
-    table: Cohort,
+    table: CohortFile,
     out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
     target: Annotated[
         str | None, typer.Option(help="Column with the diagnosis: fit a model on this table first.")
@@ -49,7 +54,9 @@ def report(
     alpha: Alpha = 0.2,
     variant: Variant = "local_plus",
     backend: Backend = "auto",
+    attribution: Attribution = "sharp",
     bootstrap: Resamples = None,
+    jobs: Jobs = None,
 ) -> None:
     """Write a page about each patient: one file that opens in a browser, offline.
 
@@ -64,6 +71,8 @@ def report(
     """
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
+    if jobs is not None and bootstrap is None:
+        raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
     if model_file is not None:
         for name in FIT_ONLY:
@@ -71,21 +80,12 @@ def report(
             if source is not None and source.name == "COMMANDLINE":
                 raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
         model = load_model(model_file)
-        with status_if_slow(f"reading {quoted(table)}"):
-            patients = read_new_patients(
-                table, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
-            )
-        say_removed(patients)
+        patients = _read_new(table, model, id_column, drop_missing)
     else:
         assert target is not None
-        with status_if_slow(f"reading {quoted(table)}"):
-            patients = read_cohort(
-                table, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
-            )
-        say_removed(patients)
-        model = fit_cohort(patients, target, positive, alpha, variant, backend)
-        if bootstrap is not None:
-            model.bootstrap(bootstrap, n_jobs=-1, progress=sys.stderr.isatty())
+        patients, disease = read_labelled(table, target, positive, id_column, drop, drop_missing)
+        settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "backend": backend}
+        model = _fit(patients, {**settings, "positive": disease.label}, bootstrap, jobs)
     with status_if_slow(f"writing {quoted(out)}"):
         model.report(
             patients.X,
@@ -99,6 +99,25 @@ def report(
     say(f"page about {patients.X.num_rows} patients written to {shown(out)}: open it in a browser")
     used = {} if model_file is None else {"model": quoted(model_file.name)}
     say(provenance("report", {**used, **made_with(model)}))
+
+
+def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> Patients:
+    with status_if_slow(f"reading {quoted(table)}"):
+        patients = read_new_patients(
+            table, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+        )
+    say_removed(patients)
+    return patients
+
+
+def _fit(patients: Patients, settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
+    from .. import RCI
+
+    progress = sys.stderr.isatty()
+    model = RCI(**settings, progress=progress).fit(patients.X, patients.target)
+    if bootstrap is not None:
+        model.bootstrap(bootstrap, n_jobs=jobs, progress=progress)
+    return model
 
 
 def _labels(patients: Patients) -> list[str]:

@@ -18,10 +18,13 @@ from scipy.linalg import solve_triangular
 
 from .entropy import entropy
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
-from .search import ExhaustiveSearch, PrunedSearch, Root, Search
+from .pair_search import PairSearch
+from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
 
 VARIANTS = ("original", "plus", "local", "local_plus")
+
+PAIRS_NOT_WORTH_COUNTING = 1000
 
 #: Told after each round: roots found, candidates left.
 OnRound = Callable[[int, int], None]
@@ -86,6 +89,15 @@ def order_columns(
     return rounds.result()
 
 
+def _choose_search(variant: str, table: Table, correlation: F64) -> Search:
+    if not variant.endswith("plus"):
+        return ExhaustiveSearch()
+    # Where a call is worth that many pairs, keeping account of each would cost more than evaluating it.
+    if table.pairs_per_call >= PAIRS_NOT_WORTH_COUNTING:
+        return BlockSearch(len(correlation))
+    return PairSearch(correlation)
+
+
 class _Rounds:
     """The state of the loop: each :meth:`advance` finds one root and takes it out of the rest."""
 
@@ -98,7 +110,7 @@ class _Rounds:
         correlation = gram.sum(axis=0) / (n - 1)
         sums = table.column_sums()
         self._entropies = entropy(sums[:, 0], sums[:, 1], n)
-        self._search: Search = PrunedSearch(correlation) if variant.endswith("plus") else ExhaustiveSearch()
+        self._search = _choose_search(variant, table, correlation)
         self._table = table.with_correlations(correlation)
         self._class_moments: ClassMoments | None = None
         if variant.startswith("local"):
@@ -149,7 +161,9 @@ class _Rounds:
             rest = rest[p_values < self._alpha]
             self._class_moments.keep(rest)
         self.candidates = rest
-        return np.setdiff1d(before, rest, assume_unique=True)
+        stays = np.zeros(sd.size, dtype=bool)
+        stays[rest] = True
+        return before[~stays[before]]
 
     def result(self) -> Ordering:
         cols = np.array(self.roots, dtype=np.intp)

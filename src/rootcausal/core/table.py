@@ -76,8 +76,8 @@ class RawTable(Protocol):
 class Table(Protocol):
     """Standardized columns of a cohort, seen through sums.
 
-    Sums arrive on the host as float64, with one exception: :meth:`all_pair_sums` may return an array
-    that stays on its device, as long as it has the operators and methods of a NumPy array.
+    Sums arrive on the host as float64, with one exception: the squares of :meth:`leading_pair_sums` may stay
+    on their device, since only their rows, columns and penalties are asked for.
     """
 
     @property
@@ -116,16 +116,23 @@ class Table(Protocol):
         """
         ...
 
-    def all_pair_sums(self, cols: Index) -> Any:
-        """(2, m, m): ``[s, a, b]`` is sum s of the residual of cols[a] given cols[b].
+    def leading_pair_sums(self, cols: Index, q: int) -> Any:
+        """(2, 2, q, m): all pairs of ``cols`` (m,) with at least one member among the first q of them.
 
-        The diagonal holds the sums of the columns themselves. The answer may stay on the device
-        (see :meth:`to_host`).
+        ``[0, s, a, b]`` is sum s of the residual of cols[a] given cols[b], ``[1, s, a, b]`` of cols[b] given
+        cols[a]; where a = b, of the column itself. The answer may stay on the device.
+        """
+        ...
+
+    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+        """:func:`rootcausal.core.entropy.block_penalties` where the sums are; consumes them.
+
+        ``given`` may stay on the device (see :meth:`to_host`).
         """
         ...
 
     def to_host(self, array: Any) -> F64:
-        """An array derived from :meth:`all_pair_sums`, as a NumPy array."""
+        """A part of ``given``, as a NumPy array."""
         ...
 
     def regress_out(self, root: int, cols: Index) -> Table:

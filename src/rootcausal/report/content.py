@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotated import diagnosis
 from ..cohort_quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
@@ -192,15 +193,22 @@ def _made(
         ],
         "exhausted": [str(name) for name in provenance["exhausted"]],
         "notes": [str(note) for note in notes],
-        "checks": None if y is None or not hasattr(model, "diagnose") else _checks(model, X, y),
+        "checks": _checks(model, X, y),
+        "labelled": y is not None,
     }
 
 
-def _checks(model: RCI, X: Any, y: Any) -> list[dict[str, str]]:
-    """What each check of the model's assumptions found."""
+def _checks(model: RCI, X: Any, y: Any) -> list[dict[str, Any]]:
+    """What each check of the model's assumptions found; without diagnoses, those that need none."""
     return [
-        {name: str(getattr(check, name)) for name in ("question", "verdict", "statement", "advice")}
-        for check in model.diagnose(X, y).checks
+        {
+            "question": check.question,
+            "verdict": check.verdict,
+            "statement": check.statement,
+            "advice": check.advice,
+            "variables": [str(name) for name in check.variables],
+        }
+        for check in model.diagnose(X, diagnosis(X, y)).checks
     ]
 
 

@@ -26,6 +26,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
+from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
@@ -262,14 +263,18 @@ class NumbaTable:
         _in_threads(work, n_chunks * i.size, 2 * i.size * n)
         return out.sum(axis=0).reshape(-1, 2, 2)
 
-    def all_pair_sums(self, cols: Index) -> F64:
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
         m = len(cols)
-        a, b = np.triu_indices(m)
-        sums = self.pair_sums(cols[a], cols[b])
-        square = np.empty((2, m, m))
-        square[:, a, b] = sums[:, 0].T
-        square[:, b, a] = sums[:, 1].T
-        return square
+        a, b = np.triu_indices(q, m=m)
+        sums = np.moveaxis(self.pair_sums(cols[a], cols[b]), 0, -1)
+        out = np.empty((2, 2, q, m))
+        out[:, :, a, b] = sums
+        within = b < q
+        out[:, :, b[within], a[within]] = sums[::-1, :, within]
+        return out
+
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

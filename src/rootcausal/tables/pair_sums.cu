@@ -1,4 +1,6 @@
-// Entropy sums of pairwise residuals in float64: one warp a tile of pairs, lanes over rows.
+// Entropy sums of pairwise residuals in float64, and the penalties that follow from them.
+//
+// pair_list and leading_pairs: one warp a tile of pairs, lanes over rows.
 //
 // A residual costs 27 operations on the float64 pipe. Both exponentials are powers of two: adding MAGIC
 // rounds the exponent to a whole number k and leaves it in the lowest bits, a polynomial takes the
@@ -114,22 +116,24 @@ pair_list(const double* __restrict__ Z, const double* __restrict__ R, long long 
     }
 }
 
-// out (splits, 2, m, m): sum s of the residual of cols[a] given cols[b] at [s, a, b]. A warp takes two
+// All pairs of m columns with a member among the first q. out (splits, 2, 2, q, m): sum s of the residual
+// of cols[a] given cols[b] at [0, s, a, b], and of cols[b] given cols[a] at [1, s, a, b]. A warp takes two
 // columns beside two others, so that four loads serve eight residuals.
 extern "C" __global__ void __launch_bounds__(128, 4)
-all_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
-          const int* __restrict__ cols, int m, int splits, double* __restrict__ out) {
+leading_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
+              const int* __restrict__ cols, int q, int m, int splits, double* __restrict__ out) {
     const long long unit = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    const long long side = (m + 1) / 2, tiles = side * (side + 1) / 2;
+    const long long side = (m + 1) / 2, rows = (q + 1) / 2, tiles = rows * side - rows * (rows - 1) / 2;
     if (unit >= tiles * splits) return;
     const int lane = threadIdx.x % 32;
     const int split = unit / tiles;
     const long long tile = unit % tiles;
-    // Tiles are numbered along the rows of the lower triangle.
-    long long b = (long long)((sqrt(8.0 * (double)tile + 1.0) - 1.0) / 2.0);
-    while (b * (b + 1) / 2 > tile) --b;
-    while ((b + 1) * (b + 2) / 2 <= tile) ++b;
-    const long long a = tile - b * (b + 1) / 2;
+    // Tiles are numbered along the rows of the upper triangle; row a starts after a * (2 * side + 1 - a) / 2.
+    const double twice = 2.0 * (double)side + 1.0;
+    long long a = (long long)((twice - sqrt(twice * twice - 8.0 * (double)tile)) / 2.0);
+    while (a * (2 * side + 1 - a) / 2 > tile) --a;
+    while ((a + 1) * (2 * side - a) / 2 <= tile) ++a;
+    const long long b = a + tile - a * (2 * side + 1 - a) / 2;
     int place[4], column[4];
     const double* z[4];
 #pragma unroll
@@ -176,10 +180,72 @@ all_pairs(const double* __restrict__ Z, const double* __restrict__ R, long long 
         }
     }
     if (lane < 8) {
-        const long long square = (long long)m * m;
-        double* to = out + 2 * split * square + (long long)i * m + j;
-        to[0] = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
-        to[square] = mine.gauss / W_PER_U;
+        const long long plane = (long long)q * m;
+        const double log_cosh = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
+        const double gauss = mine.gauss / W_PER_U;
+        double* to = out + 4 * split * plane;
+        if (i < q) {
+            to[(long long)i * m + j] = log_cosh;
+            to[plane + (long long)i * m + j] = gauss;
+        }
+        if (j < q) {
+            to[2 * plane + (long long)j * m + i] = log_cosh;
+            to[3 * plane + (long long)j * m + i] = gauss;
+        }
+    }
+}
+
+// core.entropy.block_penalties, on the sums of leading_pairs (2, 2, q, m): their first plane becomes the
+// entropies of rows given columns, the third those of columns given rows, and the second the scores.
+__device__ __forceinline__ double entropy(double log_cosh_sum, double gauss_sum, double n) {
+    const double log_cosh = log_cosh_sum / n - 0.37457, gauss = gauss_sum / n;
+    return 1.4189385332046727 - 79.047 * log_cosh * log_cosh - 7.4129 * gauss * gauss;
+}
+
+// One block a row; penalty (q,) is what each row loses to all columns.
+extern "C" __global__ void __launch_bounds__(256)
+row_penalties(double* sums, const double* __restrict__ own, double n, int q, int m, double* __restrict__ penalty) {
+    __shared__ double of_warp[8];
+    const int row = blockIdx.x;
+    const long long plane = (long long)q * m;
+    double lost = 0.0;
+    for (int column = threadIdx.x; column < m; column += blockDim.x) {
+        double* at = sums + (long long)row * m + column;
+        const double row_given = entropy(at[0], at[plane], n);
+        const double column_given = entropy(at[2 * plane], at[3 * plane], n);
+        const double score = (own[column] - own[row]) + (row_given - column_given);
+        at[0] = row_given;
+        at[plane] = score;
+        at[2 * plane] = column_given;
+        const double negative = fmin(score, 0.0);
+        lost = fma(negative, negative, lost);
+    }
+#pragma unroll
+    for (int lane = 16; lane > 0; lane >>= 1) lost += __shfl_xor_sync(ALL_LANES, lost, lane);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = lost;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int warp = 1; warp < 8; ++warp) lost += of_warp[warp];
+        penalty[row] = lost;
+    }
+}
+
+// 32 columns a block, 32 strips of rows; penalty (m,) is what each column loses to the rows.
+extern "C" __global__ void __launch_bounds__(1024)
+column_penalties(const double* __restrict__ score, int q, int m, double* __restrict__ penalty) {
+    __shared__ double of_strip[32][33];
+    const int column = blockIdx.x * 32 + threadIdx.x;
+    double lost = 0.0;
+    if (column < m)
+        for (int row = threadIdx.y; row < q; row += 32) {
+            const double positive = fmax(score[(long long)row * m + column], 0.0);
+            lost = fma(positive, positive, lost);
+        }
+    of_strip[threadIdx.y][threadIdx.x] = lost;
+    __syncthreads();
+    if (threadIdx.y == 0 && column < m) {
+        for (int strip = 1; strip < 32; ++strip) lost += of_strip[strip][threadIdx.x];
+        penalty[column] = lost;
     }
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit
 
+from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations, residual_scale
 from ..core.table import F64, ColumnMoments, Index, LogitSums
 
@@ -66,13 +67,16 @@ class ReferenceTable:
         i_given_j, j_given_i = (z_i - r * z_j) * scale, (z_j - r * z_i) * scale
         return np.stack([entropy_sums(i_given_j), entropy_sums(j_given_i)], axis=1)
 
-    def all_pair_sums(self, cols: Index) -> F64:
-        own = entropy_sums(self._Z[:, cols])
-        square = np.empty((2, len(cols), len(cols)))
-        for b in range(len(cols)):
-            square[:, :, b] = self.pair_sums(cols, np.full(len(cols), cols[b]))[:, 0].T
-            square[:, b, b] = own[b]
-        return square
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
+        out = np.empty((2, 2, q, len(cols)))
+        for a in range(q):
+            sums = self.pair_sums(np.full(len(cols), cols[a]), cols)
+            sums[a] = entropy_sums(self._Z[:, cols[[a]]])
+            out[:, :, a] = np.moveaxis(sums, 0, -1)
+        return out
+
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

@@ -56,8 +56,11 @@ class ShardedTable:
     def pair_sums(self, i: Index, j: Index) -> F64:
         return _total(part.pair_sums(i, j) for part in self._parts)
 
-    def all_pair_sums(self, cols: Index) -> Any:
-        return _total(part.all_pair_sums(cols) for part in self._parts)
+    def leading_pair_sums(self, cols: Index, q: int) -> Any:
+        return _total(part.leading_pair_sums(cols, q) for part in self._parts)
+
+    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+        return self._parts[0].block_penalties(sums, own, n_rows)
 
     def to_host(self, array: Any) -> F64:
         return self._parts[0].to_host(array)

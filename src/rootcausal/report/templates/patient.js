@@ -31,6 +31,7 @@ function drawPatient(row) {
     element("h2", {}, "Patient ", named(labels[row])),
     riskSummary(row),
     element("p", { class: "in-words", id: "in-words" }, ...inWords(row, harmful, protective)),
+    caution(content.made),
     element("h3", {}, "From the base risk to this patient's risk"),
     chart,
     caption("Each bar is what one shock adds to or takes from the log-odds. Below: log-odds. Above: the same as probability."),

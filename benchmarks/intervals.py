@@ -1,7 +1,7 @@
 """Do 95 % bootstrap intervals hold the true Shapley values of true ancestors in 95 % of cases?
 
-    python benchmarks/coverage.py               # 200 data sets a cell, 100 resamples each; about an hour
-    python benchmarks/coverage.py --render      # only rewrite the table from the rows at hand
+    python benchmarks/intervals.py               # 200 data sets a cell, 100 resamples each; about an hour
+    python benchmarks/intervals.py --render      # only rewrite the table from the rows at hand
 
 Rows are appended as they are made, and a second run goes on where the first one stopped.
 """
@@ -24,7 +24,7 @@ N_SETS = 200
 RESAMPLES = 100
 # Log-odds for one standard deviation of an ancestor's error, below which it counts as weak.
 WEAK = 0.3
-FOLDER = Path(__file__).parent.parent / "results" / "coverage"
+FOLDER = Path(__file__).parent.parent / "results" / "intervals"
 
 
 def main() -> None:
@@ -44,8 +44,9 @@ def run(rows_file: Path) -> None:
         for n, p, attribution in CELLS:
             if (str(n), str(p), attribution, str(seed)) in done:
                 continue
+            rows = evaluate(n, p, attribution, seed)
             with rows_file.open("a", newline="", encoding="utf-8") as handle:
-                csv.writer(handle).writerows(evaluate(n, p, attribution, seed))
+                csv.writer(handle).writerows(rows)
 
 
 def evaluate(n: int, p: int, attribution: str, seed: int) -> list[list[object]]:
@@ -81,13 +82,13 @@ def render(rows: list[list[str]]) -> str:
     lines = [
         "# Coverage of the bootstrap intervals",
         "",
-        f"Made by `python benchmarks/coverage.py` with rootcausal {__version__}: seeds {FIRST_SEED} and above, "
-        f"{RESAMPLES} resamples. Share of true Shapley values of true ancestors, over patients, that lie in "
+        f"Made by `python benchmarks/intervals.py` with rootcausal {__version__}: seeds {FIRST_SEED} and "
+        f"above, {RESAMPLES} resamples. Share of true Shapley values of true ancestors, over patients, in "
         "their 95 % percentile interval; its standard error is over data sets. Ancestors that the t-test "
         f"dropped count too. Weak: less than {WEAK} log-odds for one standard deviation of the error. "
         "`rows.csv` has one line an ancestor: n, p, attribution, seed, effect, share covered, mean width.",
         "",
-        "| n | p | attribution | data sets | ancestors | covered | weak ancestors | strong ancestors | width |",
+        "| n | p | attribution | data sets | ancestors | covered | weak ones | strong ones | width |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for n, p, attribution in CELLS:
