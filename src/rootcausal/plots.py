@@ -209,7 +209,7 @@ def _most_important(explanation: Explanation, top: int) -> list[int]:
 def _spread(values: F64) -> F64:
     """Offsets that keep dots from lying on each other, within their line."""
     if np.ptp(values) == 0:
-        return np.linspace(-0.35, 0.35, len(values))
+        return np.linspace(-0.35, 0.35, len(values)).astype(np.float64)
     columns = np.round((values - values.min()) / np.ptp(values) * 80).astype(int)
     offsets = np.zeros(len(values))
     for column in np.unique(columns):
