@@ -16,7 +16,7 @@ from rootcausal import RCI
 from rootcausal.data import load_pbc
 
 IMAGES = Path(__file__).parent / "img"
-SCREENS = {"desktop": {"width": 1100, "height": 800}, "phone": {"width": 390, "height": 844}}
+SCREENS = {"desktop": {"width": 1100, "height": 900}, "phone": {"width": 390, "height": 844}}
 PATIENT = 10
 COLOURS = 256
 
@@ -51,6 +51,8 @@ def main() -> None:
                     page.goto(f"{page_file.as_uri()}#{view}/{PATIENT}")
                     page.wait_for_selector("html[data-ready]")
                     save(page.screenshot(full_page=True), IMAGES / f"{view}-{screen}-{scheme}.png")
+                    if (view, screen, scheme) == ("patient", "desktop", "light"):
+                        save(page.screenshot(), IMAGES / "page.png")
                 context.close()
         browser.close()
 
