@@ -27,6 +27,7 @@ SCRIPTS = (
     "store.js",
     "drawing.js",
     "picker.js",
+    "waterfall.js",
     "patient.js",
     "cohort.js",
     "graph.js",

@@ -65,37 +65,21 @@ function heatCaption(heat, n) {
 
 function prevalenceTable(ranked) {
   const cohort = content.cohort;
-  const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
   const ancestry = ranked.some((variable) => variables[variable].ancestor !== null);
+  const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
+  const rows = ranked.map((variable) => [
+    named(variables[variable].name),
+    String(cohort.root_cause[variable]),
+    String(cohort.strongest[variable]),
+    cohort.importance[variable].toFixed(3),
+    ...(ancestry ? [percent(variables[variable].ancestor)] : []),
+  ]);
   if (ancestry) heads.push("Probability of being a cause");
   return element(
     "details",
     {},
     element("summary", {}, "The same as a table"),
-    element(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "How often each variable is a root cause" },
-      element(
-        "table",
-        { id: "prevalence-table" },
-        element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
-        element(
-          "tbody",
-          {},
-          ranked.map((variable) =>
-            element(
-              "tr",
-              {},
-              element("th", { scope: "row" }, named(variables[variable].name)),
-              element("td", {}, String(cohort.root_cause[variable])),
-              element("td", {}, String(cohort.strongest[variable])),
-              element("td", {}, cohort.importance[variable].toFixed(3)),
-              ancestry ? element("td", {}, percent(variables[variable].ancestor)) : null,
-            ),
-          ),
-        ),
-      ),
-    ),
+    tableOf("How often each variable is a root cause", heads, rows, "prevalence-table"),
   );
 }
 

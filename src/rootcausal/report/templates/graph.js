@@ -132,7 +132,11 @@ function drawDownstream(place) {
     .map((to, line) => ({ ...variables[to], line, by: total[from][line] }))
     .filter((one) => one.line >= from)
     .sort((a, b) => (a.line === from ? -1 : b.line === from ? 1 : Math.abs(b.by) - Math.abs(a.by)));
-  const heads = ["Variable", "Moves by (SD)", "In its unit"];
+  const rows = moved.map((one) => [
+    element("span", {}, named(one.name), one.line === from ? " (itself)" : ""),
+    signed(one.by),
+    (one.by < 0 ? "" : "+") + withUnit(one.by * one.sd, one.unit, 3),
+  ]);
   place.replaceChildren(
     element("h3", {}, "What a shock on ", named(variable.name), " does"),
     element(
@@ -144,27 +148,6 @@ function drawDownstream(place) {
       variable.ancestor === null ? "" : `The model gives it a probability of ${percent(variable.ancestor)} to be a cause of it at all. `,
       "It moves the variable itself and, through the graph, what lies downstream:",
     ),
-    element(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "What the shock moves" },
-      element(
-        "table",
-        {},
-        element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
-        element(
-          "tbody",
-          {},
-          moved.map((one) =>
-            element(
-              "tr",
-              {},
-              element("th", { scope: "row" }, named(one.name), one.line === from ? " (itself)" : ""),
-              element("td", {}, signed(one.by)),
-              element("td", {}, (one.by < 0 ? "" : "+") + withUnit(one.by * one.sd, one.unit, 3)),
-            ),
-          ),
-        ),
-      ),
-    ),
+    tableOf("What the shock moves", ["Variable", "Moves by (SD)", "In its unit"], rows),
   );
 }

@@ -2,13 +2,8 @@
 
 const ROOT_CAUSE_CARDS = 6;
 const PROTECTIVE_CARDS = 3;
-const WATERFALL_BARS = 6;
 // Shocks that change the odds by less than 5 % are put together, so that a reader is not kept by them.
 const NOTABLE = 0.05;
-// The plainest first: those that come later give way where there is no room.
-const PROBABILITY_TICKS = [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95];
-const TICK_WIDTH = 44;
-const LABEL_WIDTH = 54;
 
 function contributions(row) {
   const all = d3.range(nVariables).map((variable) => contribution(row, variable));
@@ -42,7 +37,7 @@ function drawPatient(row) {
     glossary(),
   ];
   view.replaceChildren(...parts.filter((part) => part !== null));
-  drawWaterfall(chart, row, harmful, protective);
+  drawWaterfall(chart, waterfallSteps(harmful, protective));
 }
 
 function riskSummary(row) {
@@ -139,116 +134,24 @@ function howSure(bootstrap) {
   );
 }
 
-/** Bars of the waterfall: base, raising shocks, lowering shocks, patient; small ones are put together. */
-function waterfallSteps(row, harmful, protective) {
-  const steps = [];
-  let at = content.base_value;
-  const add = (label, value) => {
-    steps.push({ label, from: at, to: at + value, value });
-    at += value;
-  };
-  for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
-    const alone = notable(shocks, WATERFALL_BARS);
-    alone.forEach((one) => add(`${one.name}\u0000${withUnit(one.data, one.unit)}`, one.value));
-    const rest = shocks.slice(alone.length);
-    if (rest.length) add(`${rest.length} more ${noun}`, d3.sum(rest, (one) => one.value));
-  }
-  return steps;
-}
-
-/** Round probabilities as places on the log-odds axis, as many as fit without touching. */
-function probabilityTicks(domain, width) {
-  const across = d3.scaleLinear(domain, [0, width]);
-  const kept = [];
-  for (const p of PROBABILITY_TICKS) {
-    const at = Math.log(p / (1 - p));
-    if (at < domain[0] || at > domain[1]) continue;
-    if (kept.every((other) => Math.abs(across(at) - across(other)) >= TICK_WIDTH)) kept.push(at);
-  }
-  return kept;
-}
-
-function drawWaterfall(place, row, harmful, protective) {
-  const steps = waterfallSteps(row, harmful, protective);
-  const total = logOdds(row);
-  const width = place.clientWidth || 640;
-  const narrow = width < 520;
-  const margin = narrow ? 112 : 220;
-  const label = (step) => {
-    const [name, value] = step.label.split("\u0000");
-    if (value === undefined) return name;
-    return narrow ? shortName(name, 16) : `${shortName(name, Math.max(12, 31 - value.length))} ${shortName(value, 18)}`;
-  };
-  const ends = [
-    { place: 0, label: "base risk", at: content.base_value },
-    { place: steps.length + 1, label: "this patient", at: total },
-  ];
-  const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: label(step) }));
-  const rows = [ends[0], ...bars, ends[1]];
-  const points = [content.base_value, total, ...steps.map((step) => step.to)];
-  const middle = (d3.min(points) + d3.max(points)) / 2;
-  const half = Math.max(d3.max(points) - d3.min(points), 0.5) / 2;
-  const domain = [middle - half, middle + half];
-  place.replaceChildren(
-    drawing({
-      ariaLabel: "Waterfall from the base risk to this patient's risk",
-      width,
-      height: rows.length * 28 + 84,
-      marginLeft: margin,
-      marginRight: 8,
-      marginTop: 40,
-      marginBottom: 40,
-      x: { domain, label: null, inset: LABEL_WIDTH },
-      y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
-      marks: [
-        Plot.axisX({ anchor: "bottom", label: "log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
-        Plot.axisX(probabilityTicks(domain, width - margin - 8 - 2 * LABEL_WIDTH), { anchor: "top", label: "probability", labelAnchor: "center", tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%` }),
-        Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
-        Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),
-        Plot.link(bars, {
-          x1: "to", x2: "to", y1: "place", y2: (bar) => bar.place + 1, stroke: "currentColor", strokeOpacity: 0.5,
-        }),
-        Plot.barX(bars, { x1: "from", x2: "to", y: "place", fill: (bar) => (bar.value > 0 ? "var(--harm)" : "var(--guard)") }),
-        ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => signed(bar.value), "right"),
-        ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => signed(bar.value), "left"),
-        Plot.dot(ends, { x: "at", y: "place", r: 5, fill: "currentColor" }),
-        ...beside(ends, "at", (one) => percent(probability(one.at)), "right"),
-      ],
-    }),
-  );
-}
-
 function allVariables(harmful, protective) {
   const heads = ["Variable", "Adds (log-odds)", "Risk without", "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
   if (content.bootstrap) heads.push("How sure");
-  const rows = [...harmful, ...protective].map((one) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, named(one.name)),
-      element("td", {}, signed(one.value, 3)),
-      element("td", {}, percent(one.riskWithout)),
-      element("td", {}, withUnit(one.data, one.unit)),
-      element("td", {}, standing("values", one.variable, one.data).words),
-      element("td", {}, signed(one.shock)),
-      element("td", {}, standing("errors", one.variable, one.shock).words),
-      content.bootstrap === null ? null : element("td", {}, one.bootstrap === null ? "not kept on a page of this size" : howSure(one.bootstrap)),
-    ),
-  );
+  const rows = [...harmful, ...protective].map((one) => [
+    named(one.name),
+    signed(one.value, 3),
+    percent(one.riskWithout),
+    withUnit(one.data, one.unit),
+    standing("values", one.variable, one.data).words,
+    signed(one.shock),
+    standing("errors", one.variable, one.shock).words,
+    ...(content.bootstrap ? [one.bootstrap ? howSure(one.bootstrap) : "not kept on a page of this size"] : []),
+  ]);
   return element(
     "details",
     {},
     element("summary", {}, `All ${count(rows.length, "variable")} of this patient as a table`),
-    element(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "All variables of this patient" },
-      element(
-        "table",
-        {},
-        element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
-        element("tbody", {}, rows),
-      ),
-    ),
+    tableOf("All variables of this patient", heads, rows),
   );
 }
 

@@ -74,6 +74,26 @@ function caption(text) {
   return element("p", { class: "caption" }, text);
 }
 
+/** A table that scrolls sideways where it must; the first cell of each row names it. */
+function tableOf(label, heads, rows, id = null) {
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    element(
+      "table",
+      { id },
+      element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
+      element(
+        "tbody",
+        {},
+        rows.map(([name, ...cells]) =>
+          element("tr", {}, element("th", { scope: "row" }, name), cells.map((cell) => element("td", {}, cell))),
+        ),
+      ),
+    ),
+  );
+}
+
 /** "a, b and c", as elements. */
 function enumeration(names) {
   return names.flatMap((name, place) => {
