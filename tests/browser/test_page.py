@@ -243,15 +243,17 @@ def test_prints(watched, pbc):
     assert page.locator("#waterfall svg").is_visible()
 
 
-SCREENS = {
-    "desktop-light": {"color_scheme": "light"},
-    "desktop-dark": {"color_scheme": "dark"},
-    "phone-light": {"color_scheme": "light", **PHONE},
-    "phone-dark": {"color_scheme": "dark", **PHONE},
-}
+LIGHT, DARK = {"color_scheme": "light"}, {"color_scheme": "dark"}
+SCREENS = [
+    pytest.param(LIGHT, id="desktop-light"),
+    pytest.param(DARK | PHONE, id="phone-dark"),
+    # Each colour and each size is above; the other pairings take as long again.
+    pytest.param(DARK, id="desktop-dark", marks=pytest.mark.slow),
+    pytest.param(LIGHT | PHONE, id="phone-light", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("watched", SCREENS.values(), indirect=True, ids=SCREENS.keys())
+@pytest.mark.parametrize("watched", SCREENS, indirect=True)
 def test_no_serious_barrier(watched, pbc):
     path, _, _ = pbc
     for view in VIEWS:
