@@ -199,6 +199,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.bootstrap_ = bootstrap(
             self._cohort, int(n), random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
         )
+        resampling = {"resamples": len(self.bootstrap_), "random_state": random_state}
+        self.provenance_ = {**self.provenance_, "bootstrap": resampling}
         return self
 
     def transform(self, X: Any) -> F64:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,9 +30,7 @@ def check(
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     """
-    patients, disease = read_labelled(
-        cohort, target, positive, id_column, drop, drop_missing, quiet=as_json
-    )
+    patients, disease = read_labelled(cohort, target, positive, id_column, drop, drop_missing, quiet=as_json)
 
     from .. import RCI
 

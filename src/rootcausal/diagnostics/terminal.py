@@ -57,8 +57,8 @@ def check_terminal(evidence: Evidence, fit: PlainLogit) -> Check:
         f"The log-odds are straight in every error, or bent otherwise than by a shift (strongest bend "
         f"{size:.2f}, {in_words(p_value)})."
         if verdict == "fine"
-        else f"In cases the column looks shifted as a whole rather than "
-        f"selected (bend {bend[suspects[0]]:.2f}, {in_words(p_value)}): what the diagnosis, or its treatment, would do to it.",
+        else f"In cases the column looks shifted as a whole rather than selected, as by the diagnosis or its "
+        f"treatment (bend {bend[suspects[0]]:.2f}, {in_words(p_value)}).",
         ""
         if verdict == "fine"
         else "ask whether the column was measured after the diagnosis or a treatment; if so, leave it out "
