@@ -23,10 +23,10 @@ SAME_SHAPE = 0.01
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     """P-values (k,) of straight log-odds in each error, and how much bends add: √(χ² / n), (k,)."""
     scores = rank_scores(errors)
-    statistics = np.array(
-        [joint_score_test(fit, y, scores[:, column, BENT]) for column in range(errors.shape[1])]
-    )
-    return chi2.sf(statistics, BENT.stop - BENT.start), np.sqrt(statistics / len(y))
+    tests = [joint_score_test(fit, y, scores[:, column, BENT]) for column in range(errors.shape[1])]
+    statistic, freedom = np.array(tests, dtype=float).reshape(-1, 2).T
+    p_values = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
+    return p_values, np.sqrt(statistic / len(y))
 
 
 def shape_p_value(error: F64, y: np.ndarray) -> float:
