@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
-from .bootstrap import Bootstrap, Cohort, bootstrap
+from .bootstrap import Bootstrap, TrainingRows, bootstrap
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns
@@ -127,7 +127,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 stacklevel=2,
             )
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
-        self._cohort: Cohort | None = Cohort(matrix.values, labels, self._settings(), self.backend)
+        self._cohort: TrainingRows | None = TrainingRows(
+            matrix.values, labels, self._settings(), self.backend
+        )
         self.provenance_ = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
