@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,7 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
         raise
     except (
         zipfile.BadZipFile,
+        zlib.error,
         KeyError,
         ValueError,
         TypeError,

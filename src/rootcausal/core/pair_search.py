@@ -9,19 +9,24 @@ from .search import ROUNDING, Root
 from .table import F64, Index, Table
 
 # How many of the partners that penalized a candidate most are remembered.
-RIVALS = 4
+RIVALS = 8
+# How many more partners a candidate meets in one call than should suffice to beat it: a few pairs too
+# many cost less than another call.
+SPARE = 3
 # Before two candidates have met, r² is all there is to rank them by: this times r² stands in for a
 # score, too small to outweigh any that was seen.
 UNSEEN = 1e-6
-NOBODY: Index = np.empty(0, dtype=np.intp)
 
 
 class PairSearch:
     """FindRoot+, with what earlier rounds taught.
 
     Scores change little from one round to the next. So the candidate with the smallest remembered
-    penalty is finished first, and every other candidate first meets the rivals that penalized it most.
-    The order of comparisons decides only how soon the search ends, never what it finds.
+    penalty is finished first and, in the same call, every other candidate meets as many of its worst
+    rivals as should beat it. Who is left then meets what should beat it now, and so on. The choice of
+    comparisons decides only how soon the search ends, never what it finds.
+
+    At least one call a root is needed: the root's pairs with all other candidates have to be seen.
     """
 
     def __init__(self, correlation: F64) -> None:
@@ -43,32 +48,23 @@ class PairSearch:
         if self.round == 1:
             # Nothing is known yet: let everyone meet its most correlated partner.
             race.compare(candidates, self._rivals[candidates, 0])
-            race.finish(int(candidates[race.penalty[candidates].argmin()]))
-            alive = race.alive()
-        else:
-            alive = self._meet_rivals(race, candidates, table.pairs_per_call)
-        searched = alive
-        at_once = 1
+        leader = int(candidates[self._remembered[candidates].argmin()])
+        race.finish(leader, *self._expected_to_beat(candidates, leader))
+        alive = searched = race.alive()
         while alive.size:
-            race.compare(*race.next_partners(alive, max(at_once, table.pairs_per_call // alive.size)))
-            at_once *= 2
+            race.compare(*race.next_partners(alive, max(SPARE, table.pairs_per_call // alive.size)))
             alive = race.alive()
         self._find_rivals(searched, candidates)
         return race.result()
 
-    def _meet_rivals(self, race: _Race, candidates: Index, pairs_per_call: int) -> Index:
-        """Finish the likeliest root and let others meet their rivals; returns who is still in the race."""
-        leader = int(candidates[self._remembered[candidates].argmin()])
-        # Where a call is dear, the first one also holds what the next ones would ask.
-        met = min(RIVALS, pairs_per_call // candidates.size)
-        race.finish(leader, *_pairs(candidates, self._rivals[candidates, :met]))
-        alive = race.alive()
-        while alive.size and met < RIVALS:
-            upto = min(RIVALS, met + max(1, pairs_per_call // alive.size))
-            race.compare(*_pairs(alive, self._rivals[alive, met:upto]))
-            met = upto
-            alive = race.alive()
-        return alive
+    def _expected_to_beat(self, candidates: Index, leader: int) -> tuple[Index, Index]:
+        """Candidates beside their rivals, worst first, until remembered penalties pass the leader's."""
+        rivals = self._rivals[candidates]
+        usable = (rivals >= 0) & (rivals != leader) & (candidates[:, None] != leader)
+        penalty = np.where(usable, _penalty(self.score[candidates[:, None], rivals]), 0.0)
+        before = _penalty(self.score[candidates, leader])[:, None] + np.cumsum(penalty, axis=1) - penalty
+        wanted = usable & (before <= self._remembered[leader])
+        return np.broadcast_to(candidates[:, None], rivals.shape)[wanted], rivals[wanted]
 
     def _find_rivals(self, searched: Index, candidates: Index) -> None:
         """Look again for the rivals of those whom the remembered ones did not beat."""
@@ -82,8 +78,7 @@ class PairSearch:
         """Remember C_ab, and the entropies of a given b and of b given a."""
         size = self._remembered.size
         for i, j in ((a, b), (b, a)):
-            before = np.minimum(self.score[i, j], 0.0)
-            self._remembered -= np.bincount(i, before * before, size)
+            self._remembered -= np.bincount(i, _penalty(self.score[i, j]), size)
         self._remembered += np.bincount(np.where(score < 0, a, b), score * score, size)
         self.score[a, b], self.score[b, a] = score, -score
         self.given[a, b], self.given[b, a] = given[:, 0], given[:, 1]
@@ -91,8 +86,7 @@ class PairSearch:
 
     def forget(self, candidates: Index, gone: Index) -> None:
         """Take columns that left the race out of what the remaining candidates remember."""
-        before = np.minimum(self.score[np.ix_(candidates, gone)], 0.0)
-        self._remembered[candidates] -= (before * before).sum(axis=1)
+        self._remembered[candidates] -= _penalty(self.score[np.ix_(candidates, gone)]).sum(axis=1)
         present = np.zeros(len(self._rivals) + 1, dtype=bool)  # the last place stands for −1
         present[candidates] = True
         self._rivals[~present[self._rivals]] = -1
@@ -135,7 +129,7 @@ class _Race:
         last = seen[a, b] == signature
         return a[last], b[last]
 
-    def finish(self, column: int, i: Index = NOBODY, j: Index = NOBODY) -> None:
+    def finish(self, column: int, i: Index, j: Index) -> None:
         """Let one candidate meet all others, and the pairs i, j meet in the same call."""
         others = self._candidates[self._candidates != column]
         self.compare(np.concatenate([np.full(others.size, column), i]), np.concatenate([others, j]))
@@ -143,39 +137,45 @@ class _Race:
     def _finished(self) -> Index:
         return self._candidates[self._unmet[self._candidates] == 0]
 
+    def _bound(self) -> float:
+        """What a penalty may not exceed to be still in the race: the smallest finished one."""
+        return float(self.penalty[self._finished()].min()) * (1.0 + ROUNDING)
+
     def alive(self) -> Index:
         """Unfinished candidates that may still undercut the best finished one."""
-        bound = self.penalty[self._finished()].min() * (1.0 + ROUNDING)
-        may_win = (self._unmet > 0) & (self.penalty <= bound)
+        may_win = (self._unmet > 0) & (self.penalty <= self._bound())
         return self._candidates[may_win[self._candidates]]
 
-    def next_partners(self, alive: Index, per_candidate: int) -> tuple[Index, Index]:
-        """For each candidate, the unmet partners most likely to beat it, judged by their last meeting."""
+    def next_partners(self, alive: Index, spare: int) -> tuple[Index, Index]:
+        """For each candidate, the unmet partners that beat it when they last met, and some to spare."""
         pairs = np.ix_(alive, self._candidates)
         threat = -self._memory.score[pairs]
         threat[self._memory.seen[pairs] == self._memory.round] = -np.inf
         threat[alive[:, None] == self._candidates] = -np.inf
-        chosen = most_threatening(threat, per_candidate)
-        unmet = np.take_along_axis(threat, chosen, axis=1) > -np.inf
-        i = np.broadcast_to(alive[:, None], chosen.shape)[unmet]
-        return i, self._candidates[chosen[unmet]]
+        worst_first = np.argsort(-threat, axis=1, kind="stable")
+        threat = np.take_along_axis(threat, worst_first, axis=1)
+        penalty = _penalty(-threat)
+        before = self.penalty[alive, None] + np.cumsum(penalty, axis=1) - penalty
+        enough = (before <= self._bound()).sum(axis=1) + spare
+        wanted = (np.arange(self._candidates.size) < enough[:, None]) & (threat > -np.inf)
+        return np.broadcast_to(alive[:, None], wanted.shape)[wanted], self._candidates[worst_first[wanted]]
 
     def result(self) -> Root:
         """The best finished candidate, by totals summed in the order of columns; ties go to the first."""
         finished = self._finished()
-        negative = np.minimum(self._memory.score[np.ix_(finished, self._candidates)], 0.0)
-        negative[finished[:, None] == self._candidates] = 0.0
-        totals = (negative * negative).sum(axis=1)
+        penalty = _penalty(self._memory.score[np.ix_(finished, self._candidates)])
+        penalty[finished[:, None] == self._candidates] = 0.0
+        totals = penalty.sum(axis=1)
         best = int(finished[totals.argmin()])
         others = self._candidates[self._candidates != best]
         margin = max(0.0, float(self.penalty[others].min() - totals.min()))
         return Root(best, margin, self._memory.given[:, best].copy(), self._n_pairs)
 
 
-def _pairs(columns: Index, rivals: Index) -> tuple[Index, Index]:
-    """Each of (m,) columns beside its (m, q) rivals, those that are there."""
-    present = rivals >= 0
-    return np.broadcast_to(columns[:, None], rivals.shape)[present], rivals[present]
+def _penalty(score: F64) -> F64:
+    """min(0, C)² of each score."""
+    negative = np.minimum(score, 0.0)
+    return negative * negative
 
 
 def most_threatening(threat: F64, count: int) -> Index:

@@ -1,0 +1,91 @@
+"""What an explanation says, and that it agrees with itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from rootcausal import RCI, InputError
+from rootcausal.data import load_pbc
+
+
+@pytest.fixture(scope="module")
+def cohort() -> object:
+    return load_pbc()
+
+
+@pytest.fixture(scope="module")
+def frame(cohort):
+    return pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).assign(patient=cohort.ids)
+
+
+@pytest.fixture(scope="module")
+def model(cohort, frame):
+    return RCI().fit(frame.drop(columns="patient"), cohort.y)
+
+
+def test_root_causes_are_the_positive_values_in_order(model, frame) -> None:
+    explanation = model.explain(frame, ids="patient")
+    assert explanation.ids == tuple(frame["patient"])
+    for row, causes in enumerate(explanation.root_causes(top=4)):
+        values = [cause.shapley for cause in causes]
+        assert values == sorted(values, reverse=True)
+        assert all(value > 0 for value in values)
+        best = np.sort(explanation.values[row])[::-1]
+        np.testing.assert_allclose(values, best[: len(values)])
+        assert len(values) == min(4, int((best > 0).sum()))
+        for cause in causes:
+            assert cause.value == frame.loc[row, cause.variable]
+
+
+def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> None:
+    tidy = model.explain(frame.head(5), ids="patient").to_frame()
+    assert isinstance(tidy, pd.DataFrame)
+    assert len(tidy) == 50
+    assert list(tidy.columns) == ["id", "variable", "value", "error", "shapley", "rank", "root_cause"]
+    first = tidy[tidy["id"] == frame["patient"].iloc[0]].sort_values("rank")
+    assert first["shapley"].is_monotonic_decreasing
+    assert (first["root_cause"] == (first["shapley"] > 0)).all()
+    as_polars = model.explain(pl.from_pandas(frame.head(5))).to_frame()
+    assert isinstance(as_polars, pl.DataFrame)
+    np.testing.assert_array_equal(as_polars["shapley"].to_numpy(), tidy["shapley"].to_numpy())
+
+
+def test_what_if_removes_a_shock_from_risk_and_from_downstream(model, frame) -> None:
+    explanation = model.explain(frame)
+    bili = explanation.feature_names.index("bili")
+    without = explanation.what_if("bili")
+    np.testing.assert_allclose(
+        without.log_odds, explanation.log_odds - explanation.values[:, bili], atol=1e-12
+    )
+    again = model.explain(pd.DataFrame(without.data, columns=list(explanation.feature_names)))
+    np.testing.assert_allclose(again.errors[:, bili], 0, atol=1e-9)
+    others = np.delete(np.arange(10), bili)
+    np.testing.assert_allclose(again.errors[:, others], explanation.errors[:, others], atol=1e-9)
+    np.testing.assert_allclose(again.log_odds, without.log_odds, atol=1e-9)
+    shocked = pd.DataFrame(explanation.what_if("bili", error=2).data, columns=list(explanation.feature_names))
+    np.testing.assert_allclose(model.explain(shocked).errors[:, bili], 2, atol=1e-9)
+    unchanged = explanation.what_if("chol")  # not in the causal order: nothing to remove
+    np.testing.assert_array_equal(unchanged.log_odds, explanation.log_odds)
+
+
+def test_bad_questions_get_clear_answers(model, frame) -> None:
+    explanation = model.explain(frame)
+    with pytest.raises(InputError, match="no variable 'billi'"):
+        explanation.what_if("billi")
+    with pytest.raises(InputError, match="top must be at least 1"):
+        explanation.root_causes(top=0)
+    with pytest.raises(InputError, match="no id column 'nobody'"):
+        model.explain(frame, ids="nobody")
+    with pytest.raises(InputError, match="3 ids were given for 258 patients"):
+        model.explain(frame, ids=[1, 2, 3])
+
+
+def test_shap_explanation_keeps_the_values(model, frame) -> None:
+    explanation = model.explain(frame)
+    bridged = explanation.to_shap()
+    np.testing.assert_array_equal(bridged.values, explanation.values)
+    np.testing.assert_array_equal(bridged.base_values, np.full(258, explanation.base_value))
+    assert list(bridged.feature_names) == list(explanation.feature_names)
