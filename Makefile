@@ -27,9 +27,15 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)
-	$(BIN)/python -m pip install --quiet --group bench
-	$(BIN)/python benchmarks/cpu.py
+# In an environment of its own: the peer pins older versions of what we both use.
+bench: .venv-bench/.ready
+	.venv-bench/bin/python benchmarks/cpu.py
+
+.venv-bench/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-bench/bin/python -m pip install --quiet --editable . --group bench
+	touch $@
 
 # The guide as a site in build/site; a warning ends the build.
 docs: $(READY)
@@ -54,4 +60,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-bench build dist

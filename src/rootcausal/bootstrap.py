@@ -73,8 +73,8 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """Rows to resample: X (n, p), labels y in {0, 1}, and how to learn from them."""
+class TrainingRows:
+    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them."""
 
     X: F64
     y: np.ndarray
@@ -90,7 +90,7 @@ class Cohort:
 
 
 def bootstrap(
-    cohort: Cohort,
+    cohort: TrainingRows,
     n: int,
     *,
     random_state: int,
@@ -129,14 +129,16 @@ def _resumed(resume: str | PathLike[str] | None, fingerprint: str) -> list[Causa
     return models
 
 
-def _models(cohort: Cohort, numbers: range, random_state: int, n_jobs: int | None) -> Iterator[CausalModel]:
+def _models(
+    cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
+) -> Iterator[CausalModel]:
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = parallel(delayed(resample)(cohort, random_state, number) for number in numbers)
     with suppress(GeneratorExit):
         yield from jobs
 
 
-def resample(cohort: Cohort, random_state: int, number: int) -> CausalModel:
+def resample(cohort: TrainingRows, random_state: int, number: int) -> CausalModel:
     """Learn from one resample, on one thread: more would only get into the way of other jobs."""
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     rows = _draw_rows(cohort.y, rng)

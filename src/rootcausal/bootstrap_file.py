@@ -82,7 +82,7 @@ def write_resamples(path: str | PathLike[str], models: Sequence[CausalModel], fi
 def read_resamples(path: str | PathLike[str]) -> tuple[list[CausalModel], str]:
     """Finished resamples, and the fingerprint of what they were made from."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
             if str(archive["format"]) != FORMAT:
                 raise ValueError("its format is another one")
             return unpack(archive), str(archive["fingerprint"])

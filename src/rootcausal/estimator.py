@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
 from .annotated import diagnosis, ids_of
-from .bootstrap import Bootstrap, Cohort, bootstrap
+from .bootstrap import Bootstrap, TrainingRows, bootstrap
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY
@@ -132,7 +132,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 stacklevel=2,
             )
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
-        self._cohort: Cohort | None = Cohort(matrix.values, labels, self._settings(), self.backend)
+        self._cohort: TrainingRows | None = TrainingRows(
+            matrix.values, labels, self._settings(), self.backend
+        )
         self._quantiles = CohortQuantiles.of(matrix.values, self._model)
         self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
@@ -205,6 +207,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.bootstrap_ = bootstrap(
             self._cohort, int(n), random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
         )
+        resampling = {"resamples": len(self.bootstrap_), "random_state": random_state}
+        self.provenance_ = {**self.provenance_, "bootstrap": resampling}
         return self
 
     def transform(self, X: Any) -> F64:

@@ -54,6 +54,12 @@ def say_meaning(base_value: float) -> None:
     )
 
 
+def patient_label(patients: Patients, row: int) -> str:
+    """Return what to call a patient on screen: the id, or the row number."""
+    label = one_line(patients.ids[row], 40) if patients.ids is not None else ""
+    return label or f"row {patients.row_numbers[row]}"
+
+
 def percent(risk: float) -> str:
     """Return a risk without calling it certain where rounding would."""
     if risk < 0.01:

@@ -78,8 +78,8 @@ def _causes_of_d(
     """
     prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns, VARIANCE_ON_D)
     effects = no_effects(len(cols))
-    direct = np.zeros(len(cols))
-    coef = np.zeros(len(cols))
+    direct: F64 = np.zeros(len(cols))
+    coef: F64 = np.zeros(len(cols))
     for _ in range(MAX_PASSES):
         sums = table.logit_sums(cols, np.append(coef, intercept))
         cross, free = sums.hessian[:-1, -1], sums.hessian[-1, -1]

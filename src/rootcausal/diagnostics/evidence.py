@@ -112,10 +112,15 @@ def score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, F64]:
     return score / np.sqrt(left), score / left * extra.std(axis=0)
 
 
-def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> float:
-    """Chi-square statistic, with as many degrees of freedom as extra regressors (n, m)."""
+def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[float, int]:
+    """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
+
+    There are fewer than m where the model already holds some of them, as with a column of two values.
+    """
     weight = fit.risk * (1.0 - fit.risk)
     score = extra.T @ (y - fit.risk)
     cross = (fit.design * weight[:, None]).T @ extra
-    left = (extra * weight[:, None]).T @ extra - cross.T @ fit.covariance @ cross
-    return float(score @ np.linalg.pinv(left, rcond=1e-8) @ score)
+    information = (extra * weight[:, None]).T @ extra
+    size, direction = np.linalg.eigh(information - cross.T @ fit.covariance @ cross)
+    new = size > 1e-6 * np.trace(information)
+    return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())

@@ -23,10 +23,10 @@ SAME_SHAPE = 0.01
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     """P-values (k,) of straight log-odds in each error, and how much bends add: √(χ² / n), (k,)."""
     scores = rank_scores(errors)
-    statistics = np.array(
-        [joint_score_test(fit, y, scores[:, column, BENT]) for column in range(errors.shape[1])]
-    )
-    return chi2.sf(statistics, BENT.stop - BENT.start), np.sqrt(statistics / len(y))
+    tests = [joint_score_test(fit, y, scores[:, column, BENT]) for column in range(errors.shape[1])]
+    statistic, freedom = np.array(tests, dtype=float).reshape(-1, 2).T
+    p_values = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
+    return p_values, np.sqrt(statistic / len(y))
 
 
 def shape_p_value(error: F64, y: np.ndarray) -> float:
@@ -57,8 +57,8 @@ def check_terminal(evidence: Evidence, fit: PlainLogit) -> Check:
         f"The log-odds are straight in every error, or bent otherwise than by a shift (strongest bend "
         f"{size:.2f}, {in_words(p_value)})."
         if verdict == "fine"
-        else f"In cases the column looks shifted as a whole rather than "
-        f"selected (bend {bend[suspects[0]]:.2f}, {in_words(p_value)}): what the diagnosis, or its treatment, would do to it.",
+        else f"In cases the column looks shifted as a whole rather than selected, as by the diagnosis or its "
+        f"treatment (bend {bend[suspects[0]]:.2f}, {in_words(p_value)}).",
         ""
         if verdict == "fine"
         else "ask whether the column was measured after the diagnosis or a treatment; if so, leave it out "

@@ -40,7 +40,7 @@ LOG_2 = math.log(2.0)
 EXPONENT_IN_LOW_BITS = 1.5 * 2.0**52 + 1023.0
 SMALLEST_POWER = -1000.0
 ROWS_A_PRODUCT = 512
-ROWS_A_CHUNK = 8192
+MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
 # Raw rows are summed in this many spans, whatever the number of threads.
@@ -111,7 +111,8 @@ def _pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: 
     """Units first..last−1 of pair_sums; unit = chunk · pairs + pair, so columns stay in cache."""
     for unit in range(first, last):
         chunk, pair = divmod(unit, i.size)
-        rows = slice(chunk * ROWS_A_CHUNK, (chunk + 1) * ROWS_A_CHUNK)
+        n, n_chunks = Z.shape[1], len(out)
+        rows = slice(n * chunk // n_chunks, n * (chunk + 1) // n_chunks)
         # A column beside itself is taken as it is.
         r = 0.0 if i[pair] == j[pair] else R[i[pair], j[pair]]
         scale = 1.0 / math.sqrt(max(1.0 - r * r, EXHAUSTED))
@@ -254,7 +255,7 @@ class NumbaTable:
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         n = self.shape[0]
-        n_chunks = -(-n // ROWS_A_CHUNK)
+        n_chunks = -(-n // MOST_ROWS_A_CHUNK)
         out = np.empty((n_chunks, i.size, 4))
 
         def work(first: int, last: int) -> None:
