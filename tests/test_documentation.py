@@ -39,6 +39,8 @@ def run_shell(snippet):
         if not command or command[0] in SETS_UP:
             continue
         assert command[0] == "rootcausal", f"no way to run this line: {line}"
+        if ">" in command:
+            command = command[: command.index(">")]
         if "--bootstrap" in command:
             command[command.index("--bootstrap") + 1] = "5"  # the same path, without the wait
         ok(*command[1:])
@@ -59,6 +61,12 @@ def test_snippets_run(page, folder):
         else:
             assert language in NOT_RUN, f"a snippet in {language}: teach this test to run it"
     pyplot.close("all")
+
+
+def test_every_snippet_names_its_language():
+    for page in PAGES:
+        fences = re.findall(r"^```(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert all(fences[::2]), f"{page.name} has a snippet without a language, which nobody would run"
 
 
 def test_pictures_are_there():
