@@ -50,50 +50,59 @@ def page_content(
     """Everything that the page of these patients shows."""
     explanation = model.explain(X, ids=ids)
     causal = model._model
-    order = causal.order
-    numbers = _number_type(len(explanation.values), order.size)
-    quantiles, of_fit = model._quantiles, True
-    if quantiles is None:
-        quantiles, of_fit = CohortQuantiles.of(explanation.data, causal), False
-    ancestor = model.ancestor_probability_
+    values = explanation.values[:, causal.order]
+    numbers = _number_type(*values.shape)
     names = [str(name) for name in explanation.feature_names]
+    blocks = _blocks(explanation, causal.order, numbers)
+    bootstrap = None
+    if model.bootstrap_ is not None:
+        kept, intervals = _interval_blocks(explanation, causal.order, sum(map(len, blocks.values())))
+        blocks |= intervals
+        bootstrap = {
+            "resamples": len(model.bootstrap_.models),
+            "seed": int(model.bootstrap_.random_state),
+            "kept": kept,
+        }
     facts = {
         "numbers": numbers,
         "labels": _labels(explanation.ids, redact_ids),
         "target": target or "the disease",
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
-        "variables": [
-            {
-                "name": names[column],
-                "unit": units.get(names[column], ""),
-                "coef": float(causal.coef[place]),
-                "sd": float(causal.sd[place]),
-                "ancestor": None if ancestor is None else float(ancestor[column]),
-            }
-            for place, column in enumerate(order)
-        ],
-        "quantiles": {
-            "of_fit": of_fit,
-            "values": _by_variable(quantiles.values),
-            "errors": _by_variable(quantiles.errors),
-        },
-        "cohort": cohort_facts(explanation.values[:, order], explanation.log_odds),
-        "graph": graph_facts(causal, explanation.values[:, order]),
-        "made": _made(model, explanation, names, notes, y, X),
+        "variables": _variables(model, names, units),
+        "quantiles": _quantiles(model, explanation),
+        "cohort": cohort_facts(values, explanation.log_odds),
+        "graph": graph_facts(causal, values),
+        "bootstrap": bootstrap,
+        "made": _made(model, names, notes, _checks(model, X, y)) | {"labelled": y is not None},
     }
-    blocks = _blocks(explanation, order, numbers)
-    facts["bootstrap"] = None
-    if explanation.lower is not None:
-        assert model.bootstrap_ is not None
-        kept, intervals = _interval_blocks(explanation, order, sum(map(len, blocks.values())))
-        blocks |= intervals
-        facts["bootstrap"] = {
-            "resamples": len(model.bootstrap_.models),
-            "seed": int(model.bootstrap_.random_state),
-            "kept": kept,
-        }
     return Content(facts, blocks)
+
+
+def _variables(model: RCI, names: list[str], units: dict[str, str]) -> list[dict[str, Any]]:
+    """The variables in causal order."""
+    causal, ancestor = model._model, model.ancestor_probability_
+    return [
+        {
+            "name": names[column],
+            "unit": units.get(names[column], ""),
+            "coef": float(causal.coef[place]),
+            "sd": float(causal.sd[place]),
+            "ancestor": None if ancestor is None else float(ancestor[column]),
+        }
+        for place, column in enumerate(causal.order)
+    ]
+
+
+def _quantiles(model: RCI, explanation: Explanation) -> dict[str, Any]:
+    """Where to place patients: in the cohort of the fit or, without its quantiles, among themselves."""
+    of_fit = model._quantiles is not None
+    quantiles = model._quantiles or CohortQuantiles.of(explanation.data, model._model)
+    return {
+        "of_fit": of_fit,
+        "values": _by_variable(quantiles.values),
+        "errors": _by_variable(quantiles.errors),
+    }
 
 
 def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
@@ -172,9 +181,7 @@ def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
-def _made(
-    model: RCI, explanation: Explanation, names: list[str], notes: Sequence[str], y: Any, X: Any
-) -> dict[str, Any]:
+def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[str, Any]]) -> dict[str, Any]:
     """How model and page were made."""
     provenance = model.provenance_
     ordered = set(model.causal_order_.tolist())
@@ -193,8 +200,7 @@ def _made(
         ],
         "exhausted": [str(name) for name in provenance["exhausted"]],
         "notes": [str(note) for note in notes],
-        "checks": _checks(model, X, y),
-        "labelled": y is not None,
+        "checks": checks,
     }
 
 
