@@ -52,6 +52,9 @@ SCENARIOS = {
     "quadratic": "linear",
     "flipped": "same_mechanism",
     "effect_of_d": "terminal",
+    "confounder_raw": "unconfounded",
+    "quadratic_raw": "linear",
+    "flipped_raw": "same_mechanism",
 }
 MEANING = {
     "clean": "the paper's generator",
@@ -61,6 +64,10 @@ MEANING = {
     "flipped": "an edge between ancestors that adds one sd of the effect's error has the other sign in cases "
     "(half: half)",
     "effect_of_d": "a column is its error plus D times one sd of it (half: half)",
+    "confounder_raw": "a hidden variable with one of the generator's laws and a coefficient of 1 on the raw scale, "
+    "where errors have sds from 0.6 to 2.4: often a small part of what it moves (half: 0.5)",
+    "quadratic_raw": "the edge keeps the variance that its weight, 0.25 to 1 on the raw scale, gave it as a line",
+    "flipped_raw": "the edge keeps its weight of 0.25 to 1 on the raw scale",
 }
 FOLDER = Path(__file__).parent.parent / "results" / "diagnostics"
 
@@ -127,19 +134,20 @@ def draw(scenario: str, strength: float, rng: np.random.Generator, seed: int):
     if scenario == "gaussian":
         noise = rng.standard_normal(errors.shape) * sd
         errors = np.sqrt(strength) * noise + np.sqrt(1.0 - strength) * errors
-    if scenario == "confounder":
-        hidden = unit(hidden_cause(rng))
+    kind, raw = scenario.removesuffix("_raw"), scenario.endswith("_raw")
+    if kind == "confounder":
+        hidden = hidden_cause(rng)
         for column in rng.choice(ancestors, 2, replace=False):
-            errors[:, column] += strength * sd[column] * hidden
-    if scenario in ("quadratic", "flipped"):
+            errors[:, column] += strength * (hidden if raw else sd[column] * unit(hidden))
+    if kind in ("quadratic", "flipped"):
         edges = np.argwhere(graph[np.ix_(ancestors, ancestors)])
         effect, cause = ancestors[edges[rng.integers(len(edges))]]
+        size = strength * (graph[effect, cause] * cohort.X[:, cause].std() if raw else sd[effect])
         graph[effect, cause] = 0.0
-        size = strength * sd[effect]
-        bend = (lambda x: unit(x**2)) if scenario == "quadratic" else unit
+        bend = (lambda x: unit(x**2)) if kind == "quadratic" else unit
         X = solve(graph, errors, extra=(effect, cause, lambda x: size * bend(x)))
         y = (rng.random(N_ROWS) < expit(X @ cohort.target_weights)).astype(int)
-        if scenario == "flipped":
+        if kind == "flipped":
             sign = np.where(y == 1, -1.0, 1.0)
             X = solve(graph, errors, extra=(effect, cause, lambda x: size * sign * unit(x)))
         return X, y
@@ -162,7 +170,7 @@ def draw_graph(scenario: str, rng: np.random.Generator, seed: int):
             "flipped": graph[np.ix_(ancestors, ancestors)].any(),
             "effect_of_d": len(leaves(graph, ancestors)) > 0,
         }
-        if enough.get(scenario, True):
+        if enough.get(scenario.removesuffix("_raw"), True):
             return cohort, graph, ancestors
     raise AssertionError("no graph has what the scenario needs")
 

@@ -43,8 +43,8 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spre
         draws = np.stack([m.shapley(X[rows])[:, cols] for m in models])
         ends[:, rows, cols] = interval(draws, values[rows, cols])
         frequency[rows, cols] = (draws > 0).mean(axis=0)
-        stated = ranks(values[rows, cols])
-        stability[rows, cols] = np.mean([ranks(draw) <= stated for draw in draws], axis=0)
+        stated = _ranks_among(p, values[rows, cols])
+        stability[rows, cols] = np.mean([_ranks_among(p, draw) <= stated for draw in draws], axis=0)
     return Spread(ends[0], ends[1], frequency, stability)
 
 
@@ -64,6 +64,11 @@ def ranks(values: F64) -> Index:
     order = np.argsort(-values, axis=1, kind="stable")
     np.put_along_axis(rank, order, np.arange(1, values.shape[1] + 1)[None, :], axis=1)
     return rank
+
+
+def _ranks_among(p: int, values: F64) -> Index:
+    """Ranks among p columns, of which those that are not at hand are zero: they come before negative ones."""
+    return ranks(values) + np.where(values < 0, p - values.shape[1], 0)
 
 
 def _blocks(n_rows: int, values_a_row: int) -> Iterator[slice]:
