@@ -64,9 +64,9 @@ MEANING = {
     "flipped": "an edge between ancestors that adds one sd of the effect's error has the other sign in cases "
     "(half: half)",
     "effect_of_d": "a column is its error plus D times one sd of it (half: half)",
-    "confounder_raw": "a hidden variable with one of the generator's laws and a coefficient of 1 on the raw scale, "
-    "where errors have sds from 0.6 to 2.4: often a small part of what it moves (half: 0.5)",
-    "quadratic_raw": "the edge keeps the variance that its weight, 0.25 to 1 on the raw scale, gave it as a line",
+    "confounder_raw": "a hidden variable with one of the generator's laws and a coefficient of 1 on the raw "
+    "scale, where errors have sds from 0.6 to 2.4: often a small part of what it moves (half: 0.5)",
+    "quadratic_raw": "the edge keeps the variance that its raw weight, 0.25 to 1, gave it as a line",
     "flipped_raw": "the edge keeps its weight of 0.25 to 1 on the raw scale",
 }
 FOLDER = Path(__file__).parent.parent / "results" / "diagnostics"
