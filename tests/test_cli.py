@@ -180,13 +180,14 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert f"root cause {place}: {cause.variable} " in printed
             assert f"{cause.shapley:+.2f}\n" in printed
     assert "it is not the prevalence" in " ".join(printed.split())
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["rootcausal-demo.html"]
+    assert str(tmp_path / "rootcausal-demo.html") in printed
 
 
 def test_help_and_version() -> None:
     assert ok("--version") == f"rootcausal {__version__}\n"
     assert "Exit codes: 0 done" in ok("--help")
-    for command in ("fit", "explain", "simulate", "demo"):
+    for command in ("fit", "explain", "report", "simulate", "demo"):
         assert f"rootcausal {command}" in ok(command, "--help")
 
 

@@ -45,7 +45,7 @@ def test_orders_of_all_variants_and_shapley_values(path: Path, make: MakeTable) 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_the_estimator_gives_their_values_and_metrics(path: Path, backend: str) -> None:
     data = np.load(path)
-    model = RCI(backend=backend).fit(data["X"], data["y"])
+    model = RCI(attribution="paper", backend=backend).fit(data["X"], data["y"])
     np.testing.assert_array_equal(model.causal_order_, data["order_local_plus"])
     np.testing.assert_allclose(model.shapley_values(data["X"]), data["shapley"], rtol=0, atol=1e-6)
     if "true_shapley" in data:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
+from .annotated import diagnosis
 from .core.moments import Columns
-from .core.table import RawTable
+from .core.table import F64, Index, RawTable
 from .errors import InputError, MissingExtraError
 from .tables.choose import check_backend, choose_table
 from .validation import check_columns, encode_target, matrix_for_fit
@@ -35,6 +36,7 @@ class Cohort:
     check_columns : refuses constant columns and copies, given the moments of all columns.
     classes : (2,) labels, the disease second; empty for a cohort without labels.
     n_cases : rows with the disease.
+    rows : values (n, p) and labels (n,), where they are in this process.
     """
 
     raw: RawTable
@@ -42,6 +44,7 @@ class Cohort:
     check_columns: Callable[[Columns], None]
     classes: np.ndarray
     n_cases: int
+    rows: tuple[F64, Index] | None = None
 
 
 def open_cohort(estimator: Any, X: Any, target: Target | None) -> AbstractContextManager[Cohort]:
@@ -73,7 +76,13 @@ def _in_memory(estimator: Any, X: Any, target: Target | None) -> Cohort:
     matrix = matrix_for_fit(estimator, X)
     labels, classes = None, np.empty(0)
     if target is not None:
-        labels, classes = encode_target(target.y, target.positive, matrix.values.shape[0])
+        labels, classes = encode_target(diagnosis(X, target.y), target.positive, matrix.values.shape[0])
     raw = choose_table(estimator.backend, matrix.values, labels)
-    n_cases = 0 if labels is None else int(labels.sum())
-    return Cohort(raw, matrix.label, lambda columns: check_columns(matrix, columns), classes, n_cases)
+    return Cohort(
+        raw=raw,
+        label=matrix.label,
+        check_columns=lambda columns: check_columns(matrix, columns),
+        classes=classes,
+        n_cases=0 if labels is None else int(labels.sum()),
+        rows=None if labels is None else (matrix.values, labels),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -13,16 +14,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
+from .annotated import ids_of
+from .bootstrap import Bootstrap, TrainingRows, bootstrap
 from .cohort import Cohort, Target, open_cohort
+from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
-from .core.logistic import WEAK_PENALTY, fit_logit
+from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns
-from .core.ordering import VARIANTS, Ordering, order_columns
+from .core.ordering import VARIANTS, Ordering
+from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.table import F64
+from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
 from .progress import ordering_progress
-from .validation import matrix_for_scoring
+from .validation import encode_target, matrix_for_scoring
 from .version import __version__
 
 
@@ -36,6 +42,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
         ``local`` keeps only variables on which the diagnosis depends.
+    attribution : {"sharp", "paper"}, default "sharp"
+        How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
+        t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
+        them, and shrinks the rest (see :mod:`rootcausal.core.ancestry`).
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
@@ -48,25 +58,34 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
     coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped.
+    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
+        variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
+        ``attribution="paper"``, which takes every survivor for an ancestor.
     intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
         to nothing could be another one in a slightly different cohort.
+    bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
     provenance_ : dict, how the model was made.
     """
+
+    _quantiles: CohortQuantiles | None = None  # files of older models have none
+    _cohort: TrainingRows | None = None
 
     def __init__(
         self,
         *,
         alpha: float = 0.2,
         variant: str = "local_plus",
+        attribution: str = "sharp",
         backend: str = "auto",
         positive: Any = None,
         progress: bool = False,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
+        self.attribution = attribution
         self.backend = backend
         self.positive = positive
         self.progress = progress
@@ -81,11 +100,16 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dataframe of any library, or array, of shape (n, p); numbers without missing values. With
+        X : dataframe of any library, AnnData or array, of shape (n, p); numbers without missing values. With
             ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a folder).
-        y : (n,) diagnosis with two labels; for rows on a cluster a dask Series, or the name of a column.
+        y : (n,) diagnosis with two labels; for AnnData also the name of a column of ``obs``; for rows on a
+            cluster a dask Series, or the name of a column.
         """
         check_variant(self.variant)
+        if self.attribution not in ATTRIBUTIONS:
+            raise InputError(
+                f"unknown attribution {self.attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}"
+            )
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
         with open_cohort(self, X, Target(y, self.positive)) as cohort:
@@ -96,16 +120,16 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         columns = describe_columns(raw)
         cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:
-            ordering = order_columns(raw, columns, self.variant, float(self.alpha), on_round)
+            learned = learn(raw, columns, self._settings(), on_round)
+        ordering = learned.ordering
         warn_exhausted(ordering, cohort)
-        logit = fit_logit(ordering.table, ordering.table_cols, cohort.n_cases / raw.shape[0])
         if not ordering.order.size:
             warnings.warn(
                 f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
                 UserWarning,
                 stacklevel=3,
             )
-        if logit.separated:
+        if learned.separated:
             warnings.warn(
                 "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
                 f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
@@ -113,20 +137,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        self._set_model(
-            CausalModel(
-                n_columns=raw.shape[1],
-                order=ordering.order,
-                mean=ordering.mean,
-                sd=ordering.sd,
-                mixing=ordering.mixing,
-                unmixing=ordering.unmixing,
-                coef=logit.coef,
-                intercept=logit.intercept,
-            ),
-            ordering.margins,
-        )
-        self.provenance_ = {
+        self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
+        if cohort.rows is not None:
+            values, labels = cohort.rows
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend)
+            self._quantiles = CohortQuantiles.of(values, self._model)
+        self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
             "table": type(raw).__name__,
@@ -134,18 +150,73 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             "cases": cohort.n_cases,
             "columns": raw.shape[1],
             "exhausted": [cohort.label(c) for c in ordering.exhausted],
-            "separated": logit.separated,
+            "separated": learned.separated,
             "pairs_evaluated": ordering.n_pairs,
         }
         return self
 
-    def _set_model(self, model: CausalModel, margins: F64) -> None:
+    def _settings(self) -> Settings:
+        return Settings(self.variant, float(self.alpha), self.attribution)
+
+    def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
+        self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
         self.coef_ = np.zeros(model.n_columns)
         self.coef_[model.order] = model.coef
         self.intercept_ = model.intercept
         self.margins_ = margins
+        self.bootstrap_: Bootstrap | None = None
+        self._cohort = None
+        self._quantiles = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Patients stay in this process: a copy of the model travels without them."""
+        return {**super().__getstate__(), "_cohort": None}
+
+    def bootstrap(
+        self,
+        n: int = 200,
+        *,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        resume: str | PathLike[str] | None = None,
+    ) -> RCI:
+        """Learn again from resampled patients, so that :meth:`explain` gives intervals.
+
+        Parameters
+        ----------
+        n : number of resamples; 200 are enough for intervals to read, 1,000 for intervals to print.
+        random_state : seed; the same one gives the same numbers, whatever the number of jobs.
+        n_jobs : how many resamples at once, as joblib counts them (-1 is one a core); with None one, or as
+            many as the surrounding ``joblib.parallel_config`` says, for instance on a Dask cluster.
+        progress : show a progress bar on standard error if it takes longer than two seconds.
+        resume : file in which finished resamples are kept, so that an interrupted run goes on. It holds
+            models and a hash, no patients.
+
+        Returns
+        -------
+        The model, with the resamples in ``bootstrap_``. They are saved with it.
+
+        Notes
+        -----
+        The cohort is kept in memory from :meth:`fit` for this, and never written to a file.
+        """
+        check_is_fitted(self)
+        if self._cohort is None:
+            raise InputError(
+                "this model has no cohort at hand, since it was loaded, copied or fitted on a cluster: "
+                "fit it in memory before bootstrap (a bootstrap made before saving is kept)"
+            )
+        if not (isinstance(n, int | np.integer) and n >= 2):
+            raise InputError(f"n must be a whole number of at least 2 resamples, not {n!r}")
+        self.bootstrap_ = bootstrap(
+            self._cohort, int(n), random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
+        )
+        resampling = {"resamples": len(self.bootstrap_), "random_state": random_state}
+        self.provenance_ = {**self.provenance_, "bootstrap": resampling}
+        return self
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -207,16 +278,65 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """Each patient's root causes.
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
 
         Parameters
         ----------
         X : patients, with the columns of the cohort.
-        ids : what to call them: a sequence, or the name of a column of X; by default their row numbers.
+        ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
+            their row numbers (of AnnData: ``obs_names``).
         """
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
-        return Explanation.of(self._model, matrix, self._names(), X, ids, self.provenance_)
+        resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
+        return Explanation.of(
+            self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
+        )
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) their diagnoses, if known: the page then says what the checks of the model found.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name.
+        target : what to call the diagnosis.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
+
+    def diagnose(self, X: Any, y: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : their diagnosis; without it only the checks that need none are made.
+        """
+        check_is_fitted(self)
+        matrix = matrix_for_scoring(self, X)
+        labels = None
+        if y is not None:
+            labels, _ = encode_target(y, self.classes_[1], matrix.values.shape[0])
+        return diagnose(self._model, matrix.values, labels, self._names(), self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

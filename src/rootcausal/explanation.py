@@ -13,6 +13,7 @@ from scipy.special import expit
 from .core.attribution import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
+from .intervals import interval, ranks, spread_of_values
 from .validation import Matrix
 
 
@@ -26,12 +27,17 @@ class RootCause:
     shapley : log-odds that the shock adds.
     error : the shock, in standard deviations.
     value : what was measured.
+    lower, upper : 95 % interval of ``shapley``; None without a bootstrap.
+    frequency : share of resamples in which it is a root cause; None without a bootstrap.
     """
 
     variable: str
     shapley: float
     error: float
     value: float
+    lower: float | None = None
+    upper: float | None = None
+    frequency: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,16 @@ class WhatIf:
     ----------
     log_odds, probability : (n,) of the disease.
     data : (n, p) predicted measurements: the shock also changes what lies downstream.
+    log_odds_interval, probability_interval : (2, n) ends of 95 % intervals; None without a bootstrap.
+    data_interval : (2, n, p) likewise.
     """
 
     log_odds: F64
     probability: F64
     data: F64
+    log_odds_interval: F64 | None = None
+    probability_interval: F64 | None = None
+    data_interval: F64 | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,10 @@ class Explanation:
     feature_names : (p,) names of the variables.
     ids : (n,) names of the patients.
     provenance : how the model was made.
+    lower, upper : (n, p) ends of the 95 % interval of ``values``.
+    frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
+    rank_stability : (n, p) share of resamples that rank the variable as high as here, or higher.
+        These four are None unless the model has a bootstrap.
     """
 
     values: F64
@@ -73,19 +88,27 @@ class Explanation:
     provenance: dict[str, Any]
     _model: CausalModel = field(repr=False)
     _library: Any = field(repr=False)
+    lower: F64 | None = None
+    upper: F64 | None = None
+    frequency: F64 | None = None
+    rank_stability: F64 | None = None
+    _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(
         cls,
         model: CausalModel,
+        resamples: tuple[CausalModel, ...],
         matrix: Matrix,
         names: Sequence[str],
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
     ) -> Explanation:
+        values = model.shapley(matrix.values)
+        spread = spread_of_values(resamples, matrix.values, values) if resamples else None
         return cls(
-            values=model.shapley(matrix.values),
+            values=values,
             base_value=model.intercept,
             errors=model.errors(matrix.values),
             data=matrix.values,
@@ -94,6 +117,8 @@ class Explanation:
             provenance=provenance,
             _model=model,
             _library=matrix.library,
+            _resamples=resamples,
+            **(vars(spread) if spread else {}),
         )
 
     @property
@@ -115,31 +140,36 @@ class Explanation:
             raise InputError(f"top must be at least 1, not {top!r}")
         ranked = np.argsort(-self.values, axis=1, kind="stable")[:, :top]
         return [
-            [
-                RootCause(
-                    self.feature_names[c],
-                    float(self.values[row, c]),
-                    float(self.errors[row, c]),
-                    float(self.data[row, c]),
-                )
-                for c in ranked[row]
-                if self.values[row, c] > 0
-            ]
+            [self._root_cause(row, c) for c in ranked[row] if self.values[row, c] > 0]
             for row in range(len(ranked))
         ]
+
+    def _root_cause(self, row: int, c: int) -> RootCause:
+        def here(values: F64 | None) -> float | None:
+            return None if values is None else float(values[row, c])
+
+        return RootCause(
+            self.feature_names[c],
+            float(self.values[row, c]),
+            float(self.errors[row, c]),
+            float(self.data[row, c]),
+            here(self.lower),
+            here(self.upper),
+            here(self.frequency),
+        )
 
     def what_if(self, variable: str | int, error: float = 0.0) -> WhatIf:
         """Set the shock of one variable, by default to none, and predict risk and measurements."""
         column = self._column(variable)
-        place = np.flatnonzero(self._model.order == column)
-        data = self.data.copy()
-        log_odds = self.log_odds
-        if place.size:
-            model, root = self._model, int(place[0])
-            change = error - self.errors[:, column]
-            log_odds = log_odds + change * model.coef[root]
-            data[:, model.order] += change[:, None] * (model.mixing[:, root] * model.sd)
-        return WhatIf(log_odds, expit(log_odds), data)
+        log_odds, data = self._model.with_shock(self.data, column, error)
+        if not self._resamples:
+            return WhatIf(log_odds, expit(log_odds), data)
+        draws = [model.with_shock(self.data, column, error) for model in self._resamples]
+        log_odds_interval = interval(np.stack([draw[0] for draw in draws]), log_odds)
+        data_interval = interval(np.stack([draw[1] for draw in draws]), data)
+        return WhatIf(
+            log_odds, expit(log_odds), data, log_odds_interval, expit(log_odds_interval), data_interval
+        )
 
     def _column(self, variable: str | int) -> int:
         if variable in self.feature_names:
@@ -154,13 +184,12 @@ class Explanation:
         """Tidy table with one row for each patient and variable.
 
         Columns: id, variable, value (measured), error (shock in standard deviations), shapley (log-odds),
-        rank (1 is the patient's strongest), root_cause (Definition 1). The table is of the library that X
-        came in; for arrays it is a pandas DataFrame.
+        rank (1 is the patient's strongest), root_cause (Definition 1); with a bootstrap also lower, upper,
+        frequency and rank_stability. The table is of the library that X came in; for arrays it is a pandas
+        DataFrame.
         """
         n, p = self.values.shape
-        rank = np.empty((n, p), dtype=np.int64)
-        order = np.argsort(-self.values, axis=1, kind="stable")
-        np.put_along_axis(rank, order, np.arange(1, p + 1)[None, :], axis=1)
+        uncertain = ("lower", "upper", "frequency", "rank_stability") if self._resamples else ()
         return _frame(
             {
                 "id": np.repeat(np.array(self.ids), p),
@@ -168,14 +197,19 @@ class Explanation:
                 "value": self.data.ravel(),
                 "error": self.errors.ravel(),
                 "shapley": self.values.ravel(),
-                "rank": rank.ravel(),
+                "rank": ranks(self.values).ravel(),
                 "root_cause": (self.values > 0).ravel(),
+                **{name: getattr(self, name).ravel() for name in uncertain},
             },
             self._library,
         )
 
     def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, for shap's plots."""
+        """The same as a ``shap.Explanation``, for shap's plots.
+
+        ``data`` are the shocks, since it is their contributions that the values are; ``display_data`` are
+        the measurements, ``instance_names`` the ids.
+        """
         try:
             import shap
         except ImportError as error:
@@ -186,6 +220,9 @@ class Explanation:
             data=self.errors,
             display_data=self.data,
             feature_names=list(self.feature_names),
+            instance_names=[str(name) for name in self.ids],
+            lower_bounds=self.lower,
+            upper_bounds=self.upper,
         )
 
 

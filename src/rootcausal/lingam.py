@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
+from sklearn.utils.validation import check_is_fitted
 
 from .cohort import Cohort, open_cohort
 from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
-from .errors import InputError
+from .errors import InputError, MissingExtraError
 from .estimator import check_variant, warn_exhausted
+from .learned_graph import direct_effects
 from .progress import ordering_progress
 
 
@@ -70,25 +72,37 @@ class DirectLiNGAM(BaseEstimator):
         warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins
-        weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else _least_squares_edges(ordering)
+        weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else direct_effects(ordering.unmixing)
+        self._standard_edges = weights
         self.adjacency_matrix_ = np.zeros((raw.shape[1], raw.shape[1]))
         units = ordering.sd[:, None] / ordering.sd[None, :]
         self.adjacency_matrix_[np.ix_(ordering.order, ordering.order)] = weights * units
         return self
 
-
-def _least_squares_edges(ordering: Ordering) -> F64:
-    """(k, k) in causal order and standard units: each column regressed on all before it."""
-    unmixing = ordering.unmixing
-    edges = -(unmixing / np.diagonal(unmixing)).T
-    np.fill_diagonal(edges, 0.0)
-    return edges
+    def to_networkx(self) -> Any:
+        """The graph as a ``networkx.DiGraph``: nodes by name with their ``place`` in the causal order, edges
+        from cause to effect with their ``weight`` in the units of X.
+        """
+        check_is_fitted(self)
+        try:
+            import networkx
+        except ImportError as error:
+            raise MissingExtraError(
+                "to_networkx needs networkx: pip install 'rootcausal[networkx]'"
+            ) from error
+        names = list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
+        graph = networkx.DiGraph()
+        for place, column in enumerate(self.causal_order_):
+            graph.add_node(names[column], place=place)
+        for effect, cause in zip(*np.nonzero(self.adjacency_matrix_), strict=True):
+            graph.add_edge(names[cause], names[effect], weight=float(self.adjacency_matrix_[effect, cause]))
+        return graph
 
 
 def _pruned_edges(ordering: Ordering, n_rows: int) -> F64:
     """Adaptive lasso of each column on those before it; all it needs is their correlations."""
     correlation = ordering.mixing @ ordering.mixing.T
-    full = _least_squares_edges(ordering)
+    full = direct_effects(ordering.unmixing)
     edges = np.zeros_like(full)
     for effect in range(1, len(full)):
         weight = np.abs(full[effect, :effect])

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .atomic_write import atomic_write
+from .bootstrap import Bootstrap
+from .bootstrap_file import MEMBERS, PREFIX, pack, unpack
+from .cohort_quantiles import STEPS, CohortQuantiles
 from .core.attribution import CausalModel
 from .errors import InputError
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
+# Members that a file may lack: those written before they existed, or with the paper's attribution.
+QUANTILES = ("value_quantiles", "error_quantiles")
+OPTIONAL = ("ancestor_probability", *QUANTILES, *(PREFIX + name for name in MEMBERS))
 ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -44,6 +50,13 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     arrays = {name: getattr(inner, name) for name in ARRAYS if name != "margins"} | {
         "margins": model.margins_
     }
+    if model._quantiles is not None:
+        arrays |= zip(QUANTILES, (model._quantiles.values, model._quantiles.errors), strict=True)
+    if model.ancestor_probability_ is not None:
+        arrays["ancestor_probability"] = model.ancestor_probability_
+    if model.bootstrap_ is not None:
+        header["bootstrap"] = {"random_state": model.bootstrap_.random_state}
+        arrays |= pack(model.bootstrap_.models)
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(HEADER), json.dumps(header, indent=1))
         for name, array in arrays.items():
@@ -59,7 +72,8 @@ def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
             header = _header(archive, path)
             arrays = {
                 name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-                for name in ARRAYS
+                for name in (*ARRAYS, *OPTIONAL)
+                if name in ARRAYS or f"{name}.npy" in archive.namelist()
             }
             return _restore(kind, header, arrays)
     except FileNotFoundError:
@@ -97,6 +111,10 @@ def _header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
 def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> RCI:
     p, k = int(header["n_columns"]), arrays["order"].size
     expected = dict.fromkeys(ARRAYS, (k,)) | {"mixing": (k, k), "unmixing": (k, k)}
+    if "ancestor_probability" in arrays:
+        expected["ancestor_probability"] = (p,)
+    if QUANTILES[0] in arrays:
+        expected |= dict.fromkeys(QUANTILES, (STEPS, k))
     for name, shape in expected.items():
         wanted = "i" if name == "order" else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != wanted:
@@ -112,8 +130,20 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.classes_ = np.array(header["classes"])
     model.provenance_ = header["provenance"]
-    margins = arrays.pop("margins")
-    model._set_model(CausalModel(n_columns=p, intercept=float(header["intercept"]), **arrays), margins)
+    margins, probability = arrays["margins"], arrays.get("ancestor_probability")
+    inner = CausalModel(
+        n_columns=p,
+        intercept=float(header["intercept"]),
+        **{name: arrays[name] for name in ARRAYS if name != "margins"},
+    )
+    model._set_model(inner, margins, probability)
+    if QUANTILES[0] in arrays:
+        model._quantiles = CohortQuantiles(*(arrays[name] for name in QUANTILES))
+    if "bootstrap" in header:
+        resamples = unpack(arrays)
+        if any(resample.n_columns != p for resample in resamples):
+            raise ValueError("the resamples have another number of columns")
+        model.bootstrap_ = Bootstrap(tuple(resamples), int(header["bootstrap"]["random_state"]))
     return model
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .core.ordering import OnRound
@@ -39,5 +39,36 @@ def ordering_progress(enabled: bool) -> Iterator[OnRound | None]:
 
     try:
         yield on_round
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Yield what to call after each of ``total`` steps; nothing is drawn for short work."""
+    if not enabled:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.completed} of {task.total}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(what, total=total, completed=done)
+    began = time.monotonic()
+
+    def advance() -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
+            bar.start()
+        bar.advance(task)
+
+    try:
+        yield advance
     finally:
         bar.stop()

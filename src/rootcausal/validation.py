@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from .annotated import variables
 from .core.moments import Columns
 from .core.table import F64, Index
 from .errors import InputError
@@ -50,6 +51,7 @@ def matrix_for_scoring(estimator: Any, X: Any) -> Matrix:
 
 
 def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool = True) -> Matrix:
+    X = variables(X)
     frame = _as_frame(X)
     if frame is None:
         # scikit-learn's own checks of arrays; missing values are left to check_finite, which names them.

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def fit_on_cluster(
-    files: Sequence[Path], columns: Columns, scheduler: str | None, alpha: float, variant: str
+    files: Sequence[Path],
+    columns: Columns,
+    scheduler: str | None,
+    alpha: float,
+    variant: str,
+    attribution: str,
 ) -> "RCI":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
@@ -42,6 +47,7 @@ def fit_on_cluster(
         model = RCI(
             alpha=alpha,
             variant=variant,
+            attribution=attribution,
             backend="dask",
             positive=disease.label,
             progress=sys.stderr.isatty(),

@@ -3,7 +3,7 @@
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,19 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; its cells are data, in which nothing may act as markup or turn into an emoji."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*header, box=box.SIMPLE)
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 110
+    Console(markup=False, emoji=False, highlight=False, width=width).print(table)
 
 
 @contextmanager

@@ -1,23 +1,24 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..cohort_files import Patients, stream_new_patients
+from ..errors import InputError
 from ..result_files import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
 from .arguments import DropMissing, check_output, load_model, table_path
-from .console import say, status_if_slow
-from .summaries import made_with, percent, provenance, say_meaning, say_removed
+from .console import print_table, say, status_if_slow
+from .summaries import made_with, patient_label, percent, provenance, say_meaning, say_removed
+from .what_if import Question, answer_columns, parse_question, print_answers
 
 if TYPE_CHECKING:
     from .. import RCI
-    from ..explanation import Explanation
+    from ..explanation import Explanation, RootCause
 
 PATIENTS_SHOWN = 10
 
@@ -34,6 +35,10 @@ def explain(
     top: Annotated[
         int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
     ] = None,
+    what_if: Annotated[
+        str | None,
+        typer.Option(metavar="VARIABLE=SHOCK", help="Set a shock, in standard deviations; 0 takes it away."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(callback=table_path, help="Write all scores to this .csv or .parquet file."),
@@ -48,12 +53,16 @@ def explain(
     risk (a probability), log_odds, and for each variable the log-odds that the
     patient's shock on it adds (its Shapley value). In a CSV file, a name or id
     that a spreadsheet would run as a formula gets a leading apostrophe; numbers
-    read back exactly as computed.
+    read back exactly as computed. A model fitted with --bootstrap adds the ends
+    of a 95% interval and the share of resamples in which the variable is a root
+    cause, and --what-if the risk and the measurements it predicts.
 
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv
     rootcausal explain model.rci new.csv --drop-missing --out scores.parquet
+    rootcausal explain model.rci new.csv --id patient --what-if bili=0
     """
+    question = parse_question(what_if)
     if out is not None:
         if top is not None:
             raise typer.BadParameter(
@@ -61,32 +70,23 @@ def explain(
             )
         check_output(out, model_file, patients_file)
     model = load_model(model_file)
+    if question is not None and question.variable not in model.feature_names_in_:
+        raise InputError(
+            f"the model has no variable {quoted(question.variable)} (--what-if); it has "
+            f"{listed([quoted(name) for name in model.feature_names_in_], 10)}."
+        )
     pieces = _Counted(
         stream_new_patients(
             patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
         )
     )
     if out is None:
-        with status_if_slow(f"reading {quoted(patients_file)}"):
-            first = next(iter(pieces))
-            for _ in pieces:
-                pass  # to the end, since any row may be wrong
-        say_removed(pieces.n_removed, pieces.n_rows)
-        explanation = model.explain(first.X.slice(0, PATIENTS_SHOWN))
-        _print_root_causes(first, explanation, 3 if top is None else top, pieces.n_rows)
+        _print_first(patients_file, pieces, model, question, 3 if top is None else top)
     else:
-        names = _names_beside(model, id_column)
-        made_by = {"version": __version__, "command": "explain", "base_value": float(model.intercept_)}
         details = {"model": model_file.name, **made_with(model)}
-        with status_if_slow(f"writing {quoted(out)}"):
-            write_pieces(out, (_scores(piece, model, names) for piece in pieces), {**made_by, **details})
-        say_removed(pieces.n_removed, pieces.n_rows)
-        say(f"scores of {pieces.n_rows} patients written to {shown(out)}")
-        say(f"columns: {listed([quoted(n) for n in names])}, then the log-odds that each variable adds")
-        say(
-            f"base value: {model.intercept_:+.4f}, the log-odds when all shocks are average; "
-            "it is not the prevalence"
-        )
+        if question is not None:
+            details["what_if"] = f"{question.variable}={question.shock:g}"
+        _write_scores(out, pieces, _Scores(model, id_column, question), details)
     say(provenance("explain", {"model": quoted(model_file.name), **made_with(model)}))
 
 
@@ -106,49 +106,114 @@ class _Counted:
                 yield piece
 
 
-def _print_root_causes(patients: Patients, explanation: "Explanation", top: int, n_patients: int) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _print_first(
+    patients_file: Path, pieces: _Counted, model: "RCI", question: Question | None, top: int
+) -> None:
+    with status_if_slow(f"reading {quoted(patients_file)}"):
+        first = next(iter(pieces))
+        for _ in pieces:
+            pass  # to the end, since any row may be wrong
+    say_removed(pieces.n_removed, pieces.n_rows)
+    explanation = model.explain(first.X.slice(0, PATIENTS_SHOWN))
+    if question is not None:
+        print_answers(question, first, explanation)
+    else:
+        _print_root_causes(first, explanation, top, pieces.n_rows)
 
-    table = Table(
-        "patient", "risk", "log-odds", "root causes, with the log-odds that each adds", box=box.SIMPLE
-    )
-    for row, causes in enumerate(explanation.root_causes(top=top)):
-        label = patients.ids[row] if patients.ids is not None else ""
-        table.add_row(
-            one_line(label, 40) or f"row {patients.row_numbers[row]}",
+
+def _print_root_causes(patients: Patients, explanation: "Explanation", top: int, n_patients: int) -> None:
+    rows = [
+        (
+            patient_label(patients, row),
             percent(explanation.probability[row]),
             f"{explanation.log_odds[row]:+.2f}",
-            ", ".join(f"{one_line(c.variable, 40)} {c.shapley:+.2f}" for c in causes)
-            or "none: no shock raises the risk",
+            ", ".join(_cause(cause) for cause in causes) or "none: no shock raises the risk",
         )
-    width = None if sys.stdout.isatty() else 110
-    # Names are data: nothing in them may act as markup or turn into an emoji.
-    Console(markup=False, emoji=False, highlight=False, width=width).print(table)
+        for row, causes in enumerate(explanation.root_causes(top=top))
+    ]
+    print_table(("patient", "risk", "log-odds", "root causes, with the log-odds that each adds"), rows)
+    if explanation.frequency is not None:
+        say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
     n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
         say(f"and {n_more} more patients; --out scores.csv writes them all")
     say_meaning(explanation.base_value)
 
 
-def _names_beside(model: "RCI", id_column: str | None) -> list[str]:
-    """Names of the columns for ids, risk and log-odds: a variable of the same name keeps it."""
-    taken = set(map(str, model.feature_names_in_))
-    names = []
-    for name in ("row" if id_column is None else id_column, "risk", "log_odds"):
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names.append(name)
-    return names
+def _cause(cause: "RootCause") -> str:
+    text = f"{one_line(cause.variable, 40)} {cause.shapley:+.2f}"
+    if cause.frequency is None:
+        return text
+    return f"{text} ({cause.lower:+.2f} to {cause.upper:+.2f}, {percent(cause.frequency)})"
 
 
-def _scores(patients: Patients, model: "RCI", names: list[str]) -> Any:
-    """One row a patient: the id or row number, risk, log-odds, and what each variable adds."""
-    import pyarrow as pa
+class _Scores:
+    """Patients in, a table of their scores out: one row a patient.
 
-    explanation = model.explain(patients.X)
-    ids = patients.row_numbers if patients.ids is None else pa.array(patients.ids, pa.string())
-    beside = dict(zip(names, (ids, explanation.probability, explanation.log_odds), strict=True))
-    return pa.table(beside | dict(zip(explanation.feature_names, explanation.values.T, strict=True)))
+    Attributes
+    ----------
+    before, after : names of the columns before and after those of the variables, once a table was made.
+    """
+
+    def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
+        self.base_value = float(model.intercept_)
+        self._model = model
+        self._id_column = id_column
+        self._question = question
+        self.before: list[str] = []
+        self.after: list[str] = []
+
+    def __call__(self, patients: Patients) -> Any:
+        import pyarrow as pa
+
+        explanation = self._model.explain(patients.X)
+        scores = {str(name): explanation.values[:, k] for k, name in enumerate(explanation.feature_names)}
+        who: tuple[str, Any] = ("row", patients.row_numbers)
+        if self._id_column is not None:
+            who = (self._id_column, pa.array(patients.ids, pa.string()))
+        risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
+        before = _named_apart([who, *risk], scores)
+        more = _uncertainty_columns(explanation)
+        if self._question is not None:
+            more += answer_columns(self._question, explanation)
+        after = _named_apart(more, scores | before)
+        self.before, self.after = list(before), list(after)
+        return pa.table(before | scores | after)
+
+
+def _uncertainty_columns(explanation: "Explanation") -> list[tuple[str, Any]]:
+    """For each variable the ends of its interval and its frequency; nothing without a bootstrap."""
+    return [
+        (f"{name}_{kind}", values[:, place])
+        for place, name in enumerate(explanation.feature_names)
+        for kind in ("lower", "upper", "frequency")
+        if (values := getattr(explanation, kind)) is not None
+    ]
+
+
+def _named_apart(columns: list[tuple[str, Any]], taken: Container[str]) -> dict[str, Any]:
+    """A variable of the same name keeps it; the column beside it gives way."""
+    named: dict[str, Any] = {}
+    for name, column in columns:
+        free = name
+        while free in taken or free in named:
+            free += "_"
+        named[free] = column
+    return named
+
+
+def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[str, Any]) -> None:
+    made_by = {"version": __version__, "command": "explain", "base_value": scores.base_value, **details}
+    with status_if_slow(f"writing {quoted(out)}"):
+        write_pieces(out, (scores(piece) for piece in pieces), made_by)
+    say_removed(pieces.n_removed, pieces.n_rows)
+    say(f"scores of {pieces.n_rows} patients written to {shown(out)}")
+    first = listed([quoted(name) for name in scores.before])
+    say(
+        f"columns: {first}, then the log-odds that each variable adds"
+        + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
+    )
+    say(
+        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
+        "it is not the prevalence"
+    )

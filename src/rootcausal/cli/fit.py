@@ -1,4 +1,4 @@
-"""``rootcausal fit``: a cohort in, a model out."""
+"""``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
 from pathlib import Path
@@ -6,22 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..cohort_files import read_cohort
-from ..target_labels import choose_disease
+from ..cohort_files import Patients, read_cohort
+from ..target_labels import Disease, choose_disease
 from ..wording import quoted, shown
-from .arguments import Columns, DropMissing, check_output
+from .arguments import (
+    Alpha,
+    Attribution,
+    Columns,
+    Drop,
+    DropMissing,
+    IdColumn,
+    Jobs,
+    Positive,
+    Resamples,
+    Target,
+    Variant,
+    check_output,
+)
 from .cluster_fit import fit_on_cluster
 from .console import say, status_if_slow
 from .summaries import made_with, provenance, say_cohort, say_disease, say_order, say_removed
 
 if TYPE_CHECKING:
     from .. import RCI
-
-
-def _between_0_and_1(alpha: float) -> float:
-    if not 0 < alpha <= 1:
-        raise typer.BadParameter("must be above 0 and at most 1.")
-    return alpha
 
 
 def _model_path(path: Path) -> Path:
@@ -31,36 +38,54 @@ def _model_path(path: Path) -> Path:
     return path
 
 
+def read_labelled(
+    cohort: Path,
+    target: str,
+    positive: str | None,
+    id_column: str | None,
+    drop: list[str] | None,
+    drop_missing: bool,
+    quiet: bool = False,
+) -> tuple[Patients, Disease]:
+    """Read a cohort with its diagnosis, and say what was read."""
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        patients = read_cohort(
+            cohort, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
+        )
+    assert patients.target is not None
+    disease = choose_disease(patients.target, target, positive)
+    if not quiet:
+        say_cohort(shown(cohort), patients.X.num_rows, patients.X.num_columns)
+        say_removed(patients.n_removed, patients.X.num_rows)
+        say_disease(target, disease, patients.X.num_rows)
+    return patients, disease
+
+
 def fit(
     cohort: Annotated[
         list[Path],
         typer.Argument(help="Table with one row per patient, .csv or .parquet; on Dask, many Parquet files."),
     ],
-    target: Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")],
+    target: Target,
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
-    positive: Annotated[
-        str | None, typer.Option(help="Label that means disease. Not needed for 0/1, true/false and yes/no.")
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Column with patient ids; not a variable.")
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out; can be given many times.")
-    ] = None,
+    positive: Positive = None,
+    id_column: IdColumn = None,
+    drop: Drop = None,
     drop_missing: DropMissing = False,
-    alpha: Annotated[
-        float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
-    ] = 0.2,
-    variant: Annotated[
-        Literal["original", "plus", "local", "local_plus"],
-        typer.Option(help="Which of the paper's four searches."),
-    ] = "local_plus",
+    alpha: Alpha = 0.2,
+    variant: Variant = "local_plus",
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
     ] = "auto",
     scheduler: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
+    ] = None,
+    attribution: Attribution = "sharp",
+    bootstrap: Resamples = None,
+    jobs: Jobs = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Keep finished resamples in this .npz file, and go on from it.")
     ] = None,
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the disease, and write a model.
@@ -71,41 +96,61 @@ def fit(
     rootcausal fit cohort.csv --target died --id patient --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
+    rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
+    on_cluster = scheduler is not None or backend == "dask"
+    _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
     columns = Columns(target, positive, id_column, drop or [], drop_missing)
-    if scheduler is not None or backend == "dask":
+    if on_cluster:
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
-        model = fit_on_cluster(cohort, columns, scheduler, alpha, variant)
+        model = fit_on_cluster(cohort, columns, scheduler, alpha, variant, attribution)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model = _fit_in_memory(cohort[0], columns, alpha, variant, backend)
+        model = _fit_in_memory(cohort[0], columns, alpha, variant, attribution, backend)
+    if bootstrap is not None:
+        model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     say_order(model)
     say(f"model written to {shown(out)}")
     say(provenance("fit", made_with(model)))
 
 
-def _fit_in_memory(cohort: Path, columns: Columns, alpha: float, variant: str, backend: str) -> "RCI":
-    with status_if_slow(f"reading {quoted(cohort)}"):
-        patients = read_cohort(
-            cohort,
-            columns.target,
-            id_column=columns.id_column,
-            drop=columns.drop,
-            drop_missing=columns.drop_missing,
-        )
-    assert patients.target is not None
-    disease = choose_disease(patients.target, columns.target, columns.positive)
-    say_cohort(shown(cohort), patients.X.num_rows, patients.X.num_columns)
-    say_removed(patients.n_removed, patients.X.num_rows)
-    say_disease(columns.target, disease, patients.X.num_rows)
+def _fit_in_memory(
+    cohort: Path, columns: Columns, alpha: float, variant: str, attribution: str, backend: str
+) -> "RCI":
+    patients, disease = read_labelled(
+        cohort, columns.target, columns.positive, columns.id_column, list(columns.drop), columns.drop_missing
+    )
 
     from .. import RCI
 
     return RCI(
-        alpha=alpha, variant=variant, backend=backend, positive=disease.label, progress=sys.stderr.isatty()
+        alpha=alpha,
+        variant=variant,
+        attribution=attribution,
+        backend=backend,
+        positive=disease.label,
+        progress=sys.stderr.isatty(),
     ).fit(patients.X, patients.target)
+
+
+def _check_bootstrap(
+    bootstrap: int | None, jobs: int | None, resume: Path | None, others: list[Path], on_cluster: bool
+) -> None:
+    for option, value in (("--jobs", jobs), ("--resume", resume)):
+        if bootstrap is None and value is not None:
+            raise typer.BadParameter(f"{option} needs --bootstrap N.", param_hint=option)
+    if bootstrap is not None and on_cluster:
+        raise typer.BadParameter(
+            "resamples need the rows in memory, not on a cluster.", param_hint="--bootstrap"
+        )
+    if jobs == 0:
+        raise typer.BadParameter("must be at least 1, or -1 for one a core.", param_hint="--jobs")
+    if resume is not None:
+        if resume.suffix.lower() != ".npz":
+            raise typer.BadParameter("the name of this file ends in .npz.", param_hint="--resume")
+        check_output(resume, *others)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ..cohort_files import Patients
 from ..target_labels import Disease
 from ..version import __version__
 from ..wording import listed, one_line
@@ -23,10 +24,15 @@ def say_disease(target: str, disease: Disease, n_rows: int) -> None:
     say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
 
 
+def removed(n_removed: int, n_left: int) -> str:
+    """Return how many rows ``--drop-missing`` left out."""
+    return f"--drop-missing left out {n_removed} of {n_removed + n_left} rows because a value was missing"
+
+
 def say_removed(n_removed: int, n_left: int) -> None:
     """Say how many rows ``--drop-missing`` left out, if any."""
     if n_removed:
-        say(f"--drop-missing left out {n_removed} of {n_removed + n_left} rows because a value was missing")
+        say(removed(n_removed, n_left))
 
 
 def say_order(model: "RCI") -> None:
@@ -56,6 +62,12 @@ def say_meaning(base_value: float) -> None:
         f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks are all average;\n"
         "it is not the prevalence. The base value and what all variables add make the patient's log-odds."
     )
+
+
+def patient_label(patients: Patients, row: int) -> str:
+    """Return what to call a patient on screen: the id, or the row number."""
+    label = one_line(patients.ids[row], 40) if patients.ids is not None else ""
+    return label or f"row {patients.row_numbers[row]}"
 
 
 def percent(risk: float) -> str:

@@ -56,3 +56,18 @@ class CausalModel:
                 else:
                     out[rows, cols] = (X[rows, cols] - centre) @ matrix
         return out
+
+    def with_shock(self, X: F64, column: int, error: float) -> tuple[F64, F64]:
+        """Log-odds (n,) and values (n, p) of patients whose shock on one column is set to ``error``.
+
+        A shock also changes what lies downstream. Columns outside the order carry none.
+        """
+        log_odds = self.intercept + self.shapley(X).sum(axis=1)
+        values = X.copy()
+        place = np.flatnonzero(self.order == column)
+        if place.size:
+            root = int(place[0])
+            change = error - self.errors(X)[:, column]
+            log_odds += change * self.coef[root]
+            values[:, self.order] += change[:, None] * (self.mixing[:, root] * self.sd)
+        return log_odds, values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -34,6 +35,15 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable:
     from .numba_cpu import NumbaRaw
 
     return NumbaRaw(X, y)
+
+
+def one_thread(backend: str) -> AbstractContextManager[None]:
+    """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
+    if backend not in ("auto", "numba"):
+        return nullcontext()
+    from .numba_cpu import one_thread
+
+    return one_thread()
 
 
 def _gpu_table(X: F64, y: np.ndarray | None) -> RawTable:

@@ -16,6 +16,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -316,6 +317,17 @@ class NumbaTable:
 def use_threads(count: int) -> None:
     """How many threads the tables called from this thread may use, up to what the process has."""
     numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the loops on the calling thread."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 _pool: ThreadPoolExecutor | None = None

@@ -1,0 +1,183 @@
+"""How sure: the whole pipeline, learned again from resampled patients (Efron 1979).
+
+Each resample draws as many patients as the cohort has, with replacement, and screens, orders, extracts
+errors and attributes anew, so that intervals carry the doubt of every step. Its generator is spawned from
+the seed by its number: the numbers are the same whatever the number of jobs, and the first 200 of 1,000
+resamples are the 200 of a shorter run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+
+from .bootstrap_file import read_resamples, write_resamples
+from .core.attribution import CausalModel
+from .core.moments import describe_columns
+from .core.pipeline import Settings, learn
+from .core.table import F64
+from .errors import InputError
+from .progress import counting_progress
+from .tables.choose import choose_table, one_thread
+
+SECONDS_BETWEEN_SAVES = 20.0
+MAX_DRAWS = 1000
+ROWS_PER_CLASS = 2
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Models of resampled cohorts.
+
+    Attributes
+    ----------
+    models : one for each resample.
+    random_state : the seed they were drawn with.
+    """
+
+    models: tuple[CausalModel, ...]
+    random_state: int
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @cached_property
+    def places(self) -> F64:
+        """(b, p): place of each variable in the causal order, 1 first; NaN where it was dropped."""
+        places = np.full((len(self.models), self.models[0].n_columns), np.nan)
+        for row, model in zip(places, self.models, strict=True):
+            row[model.order] = np.arange(1, model.order.size + 1)
+        return places
+
+    @property
+    def survival(self) -> F64:
+        """(p,): share of resamples in which each variable stayed in the causal order."""
+        return np.isfinite(self.places).mean(axis=0)
+
+    def place_quantiles(self, *shares: float) -> F64:
+        """(len(shares), p): quantiles of the place in the order, where it survived; NaN if it never did."""
+        quantiles = np.full((len(shares), self.places.shape[1]), np.nan)
+        ever = self.survival > 0
+        quantiles[:, ever] = np.nanquantile(self.places[:, ever], shares, axis=0)
+        return quantiles
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them."""
+
+    X: F64
+    y: np.ndarray
+    settings: Settings
+    backend: str
+
+    def fingerprint(self, random_state: int) -> str:
+        """What must be equal for resamples to belong together; the rows enter as a hash only."""
+        digest = hashlib.sha256(repr((self.settings, random_state, self.X.shape)).encode())
+        digest.update(np.ascontiguousarray(self.X).data)
+        digest.update(np.ascontiguousarray(self.y).data)
+        return digest.hexdigest()
+
+
+def bootstrap(
+    cohort: TrainingRows,
+    n: int,
+    *,
+    random_state: int,
+    n_jobs: int | None,
+    progress: bool,
+    resume: str | PathLike[str] | None,
+) -> Bootstrap:
+    """Learn from n resamples; see :meth:`rootcausal.RCI.bootstrap`."""
+    fingerprint = cohort.fingerprint(random_state) if resume is not None else ""
+    models = _resumed(resume, fingerprint)[:n]
+    saved = time.monotonic()
+    try:
+        with counting_progress(progress, "resamples", n, len(models)) as advance:
+            for model in _models(cohort, range(len(models), n), random_state, n_jobs):
+                models.append(model)
+                advance()
+                if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                    write_resamples(resume, models, fingerprint)
+                    saved = time.monotonic()
+    finally:
+        # Also when interrupted: what is done is kept.
+        if resume is not None and models:
+            write_resamples(resume, models, fingerprint)
+    return Bootstrap(tuple(models), random_state)
+
+
+def _resumed(resume: str | PathLike[str] | None, fingerprint: str) -> list[CausalModel]:
+    if resume is None or not Path(resume).exists():
+        return []
+    models, made_for = read_resamples(resume)
+    if made_for != fingerprint:
+        raise InputError(
+            f"{str(resume)!r} holds resamples of another cohort, other options or another seed: "
+            "choose another file, or delete this one"
+        )
+    return models
+
+
+def _models(
+    cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
+) -> Iterator[CausalModel]:
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    jobs = parallel(delayed(resample)(cohort, random_state, number) for number in numbers)
+    with suppress(GeneratorExit):
+        yield from jobs
+
+
+def resample(cohort: TrainingRows, random_state: int, number: int) -> CausalModel:
+    """Learn from one resample, on one thread: more would only get into the way of other jobs."""
+    rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
+    rows = _draw_rows(cohort.y, rng)
+    with _one_blas_thread(), one_thread(cohort.backend):
+        X, y = cohort.X[rows], cohort.y[rows]
+        # A rare finding may be missing from a resample altogether.
+        varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
+        raw = choose_table(cohort.backend, X[:, varies], y)
+        model = learn(raw, describe_columns(raw), cohort.settings).model
+    return CausalModel(
+        n_columns=cohort.X.shape[1],
+        order=varies[model.order],
+        mean=model.mean,
+        sd=model.sd,
+        mixing=model.mixing,
+        unmixing=model.unmixing,
+        coef=model.coef,
+        intercept=model.intercept,
+    )
+
+
+def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Row numbers of a resample that has at least two rows of each class."""
+    for _ in range(MAX_DRAWS):
+        rows = rng.integers(y.size, size=y.size)
+        if np.bincount(y[rows], minlength=2).min() >= ROWS_PER_CLASS:
+            return rows
+    raise InputError(
+        f"{MAX_DRAWS} resamples had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has too few "
+        f"patients of one kind ({int(np.bincount(y).min())}) to resample"
+    )
+
+
+_threadpools: ThreadpoolController | None = None
+
+
+def _one_blas_thread() -> AbstractContextManager:
+    global _threadpools
+    if _threadpools is None:
+        # Finding the libraries takes longer than a small fit.
+        _threadpools = ThreadpoolController()
+    return _threadpools.limit(limits=1, user_api="blas")

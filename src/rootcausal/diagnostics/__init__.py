@@ -1,0 +1,48 @@
+"""Do the assumptions hold? One module for each kind of check; :func:`diagnose` runs them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from ..core.attribution import CausalModel
+from ..core.table import F64
+from .confounding import check_confounding
+from .diagnosis import Check, Diagnosis
+from .evidence import fit_plain, gather
+from .gaussianity import check_gaussianity
+from .independence import check_independence, pairwise_tests
+from .linearity import check_linearity
+from .link import check_link
+from .mechanism import check_mechanism
+from .patients import check_influence, check_range
+from .terminal import check_terminal
+
+__all__ = ["Check", "Diagnosis", "diagnose"]
+
+
+def diagnose(
+    model: CausalModel, X: F64, y: np.ndarray | None, names: list[str], provenance: dict[str, Any]
+) -> Diagnosis:
+    """Check a model's assumptions on patients X (n, p) with labels y in {0, 1}, or None for new patients."""
+    in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order])
+    if y is None:
+        return Diagnosis((in_range,), provenance)
+    evidence = gather(model, X, y, names)
+    pairs = pairwise_tests(evidence.errors)
+    fit = fit_plain(evidence.errors, evidence.y)
+    risk = expit(model.intercept + model.shapley(X).sum(axis=1))
+    checks = (
+        check_gaussianity(evidence),
+        check_independence(evidence, pairs),
+        check_linearity(evidence),
+        check_confounding(evidence),
+        check_mechanism(evidence, fit),
+        check_terminal(evidence, fit),
+        check_link(risk, y),
+        check_influence(evidence, fit),
+        in_range,
+    )
+    return Diagnosis(checks, provenance)

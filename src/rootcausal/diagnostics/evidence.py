@@ -1,0 +1,126 @@
+"""What the checks look at, computed once: the errors of the patients, and a plain logistic fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from ..core.attribution import CausalModel
+from ..core.logistic import fit_logit
+from ..core.moments import describe_columns
+from ..core.ordering import order_columns
+from ..core.table import F64, Index
+from ..tables.choose import choose_table
+from ..tables.reference import ReferenceTable
+
+# Enough to see any effect worth a verdict; the rest would only cost time.
+ROWS_AT_MOST = 20_000
+ERRORS_AT_MOST = 100
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Errors and labels.
+
+    Attributes
+    ----------
+    errors : (n, k) of unit variance, in causal order.
+    columns : (k,) which column of the cohort each belongs to.
+    y : (n,) labels 0 and 1.
+    names : (k,) of these columns.
+    """
+
+    errors: F64
+    columns: Index
+    y: np.ndarray
+    names: tuple[str, ...]
+
+    def named(self, places: Index) -> tuple[str, ...]:
+        """Names at these places, each once, in their order."""
+        return tuple(dict.fromkeys(self.names[place] for place in np.ravel(places)))
+
+
+def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str]) -> Evidence:
+    """Errors of at most 20,000 patients on at most 100 columns, those that matter most to the model first.
+
+    The columns are ordered anew and without a screen: where an assumption fails, the screen may have dropped
+    the very column that shows it. A quadratic cause, for one, need not correlate with D.
+    """
+    rows = np.arange(X.shape[0])
+    if rows.size > ROWS_AT_MOST:
+        rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
+    weight = np.zeros(X.shape[1])
+    weight[model.order] = 1.0 + np.abs(model.coef)
+    # Logistic regression wants ten patients a variable.
+    at_most = min(ERRORS_AT_MOST, max(2, rows.size // 10))
+    chosen = np.sort(np.argsort(-weight, kind="stable")[:at_most])
+    values = X[np.ix_(rows, chosen)]
+    varies = values.min(axis=0) < values.max(axis=0)
+    raw = choose_table("auto", values[:, varies], None)
+    ordering = order_columns(raw, describe_columns(raw), "plus", 1.0)
+    standard = (values[:, varies][:, ordering.order] - ordering.mean) / ordering.sd
+    columns = chosen[varies][ordering.order]
+    return Evidence(standard @ ordering.unmixing, columns, y[rows], tuple(names[c] for c in columns))
+
+
+@dataclass(frozen=True)
+class PlainLogit:
+    """Maximum likelihood of D on the errors, which score tests need: shrinkage would bias them.
+
+    Attributes
+    ----------
+    design : (n, k + 1) errors and a column of ones.
+    risk : (n,) fitted.
+    covariance : (k + 1, k + 1) of the coefficients.
+    coef : (k + 1,), the intercept last.
+    """
+
+    design: F64
+    risk: F64
+    covariance: F64
+    coef: F64
+
+
+def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
+    n, k = errors.shape
+    logit = fit_logit(ReferenceTable(errors, y), np.arange(k), float(y.mean()))
+    design = np.column_stack([errors, np.ones(n)])
+    coef = np.append(logit.coef, logit.intercept)
+    risk = expit(design @ coef)
+    information = (design * (risk * (1.0 - risk))[:, None]).T @ design
+    return PlainLogit(design, risk, np.linalg.pinv(information), coef)
+
+
+def score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, F64]:
+    """Rao's score test for each of the extra regressors (n, m) on its own.
+
+    Returns
+    -------
+    z : (m,) standard normal if the regressor adds nothing.
+    effect : (m,) its coefficient after one Newton step, for a regressor of unit variance.
+    """
+    weight = fit.risk * (1.0 - fit.risk)
+    score = extra.T @ (y - fit.risk)
+    cross = (fit.design * weight[:, None]).T @ extra
+    information = (extra * extra * weight[:, None]).sum(axis=0)
+    # What the regressors already in the model leave of it.
+    left = np.maximum(
+        information - (cross * (fit.covariance @ cross)).sum(axis=0), 1e-9 * information + 1e-12
+    )
+    return score / np.sqrt(left), score / left * extra.std(axis=0)
+
+
+def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[float, int]:
+    """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
+
+    There are fewer than m where the model already holds some of them, as with a column of two values.
+    """
+    weight = fit.risk * (1.0 - fit.risk)
+    score = extra.T @ (y - fit.risk)
+    cross = (fit.design * weight[:, None]).T @ extra
+    information = (extra * weight[:, None]).T @ extra
+    size, direction = np.linalg.eigh(information - cross.T @ fit.covariance @ cross)
+    new = size > 1e-6 * np.trace(information)
+    return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())

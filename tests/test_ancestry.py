@@ -1,0 +1,138 @@
+"""Sharp attribution: it finds the few that matter, says how sure it is, and is the same on every table."""
+
+import numpy as np
+import pytest
+
+from rootcausal import RCI
+from rootcausal.core.ancestry import attribute
+from rootcausal.core.single_effects import FIRST_EFFECTS, Sparsity, fit_effects
+from rootcausal.data import simulate
+from rootcausal.errors import InputError
+from rootcausal.metrics import rank_biased_overlap, shapley_mse
+
+PRIOR = Sparsity(expected=3.0, n_columns=40, variance=1.0)
+
+
+def regression(coef: np.ndarray, n: int, seed: int, correlation: float = 0.0):
+    """Curvature and slope of a least squares problem with noise of unit variance."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, coef.size)) + correlation * rng.standard_normal((n, 1))
+    y = X @ coef + rng.standard_normal(n)
+    return X.T @ X, X.T @ y
+
+
+def test_one_column_has_the_exact_posterior():
+    curvature, slope = np.array([[50.0]]), np.array([12.0])
+    prior = Sparsity(expected=0.7, n_columns=1, variance=0.5)
+    effects = fit_effects(curvature, slope, prior)
+    # One effect on one column: Bayes' theorem by numerical integration.
+    grid = np.linspace(-6, 6, 200_001)
+    density = np.exp(slope[0] * grid - 0.5 * curvature[0, 0] * grid**2 - 0.5 * grid**2 / 0.5)
+    evidence = density.sum() * (grid[1] - grid[0]) / np.sqrt(2 * np.pi * 0.5)
+    exists = 1 - np.exp(-0.7)
+    expected = exists * evidence / (exists * evidence + 1 - exists)
+    assert effects.inclusion[0] == pytest.approx(expected, rel=1e-6)
+    assert effects.coef[0] == pytest.approx(expected * (grid * density).sum() / density.sum(), rel=1e-6)
+
+
+def test_the_right_columns_are_found_among_correlated_ones():
+    coef = np.zeros(40)
+    coef[[3, 17]] = 0.6, -0.5
+    effects = fit_effects(*regression(coef, 400, seed=0, correlation=1.0), PRIOR)
+    assert effects.inclusion[[3, 17]].min() > 0.99
+    assert np.delete(effects.inclusion, [3, 17]).max() < 0.2
+    assert effects.coef == pytest.approx(coef, abs=0.12)
+
+
+def test_noise_alone_includes_nothing():
+    worst = [fit_effects(*regression(np.zeros(40), 300, seed), PRIOR).inclusion.max() for seed in range(20)]
+    assert np.median(worst) < 0.3
+
+
+def test_more_effects_than_it_starts_with_are_all_found():
+    coef = np.zeros(40)
+    coef[: FIRST_EFFECTS + 6] = 1.0
+    effects = fit_effects(*regression(coef, 800, seed=1), PRIOR)
+    assert effects.inclusion[: FIRST_EFFECTS + 6].min() > 0.99
+
+
+def test_default_is_sharper_than_the_paper():
+    overlap, mse = np.zeros((2, 8)), np.zeros((2, 8))
+    for seed in range(8):
+        cohort = simulate(1000, 50, random_state=seed)
+        for place, attribution in enumerate(("paper", "sharp")):
+            scores = RCI(attribution=attribution).fit(cohort.X, cohort.y).scores(cohort.X)
+            overlap[place, seed] = rank_biased_overlap(cohort.true_shapley, scores)
+            mse[place, seed] = shapley_mse(cohort.true_shapley, scores)
+    assert overlap[1].mean() > overlap[0].mean() + 0.03
+    assert mse[1].mean() < 0.7 * mse[0].mean()
+
+
+def test_probabilities_tell_ancestors_from_the_rest():
+    said: list[float] = []
+    seen: list[bool] = []
+    for seed in range(6):
+        cohort = simulate(1000, 50, random_state=seed)
+        model = RCI().fit(cohort.X, cohort.y)
+        probability = model.ancestor_probability_
+        assert probability.shape == (49,)
+        assert ((probability >= 0) & (probability <= 1)).all()
+        dropped = np.setdiff1d(np.arange(49), model.causal_order_)
+        assert not probability[dropped].any()
+        said.extend(probability[model.causal_order_])
+        seen.extend((cohort.effects != 0)[model.causal_order_])
+    stated, ancestor = np.array(said), np.array(seen)
+    assert ancestor[stated > 0.9].mean() > 0.9
+    assert ancestor[stated < 0.1].mean() < 0.1
+
+
+def test_every_table_gives_the_same_attribution():
+    cohort = simulate(700, 20, random_state=3)
+    plain, fast = (RCI(backend=backend).fit(cohort.X, cohort.y) for backend in ("numpy", "numba"))
+    assert plain.coef_ == pytest.approx(fast.coef_, abs=1e-8)
+    assert plain.ancestor_probability_ == pytest.approx(fast.ancestor_probability_, abs=1e-8)
+    assert plain.intercept_ == pytest.approx(fast.intercept_, abs=1e-8)
+
+
+def test_mean_risk_is_the_share_of_cases():
+    cohort = simulate(800, 15, random_state=4)
+    risk = RCI().fit(cohort.X, cohort.y).predict_proba(cohort.X)[:, 1]
+    assert risk.mean() == pytest.approx(cohort.y.mean(), abs=1e-6)
+
+
+def test_separated_classes_stay_finite_without_a_warning():
+    x = np.arange(40.0)
+    X = np.column_stack([x, np.random.default_rng(0).uniform(size=40)])
+    model = RCI().fit(X, (x >= 20).astype(int))
+    assert 0 < model.coef_[0] < 10
+    assert model.ancestor_probability_[0] > 0.99
+
+
+def test_no_survivor_leaves_the_prevalence():
+    X = np.tile([[0.0], [1.0], [2.0]], (20, 1))
+    y = np.repeat([0, 1], 30)
+    with pytest.warns(UserWarning, match="no variable depends"):
+        model = RCI().fit(X, y)
+    assert model.intercept_ == 0.0
+    assert model.ancestor_probability_.tolist() == [0.0]
+
+
+def test_nothing_to_attribute():
+    ancestry = attribute(None, np.zeros(0, dtype=int), np.zeros((0, 0)), 5, 0.25)  # type: ignore[arg-type]
+    assert ancestry.logit.intercept == pytest.approx(np.log(1 / 3))
+
+
+def test_attribution_is_checked_and_kept(tmp_path):
+    cohort = simulate(200, 6, random_state=0)
+    with pytest.raises(InputError, match="unknown attribution 'blunt': choose one of sharp, paper"):
+        RCI(attribution="blunt").fit(cohort.X, cohort.y)
+    for attribution in ("sharp", "paper"):
+        model = RCI(attribution=attribution).fit(cohort.X, cohort.y)
+        model.save(tmp_path / "model.rci")
+        again = RCI.load(tmp_path / "model.rci")
+        assert again.attribution == attribution
+        if attribution == "paper":
+            assert model.ancestor_probability_ is None
+            assert again.ancestor_probability_ is None
+        else:
+            assert np.array_equal(again.ancestor_probability_, model.ancestor_probability_)

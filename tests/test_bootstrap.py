@@ -1,0 +1,230 @@
+"""Intervals: seeded, the same on any number of jobs, resumable, and never a way out for patients' rows."""
+
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rootcausal import RCI
+from rootcausal import bootstrap as bootstrap_module
+from rootcausal.data import simulate
+from rootcausal.errors import InputError
+from rootcausal.intervals import interval, ranks
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return simulate(300, 6, random_state=7)
+
+
+@pytest.fixture(scope="module")
+def frame(cohort):
+    return pd.DataFrame(cohort.X, columns=cohort.feature_names)
+
+
+@pytest.fixture(scope="module")
+def model(cohort, frame):
+    return RCI().fit(frame, cohort.y).bootstrap(40, random_state=5)
+
+
+def same(a, b) -> bool:
+    return all(
+        np.array_equal(getattr(x, name), getattr(y, name))
+        for x, y in zip(a.models, b.models, strict=True)
+        for name in ("order", "mean", "sd", "mixing", "unmixing", "coef", "intercept")
+    )
+
+
+def test_jobs_do_not_change_the_numbers(cohort, frame, model):
+    two = RCI().fit(frame, cohort.y).bootstrap(40, random_state=5, n_jobs=2)
+    assert same(model.bootstrap_, two.bootstrap_)
+
+
+def test_a_longer_run_begins_with_the_shorter_one(cohort, frame, model):
+    short = RCI().fit(frame, cohort.y).bootstrap(10, random_state=5)
+    assert all(
+        np.array_equal(a.coef, b.coef)
+        for a, b in zip(short.bootstrap_.models, model.bootstrap_.models[:10], strict=True)
+    )
+    other = RCI().fit(frame, cohort.y).bootstrap(10, random_state=6)
+    assert not same(short.bootstrap_, other.bootstrap_)
+
+
+def test_explanation_carries_the_spread(frame, model):
+    explanation = model.explain(frame)
+    draws = np.stack([m.shapley(frame.to_numpy()) for m in model.bootstrap_.models])
+    lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
+    assert explanation.lower == pytest.approx(np.minimum(lower, model.shapley_values(frame)))
+    assert explanation.upper == pytest.approx(np.maximum(upper, model.shapley_values(frame)))
+    assert explanation.frequency == pytest.approx((draws > 0).mean(axis=0))
+    higher = np.stack([ranks(draw) <= ranks(model.shapley_values(frame)) for draw in draws])
+    assert explanation.rank_stability == pytest.approx(higher.mean(axis=0))
+
+
+def test_blocks_of_patients_do_not_change_the_spread(frame, model, monkeypatch):
+    whole = model.explain(frame)
+    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
+    pieces = model.explain(frame)
+    for name in ("lower", "upper", "frequency", "rank_stability"):
+        assert np.array_equal(getattr(whole, name), getattr(pieces, name))
+
+
+def test_without_a_bootstrap_nothing_is_claimed(cohort, frame):
+    explanation = RCI().fit(frame, cohort.y).explain(frame)
+    assert explanation.lower is explanation.upper is explanation.frequency is None
+    assert explanation.rank_stability is None
+    assert "lower" not in explanation.to_frame().columns
+    assert all(cause.lower is None for causes in explanation.root_causes() for cause in causes)
+    assert explanation.what_if("x0").probability_interval is None
+
+
+@pytest.mark.filterwarnings("ignore")  # shap and what it imports are not ours
+def test_frame_root_causes_and_shap_agree(frame, model):
+    explanation = model.explain(frame)
+    table = explanation.to_frame()
+    assert list(table.columns[-4:]) == ["lower", "upper", "frequency", "rank_stability"]
+    assert (table.lower <= table.shapley).all() and (table.shapley <= table.upper).all()
+    assert table.frequency.to_numpy().reshape(frame.shape) == pytest.approx(explanation.frequency)
+    row = next(k for k, causes in enumerate(explanation.root_causes()) if causes)
+    cause = explanation.root_causes()[row][0]
+    column = frame.columns.get_loc(cause.variable)
+    assert (cause.lower, cause.upper) == (explanation.lower[row, column], explanation.upper[row, column])
+    shap = explanation.to_shap()
+    assert np.array_equal(shap.lower_bounds, explanation.lower)
+    assert np.array_equal(shap.upper_bounds, explanation.upper)
+
+
+def test_what_if_has_intervals(frame, model):
+    explanation = model.explain(frame)
+    variable = explanation.feature_names[model.causal_order_[0]]
+    answer = explanation.what_if(variable, error=0.0)
+    low, high = answer.probability_interval
+    assert ((low <= answer.probability) & (answer.probability <= high)).all()
+    assert answer.data_interval.shape == (2, *frame.shape)
+    # Without the shock, its own share of the log-odds is gone and nothing else.
+    column = frame.columns.get_loc(variable)
+    assert answer.log_odds == pytest.approx(explanation.log_odds - model.shapley_values(frame)[:, column])
+
+
+def test_interval_holds_the_stated_value():
+    draws = np.linspace(1.0, 2.0, 101)[:, None]
+    assert interval(draws, np.array([5.0])).ravel() == pytest.approx([1.025, 5.0])
+
+
+def test_variables_survival_and_places(model):
+    resamples = model.bootstrap_
+    assert len(resamples) == 40
+    expected = np.mean([[c in m.order for c in range(5)] for m in resamples.models], axis=0)
+    assert resamples.survival == pytest.approx(expected)
+    low, middle, high = resamples.place_quantiles(0.025, 0.5, 0.975)
+    seen = resamples.survival > 0
+    assert ((low <= middle) & (middle <= high))[seen].all()
+    assert np.isnan(middle[~seen]).all()
+
+
+def test_saved_with_the_model(tmp_path, frame, model):
+    model.save(tmp_path / "model.rci")
+    again = RCI.load(tmp_path / "model.rci")
+    assert again.bootstrap_.random_state == 5
+    assert again.provenance_["bootstrap"] == {"resamples": 40, "random_state": 5}
+    assert np.array_equal(again.explain(frame).lower, model.explain(frame).lower)
+    with pytest.raises(InputError, match="fit it in memory before bootstrap"):
+        again.bootstrap(10)
+
+
+def test_damaged_resamples_are_refused(tmp_path, model):
+    model.save(tmp_path / "model.rci")
+    with zipfile.ZipFile(tmp_path / "model.rci") as old, zipfile.ZipFile(tmp_path / "bad.rci", "w") as new:
+        for name in old.namelist():
+            if name != "bootstrap_coef.npy":
+                new.writestr(name, old.read(name))
+    with pytest.raises(InputError, match="damaged"):
+        RCI.load(tmp_path / "bad.rci")
+
+
+def test_patients_do_not_travel_with_the_model(tmp_path, cohort, frame):
+    marked = frame.copy()
+    marked.iloc[0, 0] = 12345.678901234
+    model = RCI().fit(marked, cohort.y)
+    needle = np.float64(12345.678901234).tobytes()
+    assert needle not in pickle.dumps(model)
+    with pytest.raises(InputError, match="travels without its cohort"):
+        pickle.loads(pickle.dumps(model)).bootstrap(5)
+    model.bootstrap(5, resume=tmp_path / "boot.npz").save(tmp_path / "model.rci")
+    for file in ("boot.npz", "model.rci"):
+        with zipfile.ZipFile(tmp_path / file) as archive:
+            assert all(needle not in archive.read(name) for name in archive.namelist())
+
+
+def test_interrupted_work_goes_on(tmp_path, cohort, frame, model, monkeypatch):
+    boot = tmp_path / "boot.npz"
+    calls: list[int] = []
+    learn = bootstrap_module.resample
+
+    def interrupted(cohort, random_state, number):
+        calls.append(number)
+        if len(calls) == 16:
+            raise KeyboardInterrupt
+        return learn(cohort, random_state, number)
+
+    monkeypatch.setattr(bootstrap_module, "resample", interrupted)
+    fitted = RCI().fit(frame, cohort.y)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.bootstrap(40, random_state=5, resume=boot)
+    assert fitted.bootstrap_ is None
+    resumed = fitted.bootstrap(40, random_state=5, resume=boot)
+    assert calls == [*range(16), *range(15, 40)]
+    assert same(resumed.bootstrap_, model.bootstrap_)
+
+
+def test_resamples_of_something_else_are_refused(tmp_path, cohort, frame):
+    boot = tmp_path / "boot.npz"
+    RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
+    before = boot.read_bytes()
+    for other, seed in ((RCI(alpha=0.1), 0), (RCI(attribution="paper"), 0), (RCI(), 1)):
+        with pytest.raises(InputError, match="another cohort, other options or another seed"):
+            other.fit(frame, cohort.y).bootstrap(3, random_state=seed, resume=boot)
+    assert boot.read_bytes() == before
+    boot.write_bytes(before[:200])
+    with pytest.raises(InputError, match="not a file of finished resamples, or it is damaged"):
+        RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
+
+
+def test_pickles_are_not_loaded(tmp_path, cohort, frame):
+    np.savez(tmp_path / "boot.npz", format=np.array([Path], dtype=object))
+    with pytest.raises(InputError, match="not a file of finished resamples"):
+        RCI().fit(frame, cohort.y).bootstrap(3, resume=tmp_path / "boot.npz")
+
+
+@pytest.mark.parametrize("variant", ["local_plus", "plus"])
+def test_a_rare_finding_may_be_missing_from_a_resample(cohort, frame, variant):
+    rare = frame.assign(rare=(np.arange(len(frame)) == 3).astype(float))
+    model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
+    assert np.isfinite(model.explain(rare).lower).all()
+    if variant == "plus":
+        survival = model.bootstrap_.survival[-1]
+        assert 0 < survival < 1
+
+
+def test_few_cases_are_resampled_until_both_classes_are_there():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 3))
+    y = np.zeros(60, dtype=int)
+    y[:2] = 1
+    model = RCI(alpha=1.0).fit(X, y).bootstrap(5)
+    assert len(model.bootstrap_) == 5
+
+
+@pytest.mark.parametrize("n", [1, 0, 2.5, "many"])
+def test_number_of_resamples_is_checked(cohort, frame, n):
+    with pytest.raises(InputError, match="at least 2 resamples"):
+        RCI().fit(frame, cohort.y).bootstrap(n)
+
+
+def test_fitting_again_forgets_the_old_resamples(cohort, frame):
+    model = RCI().fit(frame, cohort.y).bootstrap(3)
+    assert model.fit(frame, cohort.y).bootstrap_ is None
+    assert "bootstrap" not in model.provenance_

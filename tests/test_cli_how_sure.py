@@ -1,0 +1,120 @@
+"""rootcausal check, fit --bootstrap and explain --what-if: what Python says, in words and files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv as arrow_csv
+import pytest
+from command_line import error, ok
+
+from rootcausal import RCI
+from rootcausal.cohort_files import read_cohort
+
+
+@pytest.fixture
+def sure_model(cohort: Path) -> Path:
+    path = cohort.parent / "sure.rci"
+    ok("fit", cohort, "--target", "d", "--id", "patient", "--bootstrap", 20, "--out", path)
+    return path
+
+
+def test_check_says_what_python_says(cohort: Path) -> None:
+    printed = json.loads(ok("check", cohort, "--target", "d", "--id", "patient", "--json"))
+    patients = read_cohort(cohort, "d", id_column="patient")
+    model = RCI(positive=1).fit(patients.X, patients.target)
+    expected = json.loads(json.dumps(model.diagnose(patients.X, patients.target).to_dict(), default=str))
+    assert printed == expected
+
+
+def test_check_in_words(cohort: Path) -> None:
+    printed = ok("check", cohort, "--target", "d", "--id", "patient")
+    assert "Are the errors non-Gaussian" in printed
+    assert "\noverall: " in printed
+    assert "made by rootcausal" in printed
+
+
+def test_check_names_a_wrong_column(cohort: Path) -> None:
+    assert "did you mean" in error(3, "check", cohort, "--target", "D")
+
+
+def test_bootstrap_flows_into_what_explain_prints_and_writes(cohort: Path, sure_model: Path) -> None:
+    printed = ok("explain", sure_model, cohort, "--id", "patient")
+    assert "95% interval, and the share of resamples" in printed
+    assert " to +" in printed
+    out = cohort.with_name("scores.csv")
+    ok("explain", sure_model, cohort, "--id", "patient", "--out", out)
+    scores = arrow_csv.read_csv(out)
+    model = RCI.load(sure_model)
+    explanation = model.explain(read_cohort(cohort, "d", id_column="patient").X)
+    for place, name in enumerate(explanation.feature_names):
+        assert np.array_equal(scores[f"{name}_lower"].to_numpy(), explanation.lower[:, place])
+        assert np.array_equal(scores[f"{name}_upper"].to_numpy(), explanation.upper[:, place])
+        assert np.array_equal(scores[f"{name}_frequency"].to_numpy(), explanation.frequency[:, place])
+
+
+def test_resume_keeps_finished_resamples(cohort: Path) -> None:
+    boot, out = cohort.with_name("boot.npz"), cohort.with_name("m.rci")
+    for n in (5, 8):
+        ok(
+            "fit",
+            cohort,
+            "--target",
+            "d",
+            "--id",
+            "patient",
+            "--bootstrap",
+            n,
+            "--resume",
+            boot,
+            "--out",
+            out,
+        )
+        assert len(RCI.load(out).bootstrap_) == n
+    again = ("fit", cohort, "--target", "d", "--id", "patient", "--alpha", 0.1, "--out", out)
+    message = error(3, *again, "--bootstrap", 5, "--resume", boot)
+    assert "another cohort, other options or another seed" in message
+
+
+def test_options_of_the_bootstrap_need_it(cohort: Path) -> None:
+    start = ("fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.with_name("m.rci"))
+    assert "--jobs needs --bootstrap" in error(2, *start, "--jobs", 2)
+    assert "--resume needs --bootstrap" in error(2, *start, "--resume", "b.npz")
+    assert "ends in .npz" in error(2, *start, "--bootstrap", 5, "--resume", "b.csv")
+    assert "at least 1, or -1" in error(2, *start, "--bootstrap", 5, "--jobs", 0)
+
+
+def test_attribution_of_the_paper(cohort: Path) -> None:
+    out = cohort.with_name("paper.rci")
+    assert "attribution=paper" in ok(
+        "fit", cohort, "--target", "d", "--id", "patient", "--attribution", "paper", "--out", out
+    )
+    assert RCI.load(out).attribution == "paper"
+
+
+def test_what_if_prints_and_writes_the_answer_of_python(cohort: Path, sure_model: Path) -> None:
+    model = RCI.load(sure_model)
+    variable = model.feature_names_in_[model.causal_order_[0]]
+    printed = ok("explain", sure_model, cohort, "--id", "patient", "--what-if", f"{variable}=0")
+    assert f"what if the shock on {variable} were 0 standard deviations?" in printed
+    assert "not\nthe effect of a treatment" in printed
+    out = cohort.with_name("then.csv")
+    ok("explain", sure_model, cohort, "--id", "patient", "--what-if", f"{variable}=-1.5", "--out", out)
+    answer = model.explain(read_cohort(cohort, "d", id_column="patient").X).what_if(variable, -1.5)
+    then = arrow_csv.read_csv(out)
+    assert np.array_equal(then["what_if_risk"].to_numpy(), answer.probability)
+    assert np.array_equal(then["what_if_risk_lower"].to_numpy(), answer.probability_interval[0])
+    assert np.array_equal(
+        then[f"what_if_{variable}"].to_numpy(), answer.data[:, list(model.feature_names_in_).index(variable)]
+    )
+
+
+@pytest.mark.parametrize("question", ["x0", "x0=", "=1", "x0=much", "x0=inf", "x0=nan"])
+def test_a_question_that_cannot_be_read(cohort: Path, sure_model: Path, question: str) -> None:
+    assert "write VARIABLE=SHOCK" in error(2, "explain", sure_model, cohort, "--what-if", question)
+
+
+def test_a_question_about_nothing(cohort: Path, sure_model: Path) -> None:
+    assert "no variable 'weight' (--what-if)" in error(
+        3, "explain", sure_model, cohort, "--what-if", "weight=0"
+    )
