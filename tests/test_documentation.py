@@ -2,8 +2,8 @@
 
 Python snippets of one file share their names. Of the shell snippets, ``rootcausal`` lines run through the
 real command line; lines that set a machine up are known by their first word; any other line is a failure,
-so that no snippet goes untested by accident. One that cannot run here (it needs a cluster) says so on the line
-before it: ``<!-- not run: why -->``.
+so that no snippet goes untested by accident. One that cannot run here (it needs a cluster) says so on the
+line before it: ``<!-- not run: why -->``.
 """
 
 import re
