@@ -2,7 +2,8 @@
 
 Python snippets of one file share their names. Of the shell snippets, ``rootcausal`` lines run through the
 real command line; lines that set a machine up are known by their first word; any other line is a failure,
-so that no snippet goes untested by accident.
+so that no snippet goes untested by accident. One that cannot run here (it needs a cluster) says so on the
+line before it: ``<!-- not run: why -->``.
 """
 
 import re
@@ -18,6 +19,7 @@ from rootcausal.result_files import write_tables
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+NOT_RUN_HERE = re.compile(r"^<!-- not run: .+ -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
 SETS_UP = ("pip", "git", "cd", "make", "python", "python3", "source", "curl", "docker")
 SHELLS = ("sh", "bash", "console", "shell")
 NOT_RUN = ("text", "json", "bibtex", "mermaid", "diff")
@@ -53,7 +55,8 @@ def test_snippets_run(page, folder):
     from matplotlib import pyplot
 
     names = {"__name__": "__main__"}
-    for language, snippet in SNIPPET.findall(page.read_text(encoding="utf-8")):
+    runnable = NOT_RUN_HERE.sub("", page.read_text(encoding="utf-8"))
+    for language, snippet in SNIPPET.findall(runnable):
         if language == "python":
             exec(compile(snippet, f"{page.name}: {snippet[:40]!r}", "exec"), names)
         elif language in SHELLS:
