@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -133,9 +133,7 @@ def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
 ) -> Iterator[CausalModel]:
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    jobs = parallel(delayed(resample)(cohort, random_state, number) for number in numbers)
-    with suppress(GeneratorExit):
-        yield from jobs
+    yield from parallel(delayed(resample)(cohort, random_state, number) for number in numbers)
 
 
 def resample(cohort: TrainingRows, random_state: int, number: int) -> CausalModel:
