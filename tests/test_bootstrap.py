@@ -164,11 +164,11 @@ def test_interrupted_work_goes_on(tmp_path, cohort, frame, model, monkeypatch):
     calls: list[int] = []
     learn = bootstrap_module.resample
 
-    def interrupted(cohort, random_state, number):
+    def interrupted(cohort, random_state, number, alone):
         calls.append(number)
         if len(calls) == 16:
             raise KeyboardInterrupt
-        return learn(cohort, random_state, number)
+        return learn(cohort, random_state, number, alone)
 
     monkeypatch.setattr(bootstrap_module, "resample", interrupted)
     fitted = RCI().fit(frame, cohort.y)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from .bootstrap_file import read_resamples, write_resamples
@@ -132,17 +132,20 @@ def _resumed(resume: str | PathLike[str] | None, fingerprint: str) -> list[Causa
 def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
 ) -> Iterator[CausalModel]:
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    jobs = parallel(delayed(resample)(cohort, random_state, number) for number in numbers)
-    with suppress(GeneratorExit):
-        yield from jobs
+    # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
+    alone = effective_n_jobs(n_jobs) == 1
+    yield from parallel(delayed(resample)(cohort, random_state, number, alone) for number in numbers)
 
 
-def resample(cohort: TrainingRows, random_state: int, number: int) -> CausalModel:
-    """Learn from one resample, on one thread: more would only get into the way of other jobs."""
+def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) -> CausalModel:
+    """Learn from one resample, on one thread unless alone: more would get into the way of other jobs.
+
+    Linear algebra stays on one thread in any case, since its sums depend on the number of threads.
+    """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     rows = _draw_rows(cohort.y, rng)
-    with _one_blas_thread(), one_thread(cohort.backend):
+    with _one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether.
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))

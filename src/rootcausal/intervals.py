@@ -52,7 +52,7 @@ def interval(draws: F64, stated: F64) -> F64:
     """(2, ...): percentile interval over the first axis of draws, widened to hold the stated value.
 
     Percentiles need no correction for the shrinkage of the sharp attribution: each resample is shrunk
-    anew, by chance more or less, and the measured coverage is near 95 % (results/intervals).
+    anew, by chance more or less, and the measured coverage is 91 to 97 % (results/intervals).
     """
     lower, upper = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return np.stack([np.minimum(lower, stated), np.maximum(upper, stated)])
