@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import argparse
 import resource
+import subprocess
+import sys
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from measure import best_of, machine
@@ -35,8 +39,8 @@ def wide() -> None:
     t = np.abs(welch_t(describe_columns(NumbaRaw(cohort.X, cohort.y)).moments)[0])
     scores = {"RCI": model.scores(cohort.X), "t-test": np.broadcast_to(t, cohort.X.shape)}
     overlap = {name: rank_biased_overlap(cohort.true_shapley, values) for name, values in scores.items()}
-    print(f"20,000 columns × 1,000 rows: fit in {seconds:.1f} s, peak memory {peak_gigabytes():.2f} GB")
-    print(f"(the drawn cohort alone: {before:.2f} GB); {model.causal_order_.size} roots")
+    print(f"20,000 columns × 1,000 rows: fit in {seconds:.1f} s, peak memory {peak_gigabytes():.2f} GiB")
+    print(f"(the drawn cohort alone: {before:.2f} GiB); {model.causal_order_.size} roots")
     print(f"true ancestors of D among them: {survivors} of {ancestors.size}")
     print(f"overlap: RCI {overlap['RCI']:.3f}, t-test {overlap['t-test']:.3f}")
     print(f"largest |coefficient| {np.abs(model.coef_).max():.2f}; warnings: {len(said)}")
@@ -45,20 +49,32 @@ def wide() -> None:
 
 
 def tall() -> None:
-    cohort = simulate(750_000, 601, random_state=0)
-    X, y = cohort.X, cohort.y
-    del cohort  # its errors and Shapley values are as large as the table
+    with tempfile.TemporaryDirectory() as folder:
+        # Drawn in a process of its own: the generator also holds errors and Shapley values of that size.
+        subprocess.run([sys.executable, __file__, "draw", "--folder", folder], check=True)
+        X, y = np.load(Path(folder) / "X.npy"), np.load(Path(folder) / "y.npy")
     seconds, model = best_of(1, lambda: RCI(backend="numba", progress=True).fit(X, y))
-    print(f"750,000 rows × 600 columns ({X.nbytes / 2**30:.2f} GB): fit in {seconds:.0f} s,")
-    print(f"{model.causal_order_.size} roots, {model.provenance_['pairs_evaluated']:,} pairs")
+    print(f"750,000 rows × 600 columns ({X.nbytes / 2**30:.2f} GiB): fit in {seconds:.0f} s, peak memory")
+    print(f"{peak_gigabytes():.2f} GiB with the table; {model.causal_order_.size} roots, ", end="")
+    print(f"{model.provenance_['pairs_evaluated']:,} pairs")
+
+
+def draw(folder: Path) -> None:
+    cohort = simulate(750_000, 601, random_state=0)
+    np.save(folder / "X.npy", cohort.X)
+    np.save(folder / "y.npy", cohort.y)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("which", choices=["wide", "tall"])
-    which = parser.parse_args().which
+    parser.add_argument("which", choices=["wide", "tall", "draw"])
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.which == "draw":
+        draw(options.folder)
+        return
     print(machine())
-    (wide if which == "wide" else tall)()
+    (wide if options.which == "wide" else tall)()
 
 
 if __name__ == "__main__":
