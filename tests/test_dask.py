@@ -67,12 +67,14 @@ def test_reference_cases(client: Client, path: Path, n_partitions: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_partitions", [1, 3, 16])
-def test_many_rows(client: Client, n_partitions: int) -> None:
+def test_many_rows(client: Client, tmp_path: Path, n_partitions: int) -> None:
     cohort = simulate(n_samples=200_000, n_variables=61, random_state=0)
     frame = table(cohort.X, cohort.y)
     names = [name for name in frame if name != "d"]
     expected = RCI(variant="plus").fit(frame[names], frame["d"])
-    pieces = dd.from_pandas(frame, npartitions=n_partitions)
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=-(-200_000 // n_partitions))
+    pieces = dd.read_parquet(tmp_path / "a.parquet", split_row_groups=True)
+    assert pieces.npartitions == n_partitions
     model = RCI(variant="plus", backend="dask").fit(pieces, "d")
     assert same_model(model, expected)
     shapley = model.shapley_values(pieces).compute().to_numpy()
