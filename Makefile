@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow test-gpu lint format bench clean
+.PHONY: demo test test-slow test-gpu lint format bench docs notebook screenshots clean
 
 demo: $(READY)
 	$(BIN)/rootcausal demo
@@ -36,6 +36,21 @@ bench: .venv-bench/.ready
 	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-bench/bin/python -m pip install --quiet --editable . --group bench
 	touch $@
+
+# The guide as a site in build/site; a warning ends the build.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+
+# Runs every cell of the example notebook, and writes the outputs to build/.
+notebook: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	mkdir -p build
+	$(BIN)/jupyter execute --output=$(CURDIR)/build/pbc.ipynb examples/pbc.ipynb
+
+screenshots: $(READY)
+	$(BIN)/python -m pip install --quiet pillow
+	$(BIN)/python docs/screenshots.py
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rootcausal needs Python 3.11 or newer; try: make PYTHON=python3.11")'

@@ -131,7 +131,7 @@ def test_saved_with_the_model(tmp_path, frame, model):
     assert again.bootstrap_.random_state == 5
     assert again.provenance_["bootstrap"] == {"resamples": 40, "random_state": 5}
     assert np.array_equal(again.explain(frame).lower, model.explain(frame).lower)
-    with pytest.raises(InputError, match="fit it again before bootstrap"):
+    with pytest.raises(InputError, match="fit it in memory before bootstrap"):
         again.bootstrap(10)
 
 

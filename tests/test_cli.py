@@ -72,7 +72,7 @@ def test_outputs_are_checked_before_the_work(
         raise AssertionError("work had begun")
 
     monkeypatch.setattr("rootcausal.cli.fit.read_cohort", too_late)
-    monkeypatch.setattr("rootcausal.cli.explain.read_new_patients", too_late)
+    monkeypatch.setattr("rootcausal.cli.explain.stream_new_patients", too_late)
     nowhere = cohort.parent / "no" / "such"
     for arguments in (
         ["fit", cohort, "--target", "d", "--out", nowhere / "m.rci"],
@@ -96,10 +96,11 @@ def test_inputs_are_not_written_over(cohort: Path, model: Path) -> None:
 def test_failing_write_keeps_the_old_file(
     cohort: Path, model: Path, ending: str, failure: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(f"rootcausal.result_files._write_{ending}", fail)
+    prepares = {"csv": "_for_spreadsheets", "parquet": "_described"}[ending]
+    monkeypatch.setattr(f"rootcausal.result_files.{prepares}", fail)
     old = cohort.with_name(f"old.{ending}")
     old.write_text("old")
     result = run("explain", model, cohort, "--out", old)
@@ -179,13 +180,14 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert f"root cause {place}: {cause.variable} " in printed
             assert f"{cause.shapley:+.2f}\n" in printed
     assert "it is not the prevalence" in " ".join(printed.split())
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["rootcausal-demo.html"]
+    assert str(tmp_path / "rootcausal-demo.html") in printed
 
 
 def test_help_and_version() -> None:
     assert ok("--version") == f"rootcausal {__version__}\n"
     assert "Exit codes: 0 done" in ok("--help")
-    for command in ("fit", "explain", "simulate", "demo"):
+    for command in ("fit", "explain", "report", "simulate", "demo"):
         assert f"rootcausal {command}" in ok(command, "--help")
 
 

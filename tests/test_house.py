@@ -24,6 +24,8 @@ ABOVE = {
     "data": {"experiments", "report", "cli", "estimator"},
 }
 ROOMS = {"numba": {"tables/numba_cpu.py"}, "llvmlite": {"tables/numba_cpu.py"}}
+DASK = {"tables/dask_rows.py", "tables/dask_frame.py", "dask_cohort.py", "parquet_files.py"}
+ROOMS |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
 ROOMS |= {"cupy": {"tables/cupy_gpu.py"}, "cupyx": {"tables/cupy_gpu.py"}}
 
 

@@ -5,7 +5,8 @@ line and says what to do.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError
-from .table_files import column_names, read_columns
+from .table_files import column_names, read_columns, stream_columns
 from .target_labels import KNOWN_LABELS
 from .wording import listed, plural, quoted, shown
 
@@ -53,7 +54,18 @@ def read_cohort(
     drop_missing: bool = False,
 ) -> Patients:
     """Read a cohort to fit on: every column is a variable but the target, the ids and the dropped ones."""
-    names = column_names(path)
+    features = choose_features(path, column_names(path), target, id_column, drop)
+    columns = [*features, target, *([] if id_column is None else [id_column])]
+    tables = [read_columns(path, columns, id_column)]
+    advice = "leave the column out with --drop COLUMN"
+    (patients,) = _patients(path, tables, features, target, id_column, drop_missing, advice)
+    return patients
+
+
+def choose_features(
+    path: str | PathLike[str], names: list[str], target: str, id_column: str | None, drop: Sequence[str]
+) -> list[str]:
+    """Return the columns that are variables; an option that names no column is an error."""
     asked = [("--target", target), *(("--drop", column) for column in drop)]
     if id_column is not None:
         asked.append(("--id", id_column))
@@ -74,9 +86,7 @@ def read_cohort(
             f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
             "name it in the file, or leave it out with --drop ''."
         )
-    return _read_patients(
-        path, features, target, id_column, drop_missing, "leave the column out with --drop COLUMN"
-    )
+    return features
 
 
 def read_new_patients(
@@ -87,6 +97,31 @@ def read_new_patients(
     drop_missing: bool = False,
 ) -> Patients:
     """Read the columns that a model needs, in its order, and the ids; all other columns stay unread."""
+    columns = _columns_needed(path, features, id_column)
+    tables = [read_columns(path, columns, id_column)]
+    (patients,) = _patients(path, tables, features, None, id_column, drop_missing, "fill the column in")
+    return patients
+
+
+def stream_new_patients(
+    path: str | PathLike[str],
+    features: Sequence[str],
+    *,
+    id_column: str | None = None,
+    drop_missing: bool = False,
+) -> Iterator[Patients]:
+    """The same in pieces of rows where the file is Parquet, so that it may be larger than memory.
+
+    What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
+    kept then.
+    """
+    columns = _columns_needed(path, features, id_column)
+    tables = stream_columns(path, columns, id_column)
+    yield from _patients(path, tables, features, None, id_column, drop_missing, "fill the column in")
+
+
+def _columns_needed(path: str | PathLike[str], features: Sequence[str], id_column: str | None) -> list[str]:
+    """Return the columns to read for a model; those that the file lacks are an error."""
     names = column_names(path)
     if id_column is not None:
         _require_column(path, names, "--id", id_column)
@@ -107,7 +142,7 @@ def read_new_patients(
             f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
             f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
         )
-    return _read_patients(path, features, None, id_column, drop_missing, "fill the column in")
+    return [*features, *([] if id_column is None else [id_column])]
 
 
 def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
@@ -122,40 +157,51 @@ def _require_column(path: str | PathLike[str], names: list[str], option: str, co
     raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
 
 
-def _read_patients(
+def _patients(
     path: str | PathLike[str],
+    tables: Iterable[Any],
     features: Sequence[str],
     target: str | None,
     id_column: str | None,
     drop_missing: bool,
     advice: str,
-) -> Patients:
+) -> Iterator[Patients]:
+    """Yield the patients of each piece; missing values are counted to the end of the file, then refused."""
+    n_rows = n_kept = 0
+    counts: Counter[str] = Counter()
+    for table in tables:
+        columns = _numbers(path, table, features, advice)
+        missing = {name: np.isnan(values) for name, values in columns.items()}
+        labels = None
+        if target is not None:
+            labels, missing[target] = _labels(path, table[target], target)
+        counts.update({name: int(where.sum()) for name, where in missing.items()})
+        keep: npt.NDArray[np.bool_] = ~np.logical_or.reduce(list(missing.values()))
+        row_numbers = np.flatnonzero(keep) + n_rows + 1
+        n_rows += keep.size
+        n_kept += row_numbers.size
+        if counts.total() and not drop_missing:
+            continue
+        ids = None if id_column is None else _texts(path, table[id_column], id_column, "--id")
+        if row_numbers.size < keep.size:  # free of copies in the usual case, where no row is left out
+            columns = {name: values[keep] for name, values in columns.items()}
+            ids = None if ids is None else [text for text, kept in zip(ids, keep, strict=True) if kept]
+        yield Patients(
+            X=_as_table(columns),
+            target=None if labels is None else _whole_numbers(labels[keep]),
+            ids=ids,
+            row_numbers=row_numbers,
+            n_removed=keep.size - row_numbers.size,
+        )
+    if n_rows == 0:
+        raise InputError(f"{shown(path)} has column names but no rows.")
+    _refuse_missing(path, counts, target, drop_missing, n_kept, advice)
+
+
+def _as_table(columns: Mapping[str, npt.NDArray[np.float64]]) -> Any:
     import pyarrow as pa
 
-    extra = [name for name in (target, id_column) if name is not None]
-    table = read_columns(path, [*features, *extra], id_column)
-    if table.num_rows == 0:
-        raise InputError(f"{shown(path)} has column names but no rows.")
-    columns = _numbers(path, table, features, advice)
-    missing = {name: np.isnan(values) for name, values in columns.items()}
-    labels = None
-    if target is not None:
-        labels, missing[target] = _labels(path, table[target], target)
-    keep = _complete_rows(path, missing, target, drop_missing, advice)
-    # Free of copies in the usual case, where no row is left out.
-    everything = bool(keep.all())
-    if not everything:
-        columns = {name: values[keep] for name, values in columns.items()}
-    ids = None if id_column is None else _texts(path, table[id_column], id_column, "--id")
-    return Patients(
-        X=pa.table(columns),
-        target=None if labels is None else _whole_numbers(labels[keep]),
-        ids=ids
-        if ids is None or everything
-        else [text for text, kept in zip(ids, keep, strict=True) if kept],
-        row_numbers=np.flatnonzero(keep) + 1,
-        n_removed=int((~keep).sum()),
-    )
+    return pa.table(dict(columns))
 
 
 def _numbers(
@@ -263,33 +309,31 @@ def _texts(path: str | PathLike[str], column: Any, name: str, option: str) -> li
         ) from None
 
 
-def _complete_rows(
+def _refuse_missing(
     path: str | PathLike[str],
-    missing: Mapping[str, npt.NDArray[np.bool_]],
+    counts: Mapping[str, int],
     target: str | None,
     drop_missing: bool,
+    n_kept: int,
     advice: str,
-) -> npt.NDArray[np.bool_]:
-    """Return which rows to keep; missing values are an error unless the user asked to leave such rows out."""
-    counts = {name: int(where.sum()) for name, where in missing.items()}
+) -> None:
+    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
     found = [
         f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
         for name, count in counts.items()
         if count
     ]
-    keep: npt.NDArray[np.bool_] = ~np.logical_or.reduce(list(missing.values()))
     if found and not drop_missing:
         only_target = target is not None and sum(counts.values()) == counts[target]
         raise InputError(
             f"{shown(path)} has missing values, here with their counts: {listed(found)}. "
             "Leave out the rows concerned with --drop-missing" + ("." if only_target else f", or {advice}.")
         )
-    if not keep.any():
+    if not n_kept:
         raise InputError(
             f"--drop-missing leaves no row of {shown(path)}: every row has a missing value "
             f"({listed(found)}). {advice[0].upper()}{advice[1:]}."
         )
-    return keep
 
 
 def _similar(name: str, names: Iterable[str]) -> list[str]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
+from .annotated import ids_of
 from .bootstrap import Bootstrap, TrainingRows, bootstrap
+from .cohort import Cohort, Target, open_cohort
+from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns
@@ -23,8 +28,7 @@ from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
 from .progress import ordering_progress
-from .tables.choose import choose_table
-from .validation import Matrix, check_columns, encode_target, matrix_for_fit, matrix_for_scoring
+from .validation import encode_target, matrix_for_scoring
 from .version import __version__
 
 
@@ -42,8 +46,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
         t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
         them, and shrinks the rest (see :mod:`rootcausal.core.ancestry`).
-    backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
-        Where the sums are computed.
+    backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
+        Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
         Which label of y is the disease. By default the second of the sorted labels, as in scikit-learn.
     progress : bool, default False
@@ -65,6 +69,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
     provenance_ : dict, how the model was made.
     """
+
+    _quantiles: CohortQuantiles | None = None  # files of older models have none
+    _cohort: TrainingRows | None = None
 
     def __init__(
         self,
@@ -93,8 +100,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dataframe of any library, or array, of shape (n, p); numbers without missing values.
-        y : (n,) diagnosis with two labels.
+        X : dataframe of any library, AnnData or array, of shape (n, p); numbers without missing values. With
+            ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a folder).
+        y : (n,) diagnosis with two labels; for AnnData also the name of a column of ``obs``; for rows on a
+            cluster a dask Series, or the name of a column.
         """
         check_variant(self.variant)
         if self.attribution not in ATTRIBUTIONS:
@@ -103,20 +112,22 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
-        matrix = matrix_for_fit(self, X)
-        labels, self.classes_ = encode_target(y, self.positive, matrix.values.shape[0])
-        raw = choose_table(self.backend, matrix.values, labels)
+        with open_cohort(self, X, Target(y, self.positive)) as cohort:
+            return self._fit(cohort)
+
+    def _fit(self, cohort: Cohort) -> RCI:
+        raw, self.classes_ = cohort.raw, cohort.classes
         columns = describe_columns(raw)
-        check_columns(matrix, columns)
+        cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:
             learned = learn(raw, columns, self._settings(), on_round)
         ordering = learned.ordering
-        warn_exhausted(ordering, matrix)
+        warn_exhausted(ordering, cohort)
         if not ordering.order.size:
             warnings.warn(
                 f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if learned.separated:
             warnings.warn(
@@ -124,20 +135,21 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
                 "Ranks are still useful; risks are overconfident. More rows or a smaller alpha help.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
-        self._cohort: TrainingRows | None = TrainingRows(
-            matrix.values, labels, self._settings(), self.backend
-        )
-        self.provenance_ = {
+        if cohort.rows is not None:
+            values, labels = cohort.rows
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend)
+            self._quantiles = CohortQuantiles.of(values, self._model)
+        self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
             "table": type(raw).__name__,
-            "rows": int(labels.size),
-            "cases": int(labels.sum()),
-            "columns": int(matrix.values.shape[1]),
-            "exhausted": [matrix.label(c) for c in ordering.exhausted],
+            "rows": raw.shape[0],
+            "cases": cohort.n_cases,
+            "columns": raw.shape[1],
+            "exhausted": [cohort.label(c) for c in ordering.exhausted],
             "separated": learned.separated,
             "pairs_evaluated": ordering.n_pairs,
         }
@@ -156,6 +168,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
+        self._quantiles = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Patients stay in this process: a copy of the model travels without them."""
@@ -193,8 +206,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self._cohort is None:
             raise InputError(
-                "this model was loaded or copied, and a model travels without its cohort: fit it again "
-                "before bootstrap (a bootstrap made before saving is kept)"
+                "this model has no cohort at hand, since it was loaded, copied or fitted on a cluster: "
+                "fit it in memory before bootstrap (a bootstrap made before saving is kept)"
             )
         if not (isinstance(n, int | np.integer) and n >= 2):
             raise InputError(f"n must be a whole number of at least 2 resamples, not {n!r}")
@@ -225,14 +238,25 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _names(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
 
-    def shapley_values(self, X: Any) -> F64:
-        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors."""
+    def shapley_values(self, X: Any) -> Any:
+        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
+
+        For a dask dataframe this is another one, of which nothing is computed yet.
+        """
+        check_is_fitted(self)
+        if nw.dependencies.is_dask_dataframe(X):
+            from .dask_cohort import shapley_frame
+
+            return shapley_frame(self, X, self._names())
+        return self._shapley(X)
+
+    def _shapley(self, X: Any) -> F64:
         check_is_fitted(self)
         return self._model.shapley(matrix_for_scoring(self, X).values)
 
     def scores(self, X: Any) -> F64:
         """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
-        values = self.shapley_values(X)
+        values = self._shapley(X)
         unranked = np.ones(values.shape[1], dtype=bool)
         unranked[self.causal_order_] = False
         values[:, unranked] = -np.inf
@@ -241,7 +265,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease."""
         check_is_fitted(self)
-        return self.intercept_ + self.shapley_values(X).sum(axis=1)
+        return self.intercept_ + self._shapley(X).sum(axis=1)
 
     def predict_proba(self, X: Any) -> F64:
         """(n, 2): probability of each class, in the order of ``classes_``."""
@@ -259,12 +283,45 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : patients, with the columns of the cohort.
-        ids : what to call them: a sequence, or the name of a column of X; by default their row numbers.
+        ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
+            their row numbers (of AnnData: ``obs_names``).
         """
         check_is_fitted(self)
         matrix = matrix_for_scoring(self, X)
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
-        return Explanation.of(self._model, resamples, matrix, self._names(), X, ids, self.provenance_)
+        return Explanation.of(
+            self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
+        )
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) their diagnoses, if known: the page then says what the checks of the model found.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name.
+        target : what to call the diagnosis.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
 
     def diagnose(self, X: Any, y: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
@@ -297,15 +354,16 @@ def check_variant(variant: str) -> None:
         raise InputError(f"unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}")
 
 
-def warn_exhausted(ordering: Ordering, matrix: Matrix) -> None:
+def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
-        names = [matrix.label(c) for c in ordering.exhausted]
+        names = [cohort.label(c) for c in ordering.exhausted]
+        n_rows = cohort.raw.shape[0]
         shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         warnings.warn(
             f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since the "
-            f"roots before them explain them entirely ({matrix.values.shape[0]} rows can separate at most "
-            f"{matrix.values.shape[0] - 1} variables)",
+            f"roots before them explain them entirely ({n_rows} rows can separate at most {n_rows - 1} "
+            "variables)",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

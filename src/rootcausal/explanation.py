@@ -205,7 +205,11 @@ class Explanation:
         )
 
     def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, for shap's plots."""
+        """The same as a ``shap.Explanation``, for shap's plots.
+
+        ``data`` are the shocks, since it is their contributions that the values are; ``display_data`` are
+        the measurements, ``instance_names`` the ids.
+        """
         try:
             import shap
         except ImportError as error:
@@ -216,6 +220,7 @@ class Explanation:
             data=self.errors,
             display_data=self.data,
             feature_names=list(self.feature_names),
+            instance_names=[str(name) for name in self.ids],
             lower_bounds=self.lower,
             upper_bounds=self.upper,
         )

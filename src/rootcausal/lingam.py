@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
+from sklearn.utils.validation import check_is_fitted
 
+from .cohort import Cohort, open_cohort
 from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
-from .errors import InputError
+from .errors import InputError, MissingExtraError
 from .estimator import check_variant, warn_exhausted
+from .learned_graph import direct_effects
 from .progress import ordering_progress
-from .tables.choose import choose_table
-from .validation import check_columns, matrix_for_fit
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -29,8 +30,8 @@ class DirectLiNGAM(BaseEstimator):
     prune : bool, default False
         Prune edges by the adaptive lasso (Zou 2006; least squares weights, penalty by BIC). Without it
         every variable has an edge from every earlier one.
-    backend : {"auto", "numpy", "numba", "cupy"}, default "auto"
-        Where the sums are computed.
+    backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
+        Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
 
@@ -50,40 +51,58 @@ class DirectLiNGAM(BaseEstimator):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> DirectLiNGAM:
-        """Order the columns of X (dataframe or array, n × p); y is ignored, as scikit-learn expects."""
+        """Order the columns of X (dataframe or array, n × p); y is ignored, as scikit-learn expects.
+
+        With ``backend="dask"`` X is a dask dataframe, or the path of Parquet files.
+        """
         check_variant(self.variant)
         if self.variant.startswith("local"):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        matrix = matrix_for_fit(self, X)
-        raw = choose_table(self.backend, matrix.values, None)
+        with open_cohort(self, X, None) as cohort:
+            return self._fit(cohort)
+
+    def _fit(self, cohort: Cohort) -> DirectLiNGAM:
+        raw = cohort.raw
         columns = describe_columns(raw)
-        check_columns(matrix, columns)
+        cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:
             ordering = order_columns(raw, columns, self.variant, 1.0, on_round)
-        warn_exhausted(ordering, matrix)
+        warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins
-        weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else _least_squares_edges(ordering)
+        weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else direct_effects(ordering.unmixing)
+        self._standard_edges = weights
         self.adjacency_matrix_ = np.zeros((raw.shape[1], raw.shape[1]))
         units = ordering.sd[:, None] / ordering.sd[None, :]
         self.adjacency_matrix_[np.ix_(ordering.order, ordering.order)] = weights * units
         return self
 
-
-def _least_squares_edges(ordering: Ordering) -> F64:
-    """(k, k) in causal order and standard units: each column regressed on all before it."""
-    unmixing = ordering.unmixing
-    edges = -(unmixing / np.diagonal(unmixing)).T
-    np.fill_diagonal(edges, 0.0)
-    return edges
+    def to_networkx(self) -> Any:
+        """The graph as a ``networkx.DiGraph``: nodes by name with their ``place`` in the causal order, edges
+        from cause to effect with their ``weight`` in the units of X.
+        """
+        check_is_fitted(self)
+        try:
+            import networkx
+        except ImportError as error:
+            raise MissingExtraError(
+                "to_networkx needs networkx: pip install 'rootcausal[networkx]'"
+            ) from error
+        names = list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
+        graph = networkx.DiGraph()
+        for place, column in enumerate(self.causal_order_):
+            graph.add_node(names[column], place=place)
+        for effect, cause in zip(*np.nonzero(self.adjacency_matrix_), strict=True):
+            graph.add_edge(names[cause], names[effect], weight=float(self.adjacency_matrix_[effect, cause]))
+        return graph
 
 
 def _pruned_edges(ordering: Ordering, n_rows: int) -> F64:
     """Adaptive lasso of each column on those before it; all it needs is their correlations."""
     correlation = ordering.mixing @ ordering.mixing.T
-    full = _least_squares_edges(ordering)
+    full = direct_effects(ordering.unmixing)
     edges = np.zeros_like(full)
     for effect in range(1, len(full)):
         weight = np.abs(full[effect, :effect])

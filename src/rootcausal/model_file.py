@@ -17,6 +17,7 @@ import numpy as np
 from .atomic_write import atomic_write
 from .bootstrap import Bootstrap
 from .bootstrap_file import MEMBERS, PREFIX, pack, unpack
+from .cohort_quantiles import STEPS, CohortQuantiles
 from .core.attribution import CausalModel
 from .errors import InputError
 
@@ -27,7 +28,8 @@ FORMAT = "rootcausal model"
 FORMAT_VERSION = 1
 HEADER = "rootcausal.json"
 # Members that a file may lack: those written before they existed, or with the paper's attribution.
-OPTIONAL = ("ancestor_probability", *(PREFIX + name for name in MEMBERS))
+QUANTILES = ("value_quantiles", "error_quantiles")
+OPTIONAL = ("ancestor_probability", *QUANTILES, *(PREFIX + name for name in MEMBERS))
 ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Fixed, so that the same model is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -48,6 +50,8 @@ def write(path: str | PathLike[str], model: RCI) -> None:
     arrays = {name: getattr(inner, name) for name in ARRAYS if name != "margins"} | {
         "margins": model.margins_
     }
+    if model._quantiles is not None:
+        arrays |= zip(QUANTILES, (model._quantiles.values, model._quantiles.errors), strict=True)
     if model.ancestor_probability_ is not None:
         arrays["ancestor_probability"] = model.ancestor_probability_
     if model.bootstrap_ is not None:
@@ -109,6 +113,8 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
     expected = dict.fromkeys(ARRAYS, (k,)) | {"mixing": (k, k), "unmixing": (k, k)}
     if "ancestor_probability" in arrays:
         expected["ancestor_probability"] = (p,)
+    if QUANTILES[0] in arrays:
+        expected |= dict.fromkeys(QUANTILES, (STEPS, k))
     for name, shape in expected.items():
         wanted = "i" if name == "order" else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != wanted:
@@ -131,6 +137,8 @@ def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarr
         **{name: arrays[name] for name in ARRAYS if name != "margins"},
     )
     model._set_model(inner, margins, probability)
+    if QUANTILES[0] in arrays:
+        model._quantiles = CohortQuantiles(*(arrays[name] for name in QUANTILES))
     if "bootstrap" in header:
         resamples = unpack(arrays)
         if any(resample.n_columns != p for resample in resamples):

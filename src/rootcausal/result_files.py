@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,15 +28,46 @@ def write_tables(tables: Mapping[Path, Any], made_by: Mapping[str, Any]) -> None
     with ExitStack() as files:
         for path, table in tables.items():
             handle = files.enter_context(atomic_write(path))
-            if formats[path] == "csv":
-                _write_csv(table, handle)
-            else:
-                _write_parquet(table, handle, made_by)
+            with _writer(handle, formats[path], table, made_by) as write:
+                write(table)
 
 
-def _write_csv(table: Any, handle: BinaryIO) -> None:
-    import pyarrow as pa
+def write_pieces(path: Path, pieces: Iterable[Any], made_by: Mapping[str, Any]) -> None:
+    """Write one table that comes in pieces; nothing is written if an error ends the pieces."""
+    with atomic_write(path) as handle:
+        coming = iter(pieces)
+        first = next(coming)
+        with _writer(handle, table_format(path), first, made_by) as write:
+            write(first)
+            for piece in coming:
+                write(piece)
+
+
+@contextmanager
+def _writer(
+    handle: BinaryIO, file_format: str, example: Any, made_by: Mapping[str, Any]
+) -> Iterator[Callable[[Any], None]]:
+    """Yield what writes a table with the columns of `example`."""
     from pyarrow import csv as arrow_csv
+    from pyarrow import parquet as pq
+
+    if file_format == "csv":
+        # pyarrow writes the shortest decimal that reads back as the same float64.
+        opened, prepared = arrow_csv.CSVWriter, _for_spreadsheets
+    else:
+        opened, prepared = pq.ParquetWriter, partial(_described, made_by=made_by)
+    with opened(handle, prepared(example).schema) as writer:
+
+        def write(table: Any) -> None:
+            # In pieces, because Ctrl-C is only heard between two calls.
+            for batch in prepared(table).to_batches(max_chunksize=_ROWS_PER_WRITE):
+                writer.write_batch(batch)
+
+        yield write
+
+
+def _for_spreadsheets(table: Any) -> Any:
+    import pyarrow as pa
 
     names = [_without_formula(name) for name in table.column_names]
     columns = [
@@ -44,21 +76,11 @@ def _write_csv(table: Any, handle: BinaryIO) -> None:
         else column
         for column in table.columns
     ]
-    safe = pa.Table.from_arrays(columns, names=names)
-    # pyarrow writes the shortest decimal that reads back as the same float64.
-    with arrow_csv.CSVWriter(handle, safe.schema) as writer:
-        # In pieces, because Ctrl-C is only heard between two calls.
-        for batch in safe.to_batches(max_chunksize=_ROWS_PER_WRITE):
-            writer.write_batch(batch)
+    return pa.Table.from_arrays(columns, names=names)
 
 
-def _write_parquet(table: Any, handle: BinaryIO, made_by: Mapping[str, Any]) -> None:
-    import pyarrow.parquet as pq
-
-    described = table.replace_schema_metadata({b"rootcausal": json.dumps(made_by, default=str).encode()})
-    with pq.ParquetWriter(handle, described.schema) as writer:
-        for batch in described.to_batches(max_chunksize=_ROWS_PER_WRITE):
-            writer.write_batch(batch)
+def _described(table: Any, made_by: Mapping[str, Any]) -> Any:
+    return table.replace_schema_metadata({b"rootcausal": json.dumps(made_by, default=str).encode()})
 
 
 def _without_formula(text: str) -> str:

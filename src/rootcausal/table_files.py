@@ -17,6 +17,7 @@ from .wording import listed, plural, printable, quoted, shown
 
 # Rows wider than a block cannot be read, and a block holds few rows of a table with 20,000 columns.
 _CSV_BLOCK_BYTES = 1 << 25
+_ROWS_PER_PIECE = 1 << 16
 
 
 def table_format(path: str | PathLike[str]) -> Literal["csv", "parquet"]:
@@ -50,6 +51,19 @@ def read_columns(path: str | PathLike[str], columns: list[str], text_column: str
             # A name such as "a" also selects "a.b" inside a Parquet file, hence the second selection.
             return _open_parquet(path).read(columns=columns).select(columns)
         return _read_csv(path, columns, text_column)
+
+
+def stream_columns(path: str | PathLike[str], columns: list[str], text_column: str | None) -> Iterator[Any]:
+    """The same in pieces of rows; a CSV file is one piece."""
+    if table_format(path) == "csv":
+        yield read_columns(path, columns, text_column)
+        return
+    import pyarrow as pa
+
+    with _reading(path):
+        batches = _open_parquet(path).iter_batches(_ROWS_PER_PIECE, columns=columns)
+        for batch in batches:
+            yield pa.Table.from_batches([batch]).select(columns)
 
 
 @contextmanager

@@ -25,7 +25,14 @@ class Disease:
 def choose_disease(labels: npt.NDArray[Any], target: str, positive: str | None) -> Disease:
     """Decide which of the two labels is the disease; labels that do not say so themselves need `positive`."""
     unique, counts = np.unique(labels, return_counts=True)
-    texts = [str(label).lower() if labels.dtype.kind == "b" else str(label) for label in unique]
+    return choose_counted(unique, counts, target, positive)
+
+
+def choose_counted(
+    unique: npt.NDArray[Any], counts: npt.NDArray[Any], target: str, positive: str | None
+) -> Disease:
+    """The same, given each label once, with its rows counted."""
+    texts = [str(label).lower() if unique.dtype.kind == "b" else str(label) for label in unique]
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from .annotated import variables
 from .core.moments import Columns
 from .core.table import F64, Index
 from .errors import InputError
@@ -50,6 +51,7 @@ def matrix_for_scoring(estimator: Any, X: Any) -> Matrix:
 
 
 def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool = True) -> Matrix:
+    X = variables(X)
     frame = _as_frame(X)
     if frame is None:
         # scikit-learn's own checks of arrays; missing values are left to check_finite, which names them.
@@ -89,8 +91,13 @@ def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool
 
 def _as_frame(X: Any) -> Any:
     """A narwhals dataframe, or None for anything that is not a dataframe."""
+    if nw.dependencies.is_dask_dataframe(X):
+        raise InputError(
+            "this needs the rows in memory, and X is a dask dataframe: use X.compute(), or give the method "
+            "to X.map_partitions; fit and shapley_values take X as it is"
+        )
     if nw.dependencies.is_into_dataframe(X):
-        _refuse_duplicates(_column_names(X))
+        refuse_duplicates(_column_names(X))
         return nw.from_native(X, eager_only=True)
     return None
 
@@ -99,27 +106,32 @@ def _column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
-def _refuse_duplicates(columns: Sequence[Any]) -> None:
+def refuse_duplicates(columns: Sequence[Any]) -> None:
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice:
         raise InputError(f"{_plural(twice, 'column name')} used more than once: rename or drop the copies")
 
 
 def _numbers(frame: Any, columns: list[Any]) -> F64:
-    if not columns:
-        raise InputError("the table has no columns (0 feature(s)): at least one is needed")
     text = [name for name in columns if not _is_number(frame.get_column(name).dtype)]
-    if text:
-        example = frame.get_column(text[0]).drop_nulls()
-        shown = f" (for instance {str(example[0])[:40]!r} in {text[0]!r})" if len(example) else ""
-        raise InputError(
-            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before "
-            "fitting"
-        )
+    example = frame.get_column(text[0]).drop_nulls().head(1).to_list() if text else []
+    refuse_text(columns, text, str(example[0]) if example else None)
     values = np.empty((len(frame), len(columns)), order="F")
     for place, name in enumerate(columns):
         values[:, place] = frame.get_column(name).cast(nw.Float64).to_numpy()
     return values
+
+
+def refuse_text(columns: Sequence[Any], text: Sequence[Any], example: str | None = None) -> None:
+    """Refuse a table without columns, and columns ``text`` that hold no numbers."""
+    if not columns:
+        raise InputError("the table has no columns (0 feature(s)): at least one is needed")
+    if text:
+        shown = "" if example is None else f" (for instance {example[:40]!r} in {text[0]!r})"
+        raise InputError(
+            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before "
+            "fitting"
+        )
 
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
@@ -132,11 +144,14 @@ def check_finite(matrix: Matrix) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.values.sum()):
             return
-    missing = np.isnan(matrix.values).sum(axis=0)
-    infinite = np.isinf(matrix.values).sum(axis=0)
+    refuse_not_finite(np.isnan(matrix.values).sum(axis=0), np.isinf(matrix.values).sum(axis=0), matrix.label)
+
+
+def refuse_not_finite(missing: Index, infinite: Index, label: Callable[[int], str]) -> None:
+    """Refuse columns (p,) with such values, whose counts are given."""
     parts = [
         f"{kind} in "
-        + listed([f"{matrix.label(c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
+        + listed([f"{label(int(c))!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
         for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
         if counts.any()
     ]
@@ -149,33 +164,43 @@ def check_finite(matrix: Matrix) -> None:
 
 def check_columns(matrix: Matrix, columns: Columns) -> None:
     """Refuse constant columns, and columns that are exact linear images of each other."""
+    refuse_constant(columns, matrix.label)
+    X = matrix.values
+    weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
+    projection: F64 = weights @ X
+    for a, b in suspected_copies(projection, float(weights.sum()), X.shape[0], columns):
+        refuse_copies(a, b, _correlation(X, columns, a, b), matrix.label)
+
+
+def refuse_constant(columns: Columns, label: Callable[[int], str]) -> None:
     if columns.constant.size:
-        names = [matrix.label(c) for c in columns.constant]
+        names = [label(c) for c in columns.constant]
         raise InputError(f"{_plural(names, 'column')} constant: drop what does not vary between patients")
-    for a, b in _copies(matrix.values, columns):
+
+
+def refuse_copies(a: int, b: int, correlation: float, label: Callable[[int], str]) -> None:
+    """Refuse two columns whose correlation is ±1."""
+    if 1.0 - abs(correlation) < COPY:
         raise InputError(
-            f"columns {matrix.label(a)!r} and {matrix.label(b)!r} are copies or exact linear images of each "
+            f"columns {label(a)!r} and {label(b)!r} are copies or exact linear images of each "
             "other, so no method can tell their shocks apart: drop one of them"
         )
 
 
-def _copies(X: F64, columns: Columns) -> list[tuple[int, int]]:
-    """Pairs of columns with |r| = 1, without a p × p matrix.
+def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -> list[tuple[int, int]]:
+    """Pairs of columns that may have |r| = 1, without a p × p matrix.
 
-    A random projection of standardized columns is the same, up to sign, for linear images; neighbours
-    in the sorted projections are then compared in full.
+    A random projection Σ w x (p,), over rows with weights w that sum to ``weight``, is the same for
+    standardized linear images, up to sign; neighbours in the sorted projections are to be compared in full.
     """
-    n = X.shape[0]
-    weights: F64 = np.random.default_rng(0).standard_normal((n,))
-    projection = np.abs((weights @ X - weights.sum() * columns.mean) / columns.sd) / np.sqrt(n)
+    projection = np.abs((projection - weight * columns.mean) / columns.sd) / np.sqrt(n)
     ranked = np.argsort(projection, kind="stable")
     # Far from zero, a column keeps few digits of its variation; so does its projection.
     resolution = 1e-7 + 1e-15 * np.abs(columns.mean) / columns.sd * np.sqrt(n)
     near = np.diff(projection[ranked]) <= resolution[ranked[1:]] + resolution[ranked[:-1]]
-    pairs = [
+    return [
         (int(min(a, b)), int(max(a, b))) for a, b in zip(ranked[:-1][near], ranked[1:][near], strict=True)
     ]
-    return [pair for pair in pairs if 1.0 - abs(_correlation(X, columns, *pair)) < COPY]
 
 
 def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
@@ -191,10 +216,20 @@ def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
     gone = int(sum(label is None or label != label for label in labels)) if labels.dtype.kind in "fO" else 0
-    if gone:
-        raise InputError(f"the target y has {gone} missing value(s) (NaN): drop these rows")
+    refuse_unlabelled(gone)
     check_classification_targets(labels)
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    chosen = choose_classes(classes, counts, positive)
+    return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
+
+
+def refuse_unlabelled(gone: int) -> None:
+    if gone:
+        raise InputError(f"the target y has {gone} missing value(s) (NaN): drop these rows")
+
+
+def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np.ndarray:
+    """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows."""
     if classes.size != 2:
         shown = listed([repr(_plain(c)) for c in classes], NAMED_AT_MOST)
         raise InputError(
@@ -213,8 +248,8 @@ def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray
                 f"positive={positive!r} is not a label of the target, which has {first} and {second}"
             )
         if positive == classes[0]:
-            classes, codes = classes[::-1], 1 - codes
-    return codes.astype(np.intp), classes
+            return classes[::-1]
+    return classes
 
 
 def _target_values(y: Any) -> Any:

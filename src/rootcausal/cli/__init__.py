@@ -1,4 +1,4 @@
-"""The command line: ``rootcausal demo | simulate | fit | explain | check``.
+"""The command line: ``rootcausal demo | simulate | fit | explain | report | check``.
 
 To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
 register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..version import __version__
-from . import check, demo, explain, fit, simulate
+from . import check, demo, explain, fit, report, simulate
 from .exit_codes import EXIT_CODES_EXPLAINED, PlainErrors
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
 # One line a command, in the order in which --help lists them.
 app.command()(fit.fit)
 app.command()(explain.explain)
+app.command()(report.report)
 app.command()(check.check)
 app.command()(simulate.simulate)
 app.command()(demo.demo)
@@ -58,6 +59,7 @@ def _rootcausal(
     rootcausal simulate --out cohort.csv                   a cohort to try
     rootcausal fit cohort.csv --target d --out model.rci   learn a model
     rootcausal explain model.rci cohort.csv                root causes
+    rootcausal report cohort.csv --target d --out d.html   a page to read
     rootcausal check cohort.csv --target d                 can they be trusted?
 
     Tables are CSV (UTF-8, commas) or Parquet. Nothing leaves this machine.

@@ -1,8 +1,10 @@
 """Arguments that several commands take: checks of outputs, and loading the model."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,6 +16,13 @@ from ..wording import shown
 if TYPE_CHECKING:
     from .. import RCI
 
+
+def _between_0_and_1(alpha: float) -> float:
+    if not 0 < alpha <= 1:
+        raise typer.BadParameter("must be above 0 and at most 1.")
+    return alpha
+
+
 CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
 Target = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
@@ -22,6 +31,34 @@ Positive = Annotated[
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+Alpha = Annotated[
+    float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
+]
+Variant = Annotated[
+    Literal["original", "plus", "local", "local_plus"],
+    typer.Option(help="Which of the paper's four searches."),
+]
+Attribution = Annotated[
+    Literal["sharp", "paper"], typer.Option(help="How shocks become log-odds; paper: as published.")
+]
+Backend = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
+Resamples = Annotated[
+    int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
+]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the options of ``fit`` say about the columns and rows of a cohort."""
+
+    target: str
+    positive: str | None
+    id_column: str | None
+    drop: Sequence[str]
+    drop_missing: bool
 
 
 def table_path(path: Path | None) -> Path | None:
@@ -31,6 +68,14 @@ def table_path(path: Path | None) -> Path | None:
             table_format(path)
         except InputError as error:
             raise typer.BadParameter(str(error)) from None
+    return path
+
+
+def page_path(path: Path) -> Path:
+    """Refuse, as wrong usage, a page whose name has another ending."""
+    # The ending keeps a slip of the hand from replacing a table by a page.
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter("the name of a page ends in .html, for example report.html.")
     return path
 
 

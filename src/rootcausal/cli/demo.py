@@ -1,19 +1,32 @@
 """``rootcausal demo``: a first look, on a cohort that comes with the package."""
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from ..wording import shown
+from .arguments import check_output, page_path
 from .console import say
 from .summaries import made_with, percent, provenance, say_meaning, say_order
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
 
+# Enough for intervals to look at, and few enough not to keep anybody waiting.
+RESAMPLES = 100
 
-def demo() -> None:
-    """Fit a cohort that comes with the package, and explain three of its patients.
+
+def demo(
+    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")] = Path(
+        "rootcausal-demo.html"
+    ),
+) -> None:
+    """Fit a cohort that comes with the package, explain three of its patients, and write their page.
 
     rootcausal demo
+    rootcausal demo --out page.html
     """
     import numpy as np
     import pyarrow as pa
@@ -21,6 +34,7 @@ def demo() -> None:
     from .. import RCI
     from ..data import load_pbc
 
+    check_output(out)
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
     model = RCI(progress=sys.stderr.isatty()).fit(table, cohort.y)
@@ -37,6 +51,17 @@ def demo() -> None:
         )
     say()
     say_meaning(explanation.base_value)
+    model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
+    model.report(
+        table,
+        out,
+        y=cohort.y,
+        ids=cohort.ids,
+        units=cohort.units,
+        target=cohort.target_name,
+        notes=[cohort.description],
+    )
+    say(f"page about all {len(cohort.y)} patients written to {shown(out.resolve())}: open it in a browser")
     say(provenance("demo", made_with(model)))
 
 

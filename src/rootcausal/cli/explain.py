@@ -1,14 +1,14 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..cohort_files import Patients, read_new_patients
+from ..cohort_files import Patients, stream_new_patients
 from ..errors import InputError
-from ..result_files import write_tables
+from ..result_files import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
 from .arguments import DropMissing, check_output, load_model, table_path
@@ -17,6 +17,7 @@ from .summaries import made_with, patient_label, percent, provenance, say_meanin
 from .what_if import Question, answer_columns, parse_question, print_answers
 
 if TYPE_CHECKING:
+    from .. import RCI
     from ..explanation import Explanation, RootCause
 
 PATIENTS_SHOWN = 10
@@ -69,32 +70,58 @@ def explain(
             )
         check_output(out, model_file, patients_file)
     model = load_model(model_file)
-    with status_if_slow(f"reading {quoted(patients_file)}"):
-        patients = read_new_patients(
-            patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
-        )
-    say_removed(patients)
     if question is not None and question.variable not in model.feature_names_in_:
         raise InputError(
             f"the model has no variable {quoted(question.variable)} (--what-if); it has "
             f"{listed([quoted(name) for name in model.feature_names_in_], 10)}."
         )
+    pieces = _Counted(
+        stream_new_patients(
+            patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+        )
+    )
     if out is None:
-        explanation = model.explain(patients.X.slice(0, PATIENTS_SHOWN))
-        if question is not None:
-            print_answers(question, patients, explanation)
-        else:
-            _print_root_causes(patients, explanation, 3 if top is None else top)
+        _print_first(patients_file, pieces, model, question, 3 if top is None else top)
     else:
-        explanation = model.explain(patients.X)
         details = {"model": model_file.name, **made_with(model)}
         if question is not None:
             details["what_if"] = f"{question.variable}={question.shock:g}"
-        _write_scores(out, patients, explanation, id_column, question, details)
+        _write_scores(out, pieces, _Scores(model, id_column, question), details)
     say(provenance("explain", {"model": quoted(model_file.name), **made_with(model)}))
 
 
-def _print_root_causes(patients: Patients, explanation: "Explanation", top: int) -> None:
+class _Counted:
+    """The pieces of a table that have rows, as they come, and how many rows came so far."""
+
+    def __init__(self, pieces: Iterator[Patients]) -> None:
+        self._pieces = pieces
+        self.n_rows = 0
+        self.n_removed = 0
+
+    def __iter__(self) -> Iterator[Patients]:
+        for piece in self._pieces:
+            self.n_rows += piece.X.num_rows
+            self.n_removed += piece.n_removed
+            if piece.X.num_rows:
+                yield piece
+
+
+def _print_first(
+    patients_file: Path, pieces: _Counted, model: "RCI", question: Question | None, top: int
+) -> None:
+    with status_if_slow(f"reading {quoted(patients_file)}"):
+        first = next(iter(pieces))
+        for _ in pieces:
+            pass  # to the end, since any row may be wrong
+    say_removed(pieces.n_removed, pieces.n_rows)
+    explanation = model.explain(first.X.slice(0, PATIENTS_SHOWN))
+    if question is not None:
+        print_answers(question, first, explanation)
+    else:
+        _print_root_causes(first, explanation, top, pieces.n_rows)
+
+
+def _print_root_causes(patients: Patients, explanation: "Explanation", top: int, n_patients: int) -> None:
     rows = [
         (
             patient_label(patients, row),
@@ -107,7 +134,7 @@ def _print_root_causes(patients: Patients, explanation: "Explanation", top: int)
     print_table(("patient", "risk", "log-odds", "root causes, with the log-odds that each adds"), rows)
     if explanation.frequency is not None:
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
-    n_more = patients.X.num_rows - PATIENTS_SHOWN
+    n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
         say(f"and {n_more} more patients; --out scores.csv writes them all")
     say_meaning(explanation.base_value)
@@ -118,6 +145,40 @@ def _cause(cause: "RootCause") -> str:
     if cause.frequency is None:
         return text
     return f"{text} ({cause.lower:+.2f} to {cause.upper:+.2f}, {percent(cause.frequency)})"
+
+
+class _Scores:
+    """Patients in, a table of their scores out: one row a patient.
+
+    Attributes
+    ----------
+    before, after : names of the columns before and after those of the variables, once a table was made.
+    """
+
+    def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
+        self.base_value = float(model.intercept_)
+        self._model = model
+        self._id_column = id_column
+        self._question = question
+        self.before: list[str] = []
+        self.after: list[str] = []
+
+    def __call__(self, patients: Patients) -> Any:
+        import pyarrow as pa
+
+        explanation = self._model.explain(patients.X)
+        scores = {str(name): explanation.values[:, k] for k, name in enumerate(explanation.feature_names)}
+        who: tuple[str, Any] = ("row", patients.row_numbers)
+        if self._id_column is not None:
+            who = (self._id_column, pa.array(patients.ids, pa.string()))
+        risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
+        before = _named_apart([who, *risk], scores)
+        more = _uncertainty_columns(explanation)
+        if self._question is not None:
+            more += answer_columns(self._question, explanation)
+        after = _named_apart(more, scores | before)
+        self.before, self.after = list(before), list(after)
+        return pa.table(before | scores | after)
 
 
 def _uncertainty_columns(explanation: "Explanation") -> list[tuple[str, Any]]:
@@ -141,34 +202,18 @@ def _named_apart(columns: list[tuple[str, Any]], taken: Container[str]) -> dict[
     return named
 
 
-def _write_scores(
-    out: Path,
-    patients: Patients,
-    explanation: "Explanation",
-    id_column: str | None,
-    question: Question | None,
-    details: dict[str, Any],
-) -> None:
-    import pyarrow as pa
-
-    scores = {str(name): explanation.values[:, k] for k, name in enumerate(explanation.feature_names)}
-    who = (
-        ("row", patients.row_numbers)
-        if id_column is None
-        else (id_column, pa.array(patients.ids, pa.string()))
-    )
-    first = _named_apart([who, ("risk", explanation.probability), ("log_odds", explanation.log_odds)], scores)
-    more = _uncertainty_columns(explanation)
-    if question is not None:
-        more += answer_columns(question, explanation)
-    beside = _named_apart(more, scores | first)
-    base_value = float(explanation.base_value)
-    made_by = {"version": __version__, "command": "explain", "base_value": base_value, **details}
+def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[str, Any]) -> None:
+    made_by = {"version": __version__, "command": "explain", "base_value": scores.base_value, **details}
     with status_if_slow(f"writing {quoted(out)}"):
-        write_tables({out: pa.table(first | scores | beside)}, made_by)
-    say(f"scores of {patients.X.num_rows} patients written to {shown(out)}")
+        write_pieces(out, (scores(piece) for piece in pieces), made_by)
+    say_removed(pieces.n_removed, pieces.n_rows)
+    say(f"scores of {pieces.n_rows} patients written to {shown(out)}")
+    first = listed([quoted(name) for name in scores.before])
     say(
-        f"columns: {listed([quoted(name) for name in first])}, then the log-odds that each variable adds"
-        + (f", then {listed([quoted(name) for name in beside], 3)}" if beside else "")
+        f"columns: {first}, then the log-odds that each variable adds"
+        + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
     )
-    say(f"base value: {base_value:+.4f}, the log-odds when all shocks are average; it is not the prevalence")
+    say(
+        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
+        "it is not the prevalence"
+    )

@@ -1,23 +1,34 @@
-"""``rootcausal fit``: a cohort in, a model out."""
+"""``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..cohort_files import Patients, read_cohort
 from ..target_labels import Disease, choose_disease
-from ..wording import one_line, quoted, shown
-from .arguments import CohortFile, Drop, DropMissing, IdColumn, Positive, Target, check_output
+from ..wording import quoted, shown
+from .arguments import (
+    Alpha,
+    Attribution,
+    Columns,
+    Drop,
+    DropMissing,
+    IdColumn,
+    Jobs,
+    Positive,
+    Resamples,
+    Target,
+    Variant,
+    check_output,
+)
+from .cluster_fit import fit_on_cluster
 from .console import say, status_if_slow
-from .summaries import made_with, provenance, say_order, say_removed
+from .summaries import made_with, provenance, say_cohort, say_disease, say_order, say_removed
 
-
-def _between_0_and_1(alpha: float) -> float:
-    if not 0 < alpha <= 1:
-        raise typer.BadParameter("must be above 0 and at most 1.")
-    return alpha
+if TYPE_CHECKING:
+    from .. import RCI
 
 
 def _model_path(path: Path) -> Path:
@@ -44,41 +55,35 @@ def read_labelled(
     assert patients.target is not None
     disease = choose_disease(patients.target, target, positive)
     if not quiet:
-        n_rows, n_columns = patients.X.num_rows, patients.X.num_columns
-        cases = f"({disease.n_cases} of {n_rows} patients)"
-        say(f"cohort: {shown(cohort)}, {n_rows} rows, {n_columns} variables")
-        say_removed(patients)
-        say(f"disease: {one_line(target)} = {one_line(disease.text)} {cases}")
+        say_cohort(shown(cohort), patients.X.num_rows, patients.X.num_columns)
+        say_removed(patients.n_removed, patients.X.num_rows)
+        say_disease(target, disease, patients.X.num_rows)
     return patients, disease
 
 
 def fit(
-    cohort: CohortFile,
+    cohort: Annotated[
+        list[Path],
+        typer.Argument(help="Table with one row per patient, .csv or .parquet; on Dask, many Parquet files."),
+    ],
     target: Target,
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
     positive: Positive = None,
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
-    alpha: Annotated[
-        float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
-    ] = 0.2,
-    variant: Annotated[
-        Literal["original", "plus", "local", "local_plus"],
-        typer.Option(help="Which of the paper's four searches."),
-    ] = "local_plus",
+    alpha: Alpha = 0.2,
+    variant: Variant = "local_plus",
     backend: Annotated[
-        Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")
+        Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
     ] = "auto",
-    attribution: Annotated[
-        Literal["sharp", "paper"], typer.Option(help="How shocks become log-odds; paper: as published.")
-    ] = "sharp",
-    bootstrap: Annotated[
-        int | None, typer.Option(min=2, help="Resamples, so that explain gives intervals; 200 is usual.")
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
-    ] = None,
+    attribution: Attribution = "sharp",
+    bootstrap: Resamples = None,
+    jobs: Jobs = None,
     resume: Annotated[
         Path | None, typer.Option(help="Keep finished resamples in this .npz file, and go on from it.")
     ] = None,
@@ -92,39 +97,60 @@ def fit(
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
+    rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
-    _check_bootstrap(bootstrap, jobs, resume, cohort, out)
-    check_output(out, cohort)
-    patients, disease = read_labelled(cohort, target, positive, id_column, drop, drop_missing)
-
-    from .. import RCI
-
-    progress = sys.stderr.isatty()
-    model = RCI(
-        alpha=alpha,
-        variant=variant,
-        attribution=attribution,
-        backend=backend,
-        positive=disease.label,
-        progress=progress,
-    ).fit(patients.X, patients.target)
+    on_cluster = scheduler is not None or backend == "dask"
+    _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
+    check_output(out, *cohort)
+    columns = Columns(target, positive, id_column, drop or [], drop_missing)
+    if on_cluster:
+        if backend not in ("auto", "dask"):
+            raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
+        model = fit_on_cluster(cohort, columns, scheduler, alpha, variant, attribution)
+    elif len(cohort) > 1:
+        raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
+    else:
+        model = _fit_in_memory(cohort[0], columns, alpha, variant, attribution, backend)
     if bootstrap is not None:
-        model.bootstrap(bootstrap, n_jobs=jobs, progress=progress, resume=resume)
+        model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     say_order(model)
     say(f"model written to {shown(out)}")
     say(provenance("fit", made_with(model)))
 
 
+def _fit_in_memory(
+    cohort: Path, columns: Columns, alpha: float, variant: str, attribution: str, backend: str
+) -> "RCI":
+    patients, disease = read_labelled(
+        cohort, columns.target, columns.positive, columns.id_column, list(columns.drop), columns.drop_missing
+    )
+
+    from .. import RCI
+
+    return RCI(
+        alpha=alpha,
+        variant=variant,
+        attribution=attribution,
+        backend=backend,
+        positive=disease.label,
+        progress=sys.stderr.isatty(),
+    ).fit(patients.X, patients.target)
+
+
 def _check_bootstrap(
-    bootstrap: int | None, jobs: int | None, resume: Path | None, cohort: Path, out: Path
+    bootstrap: int | None, jobs: int | None, resume: Path | None, others: list[Path], on_cluster: bool
 ) -> None:
     for option, value in (("--jobs", jobs), ("--resume", resume)):
         if bootstrap is None and value is not None:
             raise typer.BadParameter(f"{option} needs --bootstrap N.", param_hint=option)
+    if bootstrap is not None and on_cluster:
+        raise typer.BadParameter(
+            "resamples need the rows in memory, not on a cluster.", param_hint="--bootstrap"
+        )
     if jobs == 0:
         raise typer.BadParameter("must be at least 1, or -1 for one a core.", param_hint="--jobs")
     if resume is not None:
         if resume.suffix.lower() != ".npz":
             raise typer.BadParameter("the name of this file ends in .npz.", param_hint="--resume")
-        check_output(resume, cohort, out)
+        check_output(resume, *others)

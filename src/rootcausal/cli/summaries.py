@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from ..cohort_files import Patients
+from ..target_labels import Disease
 from ..version import __version__
 from ..wording import listed, one_line
 from .console import say
@@ -13,11 +14,25 @@ if TYPE_CHECKING:
 VARIABLES_SHOWN = 25
 
 
-def say_removed(patients: Patients) -> None:
+def say_cohort(where: str, n_rows: int, n_columns: int) -> None:
+    """Say what was read."""
+    say(f"cohort: {where}, {n_rows} rows, {n_columns} variables")
+
+
+def say_disease(target: str, disease: Disease, n_rows: int) -> None:
+    """Say which label is the disease, and how many have it."""
+    say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
+
+
+def removed(n_removed: int, n_left: int) -> str:
+    """Return how many rows ``--drop-missing`` left out."""
+    return f"--drop-missing left out {n_removed} of {n_removed + n_left} rows because a value was missing"
+
+
+def say_removed(n_removed: int, n_left: int) -> None:
     """Say how many rows ``--drop-missing`` left out, if any."""
-    if patients.n_removed:
-        before = patients.n_removed + patients.X.num_rows
-        say(f"--drop-missing left out {patients.n_removed} of {before} rows because a value was missing")
+    if n_removed:
+        say(removed(n_removed, n_left))
 
 
 def say_order(model: "RCI") -> None:

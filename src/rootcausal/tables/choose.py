@@ -10,9 +10,14 @@ import numpy as np
 from ..core.table import F64, RawTable
 from ..errors import InputError, MissingExtraError
 
-BACKENDS = ("auto", "numpy", "numba", "cupy")
+BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
 # Rows × columns² above which a fit takes about a second on a few cores.
 WORTH_A_GPU = 1e9
+
+
+def check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
 
 
 def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable:
@@ -20,8 +25,7 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable:
 
     Each library is imported here and in its own module only, when it is asked for.
     """
-    if backend not in BACKENDS:
-        raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
+    check_backend(backend)
     if backend == "numpy":
         from .reference import ReferenceRaw
 

@@ -37,6 +37,11 @@ class CupyRaw:
     def shape(self) -> tuple[int, int]:
         return self._X.shape
 
+    @property
+    def labels(self) -> Any:
+        """(n,) on the device, or None."""
+        return self._y
+
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
         classes = _indicators(self._y, n)
@@ -69,6 +74,16 @@ class CupyTable:
     @property
     def shape(self) -> tuple[int, int]:
         return self._Z.shape[1], self._Z.shape[0]
+
+    @property
+    def columns(self) -> Any:
+        """(k, n): the current residuals, one row of the array a column; not a copy."""
+        return self._Z
+
+    def copy_of(self, cols: Index) -> CupyTable:
+        """A table of its own that has only these columns, and their correlations."""
+        chosen = cp.asarray(cols)
+        return CupyTable(self._Z[chosen], self._y, self._R[chosen[:, None], chosen])
 
     @property
     def pairs_per_call(self) -> int:

@@ -196,7 +196,7 @@ class NumbaRaw:
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
         Z = np.empty((len(cols), n))
-        spans = min(SPANS, n)
+        spans = max(1, min(SPANS, n))
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
@@ -224,6 +224,15 @@ class NumbaTable:
     @property
     def shape(self) -> tuple[int, int]:
         return self._Z.shape[1], self._Z.shape[0]
+
+    @property
+    def columns(self) -> F64:
+        """(k, n): the current residuals, one row of the array a column; not a copy."""
+        return self._Z
+
+    def copy_of(self, cols: Index) -> NumbaTable:
+        """A table of its own that has only these columns, and their correlations."""
+        return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)])
 
     @property
     def pairs_per_call(self) -> int:
@@ -303,6 +312,11 @@ class NumbaTable:
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
         return LogitSums(loglik, gradient, hessian)
+
+
+def use_threads(count: int) -> None:
+    """How many threads the tables called from this thread may use, up to what the process has."""
+    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
 
 
 @contextmanager

@@ -1,0 +1,174 @@
+"""What a fit on a Dask cluster costs: rows / throughput + rounds × latency, fitted to measurements.
+
+Three measurements on this machine, each the best of several runs:
+1. the round trip of a sum as the number of parts grows, on parts too small to matter;
+2. fits of growing tables on one and on two workers, to which the model is fitted;
+3. the same fit in memory and on two workers of one thread, both starting from one Parquet file.
+From these, what the model says for 10⁸ rows × 200 columns on 64 workers.
+Usage: python benchmarks/dask_rows.py [--rows 1000000] [--runs 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from distributed import Client, LocalCluster
+from measure import best_of, machine, table
+from scipy.optimize import nnls
+
+from rootcausal import RCI
+from rootcausal.data import simulate
+from rootcausal.tables.dask_frame import FrameRows
+from rootcausal.tables.dask_rows import DaskRaw, DaskTable
+
+N_COLUMNS = 60
+PARTS = (1, 4, 16, 64, 256)
+SIZES = (25_000, 50_000, 100_000, 200_000)
+
+
+@contextmanager
+def workers(n: int):
+    with (
+        LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+class Rounds(Counter):
+    """Counts the round trips of fits while it is entered."""
+
+    def __enter__(self) -> Rounds:
+        self._sum = wait = DaskTable._sum
+
+        def counted(table: DaskTable, method: str, *args: object) -> object:
+            self[method] += 1
+            return wait(table, method, *args)
+
+        DaskTable._sum = counted
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        DaskTable._sum = self._sum
+
+
+def frame_of(n: int, n_variables: int) -> pd.DataFrame:
+    cohort = simulate(n_samples=n, n_variables=n_variables, random_state=0)
+    return pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).assign(d=cohort.y)
+
+
+def round_trips(runs: int) -> dict[int, float]:
+    """Seconds of one pair_sums by number of parts, 10 rows each."""
+    seconds = {}
+    with workers(2) as client:
+        for parts in PARTS:
+            frame = dd.from_pandas(frame_of(10 * parts, 4), npartitions=parts)
+            raw = DaskRaw(client, FrameRows(client, frame, ["x0", "x1", "x2"], None))
+            source = raw._source
+            cols = np.arange(3)
+            futures = source.parts(parts, cols, np.zeros(3), np.ones(3))
+            small = DaskTable(client, futures, raw.shape, 2).with_correlations(np.eye(3))
+            pair = np.array([0]), np.array([1])
+            small.pair_sums(*pair)
+            seconds[parts], _ = best_of(10 * runs, lambda small=small, pair=pair: small.pair_sums(*pair))
+    return seconds
+
+
+def fits(runs: int, folder: Path) -> list[dict[str, float]]:
+    """Time, rounds and pairs of fits from Parquet, on one worker and on two."""
+    rows = []
+    for n in SIZES:
+        frame_of(n, N_COLUMNS + 1).to_parquet(folder / f"{n}.parquet", row_group_size=n // 8)
+    for n_workers in (1, 2):
+        with workers(n_workers) as client:
+            client.submit(time.sleep, 0).result()
+            RCI(variant="plus", backend="dask").fit(folder / f"{SIZES[0]}.parquet", "d")  # compiles
+            for n in SIZES:
+                with Rounds() as rounds:
+                    seconds, model = best_of(
+                        runs,
+                        lambda n=n: RCI(variant="plus", backend="dask").fit(folder / f"{n}.parquet", "d"),
+                    )
+                rows.append(
+                    {
+                        "workers": n_workers,
+                        "rows": n,
+                        "seconds": seconds,
+                        "pairs": model.provenance_["pairs_evaluated"],
+                        "rounds": rounds.total() / runs,
+                        "pair_rounds": (rounds["pair_sums"] + rounds["leading_pair_sums"]) / runs,
+                    }
+                )
+                print(rows[-1], flush=True)
+    return rows
+
+
+def overhead(n: int, runs: int, folder: Path) -> tuple[float, float]:
+    """Seconds of a fit in memory, reading included, and on two workers."""
+    path = folder / "overhead.parquet"
+    frame_of(n, N_COLUMNS + 1).to_parquet(path, row_group_size=n // 16)
+
+    def in_memory() -> RCI:
+        frame = pd.read_parquet(path)
+        return RCI(variant="plus", backend="numba").fit(frame.drop(columns="d"), frame["d"])
+
+    memory, expected = best_of(runs, in_memory)
+    print(f"in memory: {memory:.1f} s", flush=True)
+    with workers(2):
+        cluster, model = best_of(runs, lambda: RCI(variant="plus", backend="dask").fit(path, "d"))
+    assert model.causal_order_.tolist() == expected.causal_order_.tolist()
+    print(f"on two workers: {cluster:.1f} s", flush=True)
+    return memory, cluster
+
+
+def fitted(rows: list[dict[str, float]]) -> np.ndarray:
+    """Seconds a residual and core, a value read and core, a round, and a fit; least relative errors."""
+    design = np.array(
+        [
+            [
+                2 * r["pairs"] * r["rows"] / r["workers"],
+                r["rows"] * N_COLUMNS / r["workers"],
+                r["rounds"],
+                1.0,
+            ]
+            for r in rows
+        ]
+    )
+    seconds = np.array([r["seconds"] for r in rows])
+    return nnls(design / seconds[:, None], np.ones(len(seconds)))[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the comparison with memory")
+    parser.add_argument("--runs", type=int, default=2)
+    options = parser.parse_args()
+    print(machine(), flush=True)
+    trips = round_trips(options.runs)
+    print(
+        table(["parts", "round trip, ms"], [[str(k), f"{1e3 * v:.1f}"] for k, v in trips.items()]), flush=True
+    )
+    with tempfile.TemporaryDirectory() as name:
+        rows = fits(options.runs, Path(name))
+        memory, cluster = overhead(options.rows, options.runs, Path(name))
+    residual, value, latency, start = fitted(rows)
+    print(
+        f"residuals a second and core: {1 / max(residual, 1e-15):.3g}; "
+        f"values read: {1 / max(value, 1e-15):.3g}"
+    )
+    print(f"seconds a round: {latency:.4f}; a fit: {start:.2f}")
+    print(f"{options.rows} rows: {cluster / memory:.2f} times the fit in memory")
+    order = np.polyfit(list(trips), list(trips.values()), 1)
+    print(f"round trip: {1e3 * order[1]:.1f} ms and {1e3 * order[0]:.2f} ms a part")
+
+
+if __name__ == "__main__":
+    main()

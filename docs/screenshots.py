@@ -1,0 +1,61 @@
+"""Take the pictures of the PBC page that the guide shows: ``make screenshots``."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from rootcausal import RCI
+from rootcausal.data import load_pbc
+
+IMAGES = Path(__file__).parent / "img"
+SCREENS = {"desktop": {"width": 1100, "height": 900}, "phone": {"width": 390, "height": 844}}
+PATIENT = 10
+COLOURS = 256
+
+
+def write_page(path: Path) -> None:
+    cohort = load_pbc()
+    table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
+    model = RCI().fit(table, cohort.y).bootstrap(200, n_jobs=2)
+    model.report(table, path, y=cohort.y, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
+
+
+def save(picture: bytes, path: Path) -> None:
+    small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)
+    small.save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def main() -> None:
+    IMAGES.mkdir(exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = Path(folder) / "pbc.html"
+        write_page(page_file)
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        for screen, viewport in SCREENS.items():
+            for scheme in ("light", "dark"):
+                context = browser.new_context(viewport=viewport, color_scheme=scheme)
+                page = context.new_page()
+                for view in ("patient", "cohort", "graph", "about"):
+                    page.goto("about:blank")
+                    page.goto(f"{page_file.as_uri()}#{view}/{PATIENT}")
+                    page.wait_for_selector("html[data-ready]")
+                    save(page.screenshot(full_page=True), IMAGES / f"{view}-{screen}-{scheme}.png")
+                    if (view, screen, scheme) == ("patient", "desktop", "light"):
+                        save(page.screenshot(), IMAGES / "page.png")
+                context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""``rootcausal fit`` of Parquet files on a Dask cluster."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cohort_files import choose_features
+from ..errors import MissingExtraError
+from ..target_labels import Disease, choose_counted
+from ..wording import shown
+from .arguments import Columns
+from .console import status_if_slow
+from .summaries import say_cohort, say_disease
+
+if TYPE_CHECKING:
+    from .. import RCI
+
+
+def fit_on_cluster(
+    files: Sequence[Path],
+    columns: Columns,
+    scheduler: str | None,
+    alpha: float,
+    variant: str,
+    attribution: str,
+) -> "RCI":
+    """Fit on a running cluster or, without an address, on all cores of this machine."""
+    try:
+        from ..dask_cohort import connect, local_cluster
+        from ..parquet_files import dask_frame
+    except ImportError as error:
+        raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
+    from .. import RCI
+
+    where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
+    frame = dask_frame(files)
+    features = choose_features(files[0], list(frame.columns), columns.target, columns.id_column, columns.drop)
+    frame = frame[[*features, columns.target]]
+    if columns.drop_missing:
+        frame = frame.dropna()
+    with local_cluster() if scheduler is None else connect(scheduler):
+        with status_if_slow(f"reading the target from {where}"):
+            disease = _disease(frame[columns.target], columns)
+        model = RCI(
+            alpha=alpha,
+            variant=variant,
+            attribution=attribution,
+            backend="dask",
+            positive=disease.label,
+            progress=sys.stderr.isatty(),
+        ).fit(frame[features], frame[columns.target])
+    n_rows: Any = model.provenance_["rows"]
+    say_cohort(where, n_rows, len(features))
+    say_disease(columns.target, disease, n_rows)
+    return model
+
+
+def _disease(labels: Any, columns: Columns) -> Disease:
+    counted = labels.value_counts(sort=False).compute().sort_index()
+    unique = np.array(counted.index.tolist())
+    if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
+        unique = unique.astype(np.int64)  # so that 1.0 reads as 1
+    return choose_counted(unique, counted.to_numpy(), columns.target, columns.positive)

@@ -1,0 +1,126 @@
+"""``rootcausal report``: a page about patients, from a cohort or from a saved model."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..cohort_files import Patients, read_new_patients
+from ..wording import quoted, shown
+from .arguments import (
+    Alpha,
+    Attribution,
+    Backend,
+    CohortFile,
+    Drop,
+    DropMissing,
+    IdColumn,
+    Jobs,
+    Positive,
+    Resamples,
+    Variant,
+    check_output,
+    load_model,
+    page_path,
+)
+from .console import say, status_if_slow
+from .fit import read_labelled
+from .summaries import made_with, provenance, removed, say_removed
+
+if TYPE_CHECKING:
+    from .. import RCI
+
+FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "attribution", "bootstrap", "jobs")
+
+
+def report(
+    ctx: typer.Context,
+    table: CohortFile,
+    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
+    target: Annotated[
+        str | None, typer.Option(help="Column with the diagnosis: fit a model on this table first.")
+    ] = None,
+    model_file: Annotated[
+        Path | None, typer.Option("--model", help="Use this model, written by rootcausal fit.")
+    ] = None,
+    id_column: IdColumn = None,
+    redact_ids: Annotated[
+        bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
+    ] = False,
+    drop_missing: DropMissing = False,
+    positive: Positive = None,
+    drop: Drop = None,
+    alpha: Alpha = 0.2,
+    variant: Variant = "local_plus",
+    backend: Backend = "auto",
+    attribution: Attribution = "sharp",
+    bootstrap: Resamples = None,
+    jobs: Jobs = None,
+) -> None:
+    """Write a page about each patient: one file that opens in a browser, offline.
+
+    Either give the diagnosis with --target, and a model is fitted on the table;
+    or give a model with --model, and the page is about new patients. The model
+    brings what it takes to say where their values lie in its cohort.
+
+    rootcausal report cohort.csv --target died --id patient --out report.html
+    rootcausal report new.csv --model model.rci --id patient --out new.html
+    rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
+    rootcausal report cohort.csv --target died --redact-ids --out report.html
+    """
+    if (target is None) == (model_file is None):
+        raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
+    if jobs is not None and bootstrap is None:
+        raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
+    check_output(out, table, *([model_file] if model_file else []))
+    if model_file is not None:
+        for name in FIT_ONLY:
+            source = ctx.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
+        model = load_model(model_file)
+        patients = _read_new(table, model, id_column, drop_missing)
+    else:
+        assert target is not None
+        patients, disease = read_labelled(table, target, positive, id_column, drop, drop_missing)
+        settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "backend": backend}
+        model = _fit(patients, {**settings, "positive": disease.label}, bootstrap, jobs)
+    with status_if_slow(f"writing {quoted(out)}"):
+        model.report(
+            patients.X,
+            out,
+            y=patients.target,
+            ids=_labels(patients),
+            target=target,
+            notes=[removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else [],
+            redact_ids=redact_ids,
+        )
+    say(f"page about {patients.X.num_rows} patients written to {shown(out)}: open it in a browser")
+    used = {} if model_file is None else {"model": quoted(model_file.name)}
+    say(provenance("report", {**used, **made_with(model)}))
+
+
+def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> Patients:
+    with status_if_slow(f"reading {quoted(table)}"):
+        patients = read_new_patients(
+            table, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+        )
+    say_removed(patients.n_removed, patients.X.num_rows)
+    return patients
+
+
+def _fit(patients: Patients, settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
+    from .. import RCI
+
+    progress = sys.stderr.isatty()
+    model = RCI(**settings, progress=progress).fit(patients.X, patients.target)
+    if bootstrap is not None:
+        model.bootstrap(bootstrap, n_jobs=jobs, progress=progress)
+    return model
+
+
+def _labels(patients: Patients) -> list[str]:
+    if patients.ids is not None:
+        return patients.ids
+    return [f"row {number}" for number in patients.row_numbers]

@@ -1,0 +1,240 @@
+"""Figures for papers, by matplotlib: one function each, every one returns its Axes.
+
+Colours differ in lightness and bars carry their sign, so that the figures can be read in grey. Save with
+``ax.figure.savefig("figure.svg")`` or ``.png``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .core.table import F64
+from .errors import InputError, MissingExtraError
+from .learned_graph import direct_effects, strong_edges
+from .similarity import similarity_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .estimator import RCI
+    from .explanation import Explanation
+    from .lingam import DirectLiNGAM
+
+HARMFUL, PROTECTIVE = "#c2500a", "#9cc4e6"
+NAME_LIMIT = 30
+# The heat map orders patients by similarity, which needs the distance of every pair.
+HEAT_PATIENTS = 2000
+
+
+def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
+    """From the base value to one patient's log-odds, a bar for each shock, with its interval if there is one.
+
+    Parameters
+    ----------
+    explanation : of at least this patient.
+    patient : the id.
+    top : shocks with a bar of their own, the strongest; the others are put together.
+    """
+    if patient not in explanation.ids:
+        raise InputError(f"no patient {patient!r} in the explanation")
+    row = explanation.ids.index(patient)
+    values = explanation.values[row]
+    ranked = np.argsort(-np.abs(values), kind="stable")
+    ranked = ranked[values[ranked] != 0]
+    shown = sorted(ranked[:top], key=lambda column: -values[column])
+    steps = [(f"{_name(explanation, c)} = {explanation.data[row, c]:.4g}", float(values[c])) for c in shown]
+    intervals = [] if explanation.lower is None else [_interval(explanation, row, c) for c in shown]
+    if len(ranked) > top:
+        steps.append((f"{len(ranked) - top} others", float(values[ranked[top:]].sum())))
+    ax = _axes(ax, height=0.4 * len(steps) + 1.6)
+    at = explanation.base_value
+    for place, (_, value) in enumerate(steps):
+        ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6)
+        low, high = intervals[place] if place < len(intervals) else (value, value)
+        ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
+        side = 1 if value > 0 else -1
+        ax.annotate(
+            f"{value:+.2f}",
+            (at + (max(value, high) if value > 0 else min(value, low)), place),
+            xytext=(4 * side, 0),
+            textcoords="offset points",
+            ha="left" if value > 0 else "right",
+            va="center",
+        )
+        at += value
+    ax.axvline(explanation.base_value, color="black", linestyle=":", linewidth=1)
+    ax.axvline(at, color="black", linestyle="--", linewidth=1)
+    ax.set_yticks(range(len(steps)), [label for label, _ in steps])
+    ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.18)
+    base = f"{explanation.base_value:+.2f} with average shocks (dotted)"
+    ax.set_xlabel(f"log-odds: {base}, {at:+.2f} for {_short(str(patient))} (dashed)")
+    return ax
+
+
+def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None) -> Axes:
+    """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high."""
+    shown = _most_important(explanation, top)
+    ax = _axes(ax, height=0.5 * len(shown) + 1.2)
+    for place, column in enumerate(shown):
+        values = explanation.values[:, column]
+        share = np.argsort(np.argsort(explanation.data[:, column])) / max(len(values) - 1, 1)
+        ax.scatter(values, place + _spread(values), c=share, cmap="cividis_r", vmin=0, vmax=1, s=9)
+    ax.axvline(0, color="black", linewidth=0.8)
+    _name_rows(ax, explanation, shown)
+    ax.set_xlabel("added log-odds (dark: measured value high, light: low)")
+    return ax
+
+
+def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = None) -> Axes:
+    """For how many patients each variable is a root cause, and for how many the strongest one."""
+    values = explanation.values
+    raised = values > 0
+    any_cause = raised.sum(axis=0)
+    strongest = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
+    shown = sorted(_most_important(explanation, top), key=lambda column: -strongest[column])
+    ax = _axes(ax, height=0.35 * len(shown) + 1.2)
+    places = range(len(shown))
+    ax.barh(places, any_cause[shown], color="#e9e9e9", edgecolor="black", label="a root cause")
+    ax.barh(places, strongest[shown], color=HARMFUL, edgecolor="black", label="the strongest")
+    _name_rows(ax, explanation, shown)
+    ax.set_xlabel(f"patients, of {len(values)}")
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax
+
+
+def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) -> Axes:
+    """Variables × patients, those with like shocks side by side; dark: the shock raises the risk."""
+    n = len(explanation.values)
+    if n > HEAT_PATIENTS:
+        raise InputError(
+            f"a heat map orders at most {HEAT_PATIENTS} patients by similarity, and there are {n}: "
+            "explain a sample of them"
+        )
+    shown = _most_important(explanation, top)
+    values = explanation.values[:, shown]
+    ax = _axes(ax, height=0.3 * len(shown) + 1.2)
+    if len(shown):
+        strongest = np.quantile(np.abs(values), 0.98) or 1.0
+        drawn = ax.imshow(
+            values[similarity_order(values)].T,
+            aspect="auto",
+            interpolation="nearest",
+            cmap="cividis_r",  # its lightness only falls, so that grey keeps the sign
+            vmin=-strongest,
+            vmax=strongest,
+        )
+        ax.figure.colorbar(drawn, ax=ax, label="added log-odds")
+    _name_rows(ax, explanation, shown, turned=False)
+    ax.set_xlabel(f"{n} patients, similar ones side by side")
+    return ax
+
+
+def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -> Axes:
+    """Variables in causal order, an arc for each direct effect of at least 0.1 standard deviations.
+
+    Solid: more of the cause means more of the effect; dashed: less. Of more than ``top`` variables, those
+    are drawn whose shocks change the risk most; of a :class:`~rootcausal.DirectLiNGAM` the first ones.
+    """
+    from matplotlib.patches import FancyArrowPatch
+
+    names, edges = _named_edges(model, top)
+    ax = _axes(ax, height=0.45 * len(names) + 0.8)
+    for cause, effect, weight in edges:
+        ax.add_patch(
+            FancyArrowPatch(
+                (0, cause),
+                (0, effect),
+                connectionstyle="arc3,rad=-0.5",
+                arrowstyle="-|>",
+                mutation_scale=10,
+                linewidth=0.6 + 3 * min(abs(weight), 1.0),
+                linestyle="-" if weight > 0 else (0, (3, 2)),
+                color="black" if weight > 0 else "#777777",
+                shrinkA=4,
+                shrinkB=4,
+            )
+        )
+    ax.scatter(np.zeros(len(names)), range(len(names)), color="black", zorder=3)
+    for place, name in enumerate(names):
+        ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
+    ax.set_xlim(-0.5 * max(len(names), 2) * 0.5, 0.3 * max(len(names), 2))
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_axis_off()
+    return ax
+
+
+def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, float]:
+    assert explanation.lower is not None
+    assert explanation.upper is not None
+    return float(explanation.lower[row, column]), float(explanation.upper[row, column])
+
+
+def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[tuple[int, int, float]]]:
+    from .estimator import RCI
+
+    order = model.causal_order_
+    if isinstance(model, RCI):
+        edges = direct_effects(model._model.unmixing)
+        shown = np.sort(np.argsort(-np.abs(model.coef_[order]), kind="stable")[:top])
+    else:
+        edges = model._standard_edges
+        shown = np.arange(min(top, order.size))
+    all_names = getattr(model, "feature_names_in_", [f"x{c}" for c in range(model.n_features_in_)])
+    names = [_short(str(all_names[column])) for column in order[shown]]
+    return names, strong_edges(edges[np.ix_(shown, shown)])
+
+
+def _axes(ax: Axes | None, height: float) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("figures need matplotlib: pip install 'rootcausal[plots]'") from error
+    # Not by pyplot: a figure that pyplot knows would never be freed by a script that draws thousands.
+    return Figure(figsize=(7, height), layout="constrained").subplots()
+
+
+def _most_important(explanation: Explanation, top: int) -> list[int]:
+    size = np.abs(explanation.values).mean(axis=0)
+    ranked = np.argsort(-size, kind="stable")[:top]
+    return [int(column) for column in ranked if size[column] > 0]
+
+
+def _spread(values: F64) -> F64:
+    """Offsets that keep dots from lying on each other, within their line."""
+    if np.ptp(values) == 0:
+        return np.linspace(-0.35, 0.35, len(values)).astype(np.float64)
+    columns = np.round((values - values.min()) / np.ptp(values) * 80).astype(int)
+    offsets = np.zeros(len(values))
+    for column in np.unique(columns):
+        inside = np.flatnonzero(columns == column)
+        step = min(0.08, 0.7 / inside.size)
+        level = np.arange(inside.size)
+        offsets[inside] = np.where(level % 2, 1, -1) * np.ceil(level / 2) * step
+    return offsets
+
+
+def _name_rows(ax: Axes, explanation: Explanation, shown: Sequence[int], turned: bool = True) -> None:
+    ax.set_yticks(range(len(shown)), [_name(explanation, column) for column in shown])
+    if turned:
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+
+
+def _name(explanation: Explanation, column: int) -> str:
+    return _short(str(explanation.feature_names[column]))
+
+
+def _short(name: str) -> str:
+    text = name if len(name) <= NAME_LIMIT else f"{name[: NAME_LIMIT - 1]}…"
+    # A dollar sign would start a formula.
+    return text.replace("$", r"\$")
+
+
+def _colour(value: float) -> str:
+    return HARMFUL if value > 0 else PROTECTIVE

@@ -1,0 +1,70 @@
+"""The cohort at a glance: how often each variable is a root cause, and patients ordered by similarity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.table import F64
+from ..similarity import similarity_order
+
+# Up to this many patients the heat map has a line for each; beyond, a line for each group of similar ones.
+LINES = 400
+GROUPS = 200
+HEAT_VARIABLES = 30
+SWARM_PATIENTS = 300
+
+
+def cohort_facts(values: F64, log_odds: F64) -> dict[str, Any]:
+    """Facts about the patients together.
+
+    Parameters
+    ----------
+    values : (n, k) Shapley values of the variables in causal order.
+    log_odds : (n,) of the disease.
+
+    Returns
+    -------
+    dict with, for each variable, ``root_cause`` (patients whose risk its shock raises), ``strongest``
+    (patients in whom none raises it more) and ``importance`` (mean absolute value); with ``by_importance``,
+    ``none`` (patients without a root cause), ``swarm`` (rows to draw) and ``heat``.
+    """
+    n, k = values.shape
+    strongest = np.zeros(k, dtype=np.int64)
+    raised = (values > 0).any(axis=1)
+    if k:
+        np.add.at(strongest, values[raised].argmax(axis=1), 1)
+    importance = np.abs(values).mean(axis=0)
+    by_importance = np.argsort(-importance, kind="stable")
+    by_risk = np.argsort(log_odds, kind="stable")
+    swarm = by_risk[np.unique(np.linspace(0, n - 1, min(n, SWARM_PATIENTS)).astype(np.intp))]
+    return {
+        "root_cause": (values > 0).sum(axis=0).tolist(),
+        "strongest": strongest.tolist(),
+        "importance": importance.tolist(),
+        "by_importance": by_importance.tolist(),
+        "none": int(n - raised.sum()),
+        "swarm": swarm.tolist(),
+        "heat": _heat(values[:, by_importance[:HEAT_VARIABLES]]),
+    }
+
+
+def _heat(values: F64) -> dict[str, Any]:
+    """Lines of the heat map, similar ones next to each other: patients, or means of groups of patients."""
+    n, k = values.shape
+    if k == 0:
+        return {"rows": [], "sizes": [], "means": []}
+    if n <= LINES:
+        return {"rows": similarity_order(values).tolist(), "sizes": [], "means": []}
+    from sklearn.cluster import MiniBatchKMeans
+
+    groups = MiniBatchKMeans(GROUPS, random_state=0, n_init=1).fit_predict(values)
+    sizes = np.bincount(groups, minlength=GROUPS)
+    means = np.stack([values[groups == group].mean(axis=0) for group in np.flatnonzero(sizes)])
+    order = similarity_order(means)
+    return {
+        "rows": [],
+        "sizes": sizes[sizes > 0][order].tolist(),
+        "means": np.round(means[order], 4).tolist(),
+    }

@@ -1,0 +1,224 @@
+"""What the page says: facts as plain JSON, and the patients' numbers as packed blocks."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotated import diagnosis
+from ..cohort_quantiles import CohortQuantiles
+from ..core.table import F64
+from ..errors import InputError
+from ..version import __version__
+from .cohort_view import cohort_facts
+from .graph_view import graph_facts
+
+if TYPE_CHECKING:
+    from ..estimator import RCI
+    from ..explanation import Explanation
+
+# Of base64 text. Below the first, numbers keep all their digits; above the second, browsers get slow.
+BYTES_IN_FULL = 12_000_000
+BYTES_AT_MOST = 23_500_000
+# On a page too large for the intervals of all shocks, each patient's strongest keep theirs.
+FEWEST_INTERVALS = 8
+
+
+@dataclass(frozen=True)
+class Content:
+    """Facts for JSON, and blocks of numbers in base64, by name."""
+
+    facts: dict[str, Any]
+    blocks: dict[str, str]
+
+
+def page_content(
+    model: RCI,
+    X: Any,
+    y: Any,
+    ids: Any,
+    units: dict[str, str],
+    target: str | None,
+    notes: Sequence[str],
+    redact_ids: bool,
+) -> Content:
+    """Everything that the page of these patients shows."""
+    explanation = model.explain(X, ids=ids)
+    causal = model._model
+    values = explanation.values[:, causal.order]
+    numbers = _number_type(*values.shape)
+    names = [str(name) for name in explanation.feature_names]
+    blocks = _blocks(explanation, causal.order, numbers)
+    bootstrap = None
+    if model.bootstrap_ is not None:
+        kept, intervals = _interval_blocks(explanation, causal.order, sum(map(len, blocks.values())))
+        blocks |= intervals
+        bootstrap = {
+            "resamples": len(model.bootstrap_.models),
+            "seed": int(model.bootstrap_.random_state),
+            "kept": kept,
+        }
+    facts = {
+        "numbers": numbers,
+        "labels": _labels(explanation.ids, redact_ids),
+        "target": target or "the disease",
+        "positive": str(model.classes_[1]),
+        "base_value": float(explanation.base_value),
+        "variables": _variables(model, names, units),
+        "quantiles": _quantiles(model, explanation),
+        "cohort": cohort_facts(values, explanation.log_odds),
+        "graph": graph_facts(causal, values),
+        "bootstrap": bootstrap,
+        "made": _made(model, names, notes, _checks(model, X, y)) | {"labelled": y is not None},
+    }
+    return Content(facts, blocks)
+
+
+def _variables(model: RCI, names: list[str], units: dict[str, str]) -> list[dict[str, Any]]:
+    """The variables in causal order."""
+    causal, ancestor = model._model, model.ancestor_probability_
+    return [
+        {
+            "name": names[column],
+            "unit": units.get(names[column], ""),
+            "coef": float(causal.coef[place]),
+            "sd": float(causal.sd[place]),
+            "ancestor": None if ancestor is None else float(ancestor[column]),
+        }
+        for place, column in enumerate(causal.order)
+    ]
+
+
+def _quantiles(model: RCI, explanation: Explanation) -> dict[str, Any]:
+    """Where to place patients: in the cohort of the fit or, without its quantiles, among themselves."""
+    of_fit = model._quantiles is not None
+    quantiles = model._quantiles or CohortQuantiles.of(explanation.data, model._model)
+    return {
+        "of_fit": of_fit,
+        "values": _by_variable(quantiles.values),
+        "errors": _by_variable(quantiles.errors),
+    }
+
+
+def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
+    """What each patient is called; every label is there once, since links and searches use it."""
+    if redact:
+        return [str(number) for number in range(1, len(ids) + 1)]
+    texts = [str(name) for name in ids]
+    times = Counter(texts)
+    taken = {text for text in texts if text.strip() and times[text] == 1}
+    labels = []
+    for row, text in enumerate(texts, start=1):
+        label = text
+        if label not in taken:
+            label = f"{text} (row {row})".strip()
+            while label in taken:
+                label += "′"
+            taken.add(label)
+        labels.append(label)
+    return labels
+
+
+def _by_variable(quantiles: F64) -> list[list[float]]:
+    return [[float(f"{number:.7g}") for number in column] for column in quantiles.T]
+
+
+def _number_type(n: int, k: int) -> str:
+    """The type in which the numbers of n patients fit on a page."""
+    in_full = 2 * n * k * 8 * 4 / 3
+    if in_full / 2 > BYTES_AT_MOST:
+        room = int(BYTES_AT_MOST * 3 / 4 / (2 * k * 4))
+        raise InputError(
+            f"a page holds at most {room:,} patients of this model ({k} variables in its causal order), and "
+            f"the table has {n:,}: choose the patients to show; where their values lie in the whole cohort "
+            "is kept with the model"
+        )
+    return "<f8" if in_full <= BYTES_IN_FULL else "<f4"
+
+
+def _blocks(explanation: Explanation, order: Any, numbers: str) -> dict[str, str]:
+    """Shocks and measurements of the variables in causal order, as (n, k) little-endian floats.
+
+    A Shapley value is its shock times the variable's coefficient, so it needs no block of its own.
+    """
+    tables = {"errors": explanation.errors, "data": explanation.data}
+    return {name: _packed(table[:, order], numbers) for name, table in tables.items()}
+
+
+def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[int, dict[str, str]]:
+    """Intervals and frequencies of each patient's strongest shocks: how many, and their blocks, (n, kept).
+
+    All shocks where they fit. Numbers are kept as they are shown: hundredths of log-odds, whole percent.
+    """
+    assert explanation.lower is not None
+    assert explanation.upper is not None
+    assert explanation.frequency is not None
+    n, k = explanation.values.shape[0], order.size
+    bytes_a_shock = n * (2 + 2 + 2 + 1) * 4 / 3
+    kept = min(k, max(FEWEST_INTERVALS, int((BYTES_IN_FULL - used) / bytes_a_shock)))
+    strongest = np.argsort(-np.abs(explanation.values[:, order]), axis=1, kind="stable")[:, :kept]
+
+    def chosen(table: F64) -> F64:
+        return np.take_along_axis(table[:, order], strongest, axis=1)
+
+    def hundredths(table: F64) -> F64:
+        return np.clip(np.round(chosen(table) * 100), -32767, 32767)
+
+    return kept, {
+        "interval-of": _packed(strongest, "<u2"),
+        "lower": _packed(hundredths(explanation.lower), "<i2"),
+        "upper": _packed(hundredths(explanation.upper), "<i2"),
+        "frequency": _packed(np.round(chosen(explanation.frequency) * 100), "<u1"),
+    }
+
+
+def _packed(table: Any, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
+
+
+def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[str, Any]]) -> dict[str, Any]:
+    """How model and page were made."""
+    provenance = model.provenance_
+    ordered = set(model.causal_order_.tolist())
+    exhausted = set(provenance["exhausted"])
+    return {
+        "version": __version__,
+        "fitted_with": provenance["rootcausal"],
+        "parameters": {key: _plain(value) for key, value in provenance["parameters"].items()},
+        "table": provenance["table"],
+        "rows": provenance["rows"],
+        "cases": provenance["cases"],
+        "columns": provenance["columns"],
+        "separated": bool(provenance["separated"]),
+        "independent": [
+            name for column, name in enumerate(names) if column not in ordered and name not in exhausted
+        ],
+        "exhausted": [str(name) for name in provenance["exhausted"]],
+        "notes": [str(note) for note in notes],
+        "checks": checks,
+    }
+
+
+def _checks(model: RCI, X: Any, y: Any) -> list[dict[str, Any]]:
+    """What each check of the model's assumptions found; without diagnoses, those that need none."""
+    return [
+        {
+            "question": check.question,
+            "verdict": check.verdict,
+            "statement": check.statement,
+            "advice": check.advice,
+            "variables": [str(name) for name in check.variables],
+        }
+        for check in model.diagnose(X, diagnosis(X, y)).checks
+    ]
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

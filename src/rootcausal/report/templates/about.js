@@ -1,0 +1,108 @@
+// How model and page were made, and what has to be true for them to be right.
+
+const ASSUMPTIONS = [
+  ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
+  ["Shocks that are not bell-shaped", "Directions are learned from the skew and tails of the shocks. If the shocks follow a normal distribution, the order is a guess."],
+  ["No loops", "No variable is, by a detour, a cause of itself within the time that the table covers."],
+  ["Independent shocks", "No unmeasured thing moves two variables at once. If one does, its effect is counted as a shock on the earlier variable."],
+  ["The outcome comes last", "The variables lead to the outcome and not the other way round. A measurement that the disease or its treatment changes breaks this."],
+  ["Additive log-odds", "Each shock adds its own part to the log-odds, whatever the other shocks are."],
+];
+
+function drawAbout() {
+  const made = content.made;
+  const line = (term, ...meaning) => [element("dt", {}, term), element("dd", {}, ...meaning)];
+  const names = (list) => (list.length ? listOf(list) : "none");
+  document.getElementById("about").replaceChildren(
+    element("h2", {}, "How it was made"),
+    element("h3", {}, "The cohort that the model learned from"),
+    element(
+      "dl",
+      { class: "facts" },
+      line("Patients", `${made.rows.toLocaleString("en")}, of whom ${made.cases.toLocaleString("en")} (${percent(made.cases / made.rows)}) have the outcome “`, named(outcome), "”"),
+      line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
+      line("Left out: no sign that the outcome depends on them", names(made.independent)),
+      line("Left out: wholly explained by earlier variables", names(made.exhausted)),
+      line("Patients on this page", labels.length.toLocaleString("en")),
+      made.notes.map((note) => line("Note", note)),
+      line("Places in the cohort", content.quantiles.of_fit
+        ? "taken from the cohort that the model learned from"
+        : "taken from the patients on this page: the model file is from a version that kept no quantiles"),
+    ),
+    element("h3", {}, "The model"),
+    element(
+      "dl",
+      { class: "facts" },
+      line("Method", "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left."),
+      Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
+      line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by ${made.table}`),
+      line("Seed", content.bootstrap === null
+        ? "none: no random numbers were drawn, so the same table gives the same model"
+        : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
+      line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose shocks are all average; not the prevalence`),
+      made.separated ? line("Caution", "The shocks separate the two groups perfectly: ranks are useful, risks are overconfident.") : [],
+    ),
+    element("h3", {}, "How sure"),
+    element("p", {}, howSureMade()),
+    element("h3", {}, "What has to be true"),
+    element("dl", { class: "facts" }, ASSUMPTIONS.map(([term, meaning]) => line(term, meaning))),
+    element("h3", {}, "What the checks found"),
+    ...checks(made).filter((part) => part !== null),
+    element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
+  );
+}
+
+function howSureMade() {
+  if (content.bootstrap === null) return "Not assessed: no resampling was made, so shocks come without intervals.";
+  const { resamples, kept } = content.bootstrap;
+  return (
+    `The whole method was repeated on ${count(resamples, "resample")} of the cohort. An interval holds the middle 95 % of ` +
+    "what a shock adds; the frequency says in how many resamples it is a root cause of this patient. " +
+    (kept < nVariables ? `On a page of this size, only each patient's ${kept} strongest shocks carry them.` : "")
+  );
+}
+
+function listOf(names) {
+  const shown = names.slice(0, 50);
+  const rest = names.length - shown.length;
+  const text = shown.flatMap((name, place) => (place ? [", ", named(name)] : [named(name)]));
+  return element("span", {}, ...text, rest ? ` and ${rest.toLocaleString("en")} more` : "");
+}
+
+function checks(made) {
+  return [
+    element(
+      "ul",
+      { id: "checks", class: "checks" },
+      made.checks.map((check) =>
+        element(
+          "li",
+          {},
+          element("span", { class: `verdict ${check.verdict}` }, check.verdict),
+          " ",
+          element("strong", {}, check.question),
+          ` ${check.statement}`,
+          check.variables.length ? [" Concerned: ", listOf(check.variables), "."] : "",
+          check.advice ? [element("br"), `What to do: ${check.advice}`] : "",
+        ),
+      ),
+    ),
+    made.labelled
+      ? null
+      : element("p", {}, "The other checks were not made: they need the diagnoses of these patients, which the page was not given."),
+  ];
+}
+
+/** One sentence for the patient view, where a check found something. */
+function caution(made) {
+  const broken = made.checks.filter((check) => check.verdict === "broken").length;
+  const doubtful = made.checks.filter((check) => check.verdict === "doubtful").length;
+  if (!broken && !doubtful) return null;
+  const found = [broken && `${broken} broken`, doubtful && `${doubtful} doubtful`].filter(Boolean).join(" and ");
+  return element(
+    "p",
+    { class: "caution", id: "caution" },
+    `Read with caution: ${count(made.checks.length, "check")} of the model's assumptions found ${found}. `,
+    element("button", { type: "button", class: "no-print", onclick: () => showView("about", true) }, "What the checks found"),
+  );
+}

@@ -1,0 +1,209 @@
+// All patients of the page together.
+
+const BARS = 20;
+const SWARM_ROWS = 12;
+
+function drawCohort() {
+  const view = document.getElementById("cohort");
+  const cohort = content.cohort;
+  const n = labels.length;
+  if (!nVariables) {
+    view.replaceChildren(
+      element("h2", {}, count(n, "patient")),
+      element("p", {}, "No variable depends on the outcome, so nobody has a root cause, and there is nothing to draw."),
+    );
+    return;
+  }
+  const bars = element("div", { class: "chart", id: "prevalence" });
+  const swarm = element("div", { class: "chart", id: "swarm" });
+  const heat = element("div", { class: "chart", id: "heat" });
+  const ranked = cohort.by_importance;
+  view.replaceChildren(
+    element("h2", {}, `${count(n, "patient")} together`),
+    element("h3", {}, "Whose shock is a root cause, and for how many"),
+    element(
+      "p",
+      {},
+      "Whole bar: patients whose risk this variable's shock raises at all. Its strong part, and the number in brackets: patients in whom no other shock raises it more. ",
+      cohort.none ? `${count(cohort.none, "patient")} ${cohort.none === 1 ? "has" : "have"} no root cause.` : "Every patient has a root cause.",
+    ),
+    bars,
+    ranked.length > BARS ? caption(`The ${BARS} most important of ${nVariables} variables; all are in the table.`) : "",
+    prevalenceTable(ranked),
+    element("h3", {}, "What each shock adds, patient by patient"),
+    element("p", {}, "A dot is a patient: to the right, the shock raises the risk. Orange: the measured value is high in the cohort; blue: it is low. Choose a dot to open the patient."),
+    swarm,
+    caption(
+      cohort.swarm.length < n
+        ? `Drawn: ${cohort.swarm.length} of ${n.toLocaleString("en")} patients, evenly spread from the lowest to the highest risk.`
+        : "All patients are drawn.",
+    ),
+    element("h3", {}, "Patients ordered by similarity"),
+    element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is a group of patients with the same root cause."),
+    element(
+      "p",
+      { class: "legend", "aria-hidden": "true" },
+      "lowers the risk ",
+      element("span", { class: "gradient" }),
+      " raises the risk",
+    ),
+    heat,
+    caption(heatCaption(cohort.heat, n)),
+  );
+  drawBars(bars, d3.sort(ranked.slice(0, BARS), (variable) => -cohort.strongest[variable]));
+  drawSwarm(swarm, ranked.slice(0, SWARM_ROWS));
+  drawHeat(heat, ranked);
+}
+
+function heatCaption(heat, n) {
+  if (!heat.sizes.length) return "One column for each patient. Choose a column to open the patient.";
+  return (
+    `Each column is the mean of a group of similar patients: ${heat.sizes.length} groups of ` +
+    `${d3.min(heat.sizes)} to ${d3.max(heat.sizes).toLocaleString("en")} make up all ${n.toLocaleString("en")} patients.`
+  );
+}
+
+function prevalenceTable(ranked) {
+  const cohort = content.cohort;
+  const ancestry = ranked.some((variable) => variables[variable].ancestor !== null);
+  const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
+  const rows = ranked.map((variable) => [
+    named(variables[variable].name),
+    String(cohort.root_cause[variable]),
+    String(cohort.strongest[variable]),
+    cohort.importance[variable].toFixed(3),
+    ...(ancestry ? [percent(variables[variable].ancestor)] : []),
+  ]);
+  if (ancestry) heads.push("Probability of being a cause");
+  return element(
+    "details",
+    {},
+    element("summary", {}, "The same as a table"),
+    tableOf("How often each variable is a root cause", heads, rows, "prevalence-table"),
+  );
+}
+
+function drawBars(place, shown) {
+  const { width, marginLeft, letters } = frame(place);
+  const rows = shown.map((variable) => ({
+    variable,
+    any: content.cohort.root_cause[variable],
+    strongest: content.cohort.strongest[variable],
+  }));
+  place.replaceChildren(
+    drawing({
+      ariaLabel: "For how many patients each variable is a root cause",
+      width,
+      marginLeft,
+      marginRight: 90,
+      height: rows.length * 26 + 60,
+      x: { domain: [0, labels.length] },
+      marginBottom: 40,
+      y: { type: "band", domain: shown, padding: 0.25, label: null },
+      marks: [
+        Plot.axisX({ label: "patients", labelAnchor: "center", ticks: Math.min(labels.length, 5), tickFormat: "d" }),
+        Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortName(variables[variable].name, letters) }),
+        Plot.barX(rows, { x: "any", y: "variable", fill: "var(--harm-light)" }),
+        Plot.barX(rows, { x: "strongest", y: "variable", fill: "var(--harm)" }),
+        Plot.text(rows, {
+          x: "any", y: "variable", textAnchor: "start", dx: 5, fill: "currentColor",
+          text: (row) => `${row.any} (${row.strongest})`,
+        }),
+      ],
+    }),
+  );
+}
+
+/** Dots of one variable, spread where they would lie on each other but never beyond their line. */
+function spread(variable, rows, domain) {
+  const columns = 70;
+  const stacks = new Map();
+  return rows.map((row) => {
+    const value = shapley(row, variable);
+    const column = Math.round(((value - domain[0]) / (domain[1] - domain[0])) * columns);
+    const dot = { row, variable, value, column, level: stacks.get(column) ?? 0 };
+    stacks.set(column, dot.level + 1);
+    return dot;
+  }).map((dot) => {
+    const step = Math.min(0.11, 0.84 / stacks.get(dot.column));
+    const side = dot.level % 2 ? 1 : -1;
+    return { ...dot, offset: side * Math.ceil(dot.level / 2) * step };
+  });
+}
+
+function drawSwarm(place, shown) {
+  const { width, narrow, marginLeft, letters } = frame(place);
+  const rows = content.cohort.swarm;
+  const all = shown.flatMap((variable) => rows.map((row) => shapley(row, variable)));
+  const domain = [Math.min(d3.min(all), -0.1), Math.max(d3.max(all), 0.1)];
+  const dots = shown.flatMap((variable, line) =>
+    spread(variable, rows, domain).map((dot) => ({
+      ...dot,
+      y: line + dot.offset,
+      share: standing("values", variable, cell("data", dot.row, variable)).share,
+    })),
+  );
+  const picture = drawing({
+    ariaLabel: "What each variable's shock adds to the log-odds, one dot for each patient",
+    width,
+    marginLeft,
+    height: shown.length * 44 + 60,
+    marginBottom: 40,
+    x: { domain, nice: true },
+    y: { domain: [shown.length - 0.5, -0.5], axis: null },
+    color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--guard"), ink("--middle"), ink("--harm")] },
+    marks: [
+      Plot.axisX({ label: "added log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
+      Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line]].name, letters) }),
+      Plot.ruleX([0], { stroke: "currentColor" }),
+      Plot.dot(dots, {
+        x: "value", y: "y", r: 2.4, fill: "share",
+        title: (dot) => `${shownName(labels[dot.row])}: ${withUnit(cell("data", dot.row, dot.variable), variables[dot.variable].unit)}, adds ${signed(dot.value)}`,
+      }),
+    ],
+  });
+  picture.querySelectorAll("circle").forEach((circle) => {
+    circle.addEventListener("click", () => openPatient(dots[circle.__data__].row));
+  });
+  place.replaceChildren(picture);
+}
+
+function drawHeat(place, ranked) {
+  const { width, marginLeft, letters } = frame(place);
+  const heat = content.cohort.heat;
+  const shown = ranked.slice(0, heat.sizes.length ? heat.means[0].length : 30);
+  const columns = heat.sizes.length || heat.rows.length;
+  const value = (line, column) => (heat.sizes.length ? heat.means[column][line] : shapley(heat.rows[column], shown[line]));
+  const numbers = shown.flatMap((_, line) => d3.range(columns).map((column) => value(line, column)));
+  const strongest = d3.quantile(numbers.map(Math.abs), 0.98) || 1;
+  const picture = drawing({
+    ariaLabel: "Heat map of shocks: variables as lines, similar patients side by side",
+    width,
+    marginLeft,
+    marginRight: 8,
+    marginTop: 6,
+    marginBottom: 8,
+    height: shown.length * 22 + 20,
+    x: { domain: [0, columns], axis: null },
+    y: { domain: [shown.length, 0], axis: null },
+    color: { type: "diverging", domain: [-strongest, strongest], clamp: true, range: [ink("--guard"), ink("--middle"), ink("--harm")] },
+    marks: [
+      Plot.raster(numbers, {
+        width: columns, height: shown.length, x1: 0, x2: columns, y1: 0, y2: shown.length,
+        fill: (number) => number, imageRendering: "pixelated",
+      }),
+      Plot.axisY(d3.range(shown.length).map((line) => line + 0.5), {
+        tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line - 0.5]].name, letters),
+      }),
+    ],
+  });
+  if (heat.rows.length) {
+    picture.addEventListener("click", (event) => {
+      const box = picture.getBoundingClientRect();
+      const across = ((event.clientX - box.left) / box.width) * width;
+      const column = Math.floor(((across - marginLeft) / (width - marginLeft - 8)) * columns);
+      if (column >= 0 && column < columns) openPatient(heat.rows[column]);
+    });
+  }
+  place.replaceChildren(picture);
+}

@@ -1,0 +1,174 @@
+// One patient: a sentence, the waterfall, each root cause, and each protective shock.
+
+const ROOT_CAUSE_CARDS = 6;
+const PROTECTIVE_CARDS = 3;
+// Shocks that change the odds by less than 5 % are put together, so that a reader is not kept by them.
+const NOTABLE = 0.05;
+
+function contributions(row) {
+  const all = d3.range(nVariables).map((variable) => contribution(row, variable));
+  return {
+    harmful: all.filter((one) => one.value > 0).sort((a, b) => b.value - a.value),
+    protective: all.filter((one) => one.value < 0).sort((a, b) => a.value - b.value),
+  };
+}
+
+/** The shocks to show one by one: notable ones up to a limit, and the strongest in any case. */
+function notable(shocks, limit) {
+  return shocks.slice(0, limit).filter((one, place) => place === 0 || Math.abs(one.value) >= NOTABLE);
+}
+
+function drawPatient(row) {
+  const { harmful, protective } = contributions(row);
+  const view = document.getElementById("patient-view");
+  const chart = element("div", { class: "chart", id: "waterfall" });
+  const parts = [
+    element("h2", {}, "Patient ", named(labels[row])),
+    riskSummary(row),
+    element("p", { class: "in-words", id: "in-words" }, ...inWords(row, harmful, protective)),
+    caution(content.made),
+    element("h3", {}, "From the base risk to this patient's risk"),
+    chart,
+    caption("Each bar is what one shock adds to or takes from the log-odds. Below: log-odds. Above: the same as probability."),
+    cards("Root causes: shocks that raise the risk", harmful, ROOT_CAUSE_CARDS, "No shock raises this patient's risk."),
+    cards("Protective shocks: they lower the risk", protective, PROTECTIVE_CARDS, "No shock lowers this patient's risk."),
+    content.bootstrap ? null : caption("How sure each shock is was not assessed: no resampling was made."),
+    allVariables(harmful, protective),
+    glossary(),
+  ];
+  view.replaceChildren(...parts.filter((part) => part !== null));
+  drawWaterfall(chart, waterfallSteps(harmful, protective));
+}
+
+function riskSummary(row) {
+  const number = (label, logit, id) =>
+    element(
+      "div",
+      {},
+      element("dt", {}, label),
+      element("dd", { id }, percent(probability(logit)), element("small", {}, ` log-odds ${signed(logit)}`)),
+    );
+  return element(
+    "dl",
+    { class: "risks" },
+    number("Base risk: all shocks average (not the prevalence)", content.base_value, "base-risk"),
+    number("This patient's risk", logOdds(row), "patient-risk"),
+  );
+}
+
+function inWords(row, harmful, protective) {
+  const words = [
+    "Under this model, the risk of “",
+    named(outcome),
+    `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose shocks are all average it is `,
+    `${percent(probability(content.base_value))}. `,
+  ];
+  if (!harmful.length) {
+    words.push("No shock raises this patient's risk: the model sees no root cause. ");
+  } else {
+    const first = harmful[0];
+    words.push(
+      "The strongest root cause is ",
+      element("strong", {}, named(first.name)),
+      ` at ${withUnit(first.data, first.unit)}: its own shock, the part that its causes do not explain, is `,
+      `${standing("errors", first.variable, first.shock).words}. `,
+      `Without this shock the risk would be ${percent(first.riskWithout)}. `,
+    );
+    const next = notable(harmful, 3).slice(1).map((one) => one.name);
+    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next), ". ");
+  }
+  const guards = notable(protective, 2).map((one) => one.name);
+  if (guards.length) {
+    words.push("Working the other way, lowering the risk: ", ...enumeration(guards), ".");
+  }
+  return words;
+}
+
+function cards(title, shocks, limit, none) {
+  const shown = notable(shocks, limit);
+  const rest = shocks.slice(shown.length);
+  const together = d3.sum(rest, (one) => one.value);
+  return element(
+    "section",
+    { "aria-label": title },
+    element("h3", {}, title),
+    shocks.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
+    rest.length ? caption(`${count(rest.length, "weaker one")}, together ${signed(together)}: in the table below.`) : null,
+  );
+}
+
+function card(one) {
+  const line = (term, ...definition) => [element("dt", {}, term), element("dd", {}, ...definition)];
+  return element(
+    "li",
+    { class: one.value > 0 ? "card" : "card protective", "data-variable": one.name },
+    element("h4", {}, named(one.name), element("span", { class: "measured" }, withUnit(one.data, one.unit))),
+    element(
+      "p",
+      { class: "adds" },
+      element("span", { class: "shapley" }, signed(one.value)),
+      ` log-odds (${odds(one.value)})`,
+    ),
+    element(
+      "dl",
+      {},
+      line("Risk without this shock", element("span", { class: "without" }, percent(one.riskWithout))),
+      line("Measured value", ...inCohort("values", one.variable, one.data)),
+      line("Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
+      one.bootstrap === null ? [] : line("How sure", howSure(one.bootstrap)),
+    ),
+  );
+}
+
+function inCohort(kind, variable, number) {
+  const { share, words } = standing(kind, variable, number);
+  const drawn = element("meter", { min: 0, max: 1, value: share.toFixed(3), "aria-label": words });
+  return [words, drawn];
+}
+
+function howSure(bootstrap) {
+  const { lower, upper, frequency } = bootstrap;
+  return (
+    `95 % interval ${signed(lower)} to ${signed(upper)}; ` +
+    `a root cause in ${frequency} % of resamples`
+  );
+}
+
+function allVariables(harmful, protective) {
+  const heads = ["Variable", "Adds (log-odds)", "Risk without", "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
+  if (content.bootstrap) heads.push("How sure");
+  const rows = [...harmful, ...protective].map((one) => [
+    named(one.name),
+    signed(one.value, 3),
+    percent(one.riskWithout),
+    withUnit(one.data, one.unit),
+    standing("values", one.variable, one.data).words,
+    signed(one.shock),
+    standing("errors", one.variable, one.shock).words,
+    ...(content.bootstrap ? [one.bootstrap ? howSure(one.bootstrap) : "not kept on a page of this size"] : []),
+  ]);
+  return element(
+    "details",
+    {},
+    element("summary", {}, `All ${count(rows.length, "variable")} of this patient as a table`),
+    tableOf("All variables of this patient", heads, rows),
+  );
+}
+
+function glossary() {
+  const line = (term, meaning) => [element("dt", {}, term), element("dd", {}, meaning)];
+  return element(
+    "details",
+    { class: "glossary" },
+    element("summary", {}, "What the words mean"),
+    element(
+      "dl",
+      {},
+      line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the cohort."),
+      line("Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."),
+      line("Base risk", "The risk of a patient whose shocks are all average. It is not the prevalence: it is not the share of patients who have the outcome."),
+      line("Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."),
+      line("Risk without this shock", "What the model expects with this one shock set to average and all other shocks as they are. It is not what a treatment would achieve."),
+    ),
+  );
+}

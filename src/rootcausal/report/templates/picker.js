@@ -1,0 +1,130 @@
+// Search box for patients (the ARIA combobox pattern), previous and next, and the patient in the address.
+
+const MATCHES_SHOWN = 50;
+const searchBox = document.getElementById("search");
+const matchList = document.getElementById("matches");
+const lowered = labels.map((label) => label.toLowerCase());
+const rowOfLabel = new Map(labels.map((label, row) => [label, row]));
+
+let currentRow = 0;
+let active = -1;
+
+function found(text) {
+  const wanted = text.trim().toLowerCase();
+  const start = [];
+  const inside = [];
+  for (let row = 0; row < lowered.length && start.length < MATCHES_SHOWN; row++) {
+    const at = lowered[row].indexOf(wanted);
+    if (at === 0) start.push(row);
+    else if (at > 0 && inside.length < MATCHES_SHOWN) inside.push(row);
+  }
+  const exact = start.filter((row) => lowered[row] === wanted);
+  return [...exact, ...start.filter((row) => !exact.includes(row)), ...inside].slice(0, MATCHES_SHOWN);
+}
+
+function showMatches() {
+  const rows = found(searchBox.value);
+  active = rows.length && searchBox.value.trim() ? 0 : -1;
+  matchList.replaceChildren(
+    ...rows.map((row, place) =>
+      element(
+        "li",
+        {
+          role: "option",
+          id: `match-${place}`,
+          "data-row": row,
+          "aria-selected": String(place === active),
+          onclick: () => choose(row),
+        },
+        named(labels[row]),
+        element("span", { class: "match-risk" }, `risk ${percent(probability(logOdds(row)))}`),
+      ),
+    ),
+  );
+  if (!rows.length) {
+    matchList.append(
+      element("li", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, "No such patient"),
+    );
+  }
+  matchList.hidden = false;
+  searchBox.setAttribute("aria-expanded", "true");
+  markActive();
+}
+
+function hideMatches() {
+  matchList.hidden = true;
+  searchBox.setAttribute("aria-expanded", "false");
+  searchBox.removeAttribute("aria-activedescendant");
+}
+
+function markActive() {
+  const options = matchList.querySelectorAll("[data-row]");
+  options.forEach((option, place) => option.setAttribute("aria-selected", String(place === active)));
+  if (active >= 0 && options[active]) {
+    searchBox.setAttribute("aria-activedescendant", options[active].id);
+    options[active].scrollIntoView({ block: "nearest" });
+  } else {
+    searchBox.removeAttribute("aria-activedescendant");
+  }
+}
+
+function choose(row) {
+  hideMatches();
+  searchBox.value = "";
+  showPatient(row);
+}
+
+function onSearchKey(event) {
+  const options = matchList.querySelectorAll("[data-row]");
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    event.preventDefault();
+    if (matchList.hidden) return showMatches();
+    const step = event.key === "ArrowDown" ? 1 : -1;
+    if (options.length) active = (active + step + options.length) % options.length;
+    markActive();
+  } else if (event.key === "Enter" && !matchList.hidden && options[active]) {
+    event.preventDefault();
+    choose(Number(options[active].dataset.row));
+  } else if (event.key === "Escape") {
+    hideMatches();
+  }
+}
+
+/** Show a patient, and keep it in the address so that the link can be passed on. */
+function showPatient(row) {
+  currentRow = row;
+  history.replaceState(null, "", addressOf("patient"));
+  drawPatient(row);
+  document.getElementById("previous").disabled = row === 0;
+  document.getElementById("next").disabled = row === labels.length - 1;
+  document.getElementById("announce").textContent =
+    `Patient ${shownName(labels[row])}, risk ${percent(probability(logOdds(row)))}`;
+}
+
+function addressOf(view) {
+  return `#${view}/${encodeURIComponent(labels[currentRow])}`;
+}
+
+/** View and patient that the address names; unknown ones fall back to the first. */
+function fromAddress() {
+  const [view, label = ""] = location.hash.slice(1).split("/");
+  let wanted = "";
+  try {
+    wanted = decodeURIComponent(label);
+  } catch {
+    // An address cut off in the middle of a character names nobody.
+  }
+  return { view, row: rowOfLabel.get(wanted) ?? currentRow };
+}
+
+function startPicker() {
+  searchBox.addEventListener("input", showMatches);
+  searchBox.addEventListener("focus", showMatches);
+  searchBox.addEventListener("keydown", onSearchKey);
+  searchBox.addEventListener("blur", hideMatches);
+  // Before the blur hides the list, so that the click still finds its option.
+  matchList.addEventListener("mousedown", (event) => event.preventDefault());
+  searchBox.placeholder = `search ${count(labels.length, "patient")} by id`;
+  document.getElementById("previous").addEventListener("click", () => showPatient(currentRow - 1));
+  document.getElementById("next").addEventListener("click", () => showPatient(currentRow + 1));
+}

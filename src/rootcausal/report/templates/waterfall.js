@@ -1,0 +1,97 @@
+// From the base risk to one patient's risk, a bar for each shock.
+
+const WATERFALL_BARS = 6;
+// The plainest first: those that come later give way where there is no room.
+const PROBABILITY_TICKS = [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95];
+const TICK_WIDTH = 44;
+const LABEL_WIDTH = 54;
+
+/** Raising shocks, then lowering ones; those that are not notable are put together. */
+function waterfallSteps(harmful, protective) {
+  const steps = [];
+  let from = content.base_value;
+  const add = (name, measured, value) => {
+    steps.push({ name, measured, value, from, to: from + value });
+    from += value;
+  };
+  for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
+    const alone = notable(shocks, WATERFALL_BARS);
+    alone.forEach((one) => add(one.name, withUnit(one.data, one.unit), one.value));
+    const rest = shocks.slice(alone.length);
+    if (rest.length) add(`${rest.length} more ${noun}`, "", d3.sum(rest, (one) => one.value));
+  }
+  return steps;
+}
+
+function stepLabel({ name, measured }, narrow) {
+  if (narrow || !measured) return shortName(name, 16);
+  return `${shortName(name, Math.max(12, 31 - measured.length))} ${shortName(measured, 18)}`;
+}
+
+/** Round probabilities as places on the log-odds axis, as many as fit without touching. */
+function probabilityTicks(domain, width) {
+  const across = d3.scaleLinear(domain, [0, width]);
+  const kept = [];
+  for (const p of PROBABILITY_TICKS) {
+    const at = Math.log(p / (1 - p));
+    if (at < domain[0] || at > domain[1]) continue;
+    if (kept.every((other) => Math.abs(across(at) - across(other)) >= TICK_WIDTH)) kept.push(at);
+  }
+  return kept;
+}
+
+/** The stretch of log-odds that all bars need, and a little where there is next to nothing. */
+function waterfallDomain(steps) {
+  const [low, high] = d3.extent([content.base_value, ...steps.map((step) => step.to)]);
+  const spare = Math.max(0.5 - (high - low), 0) / 2;
+  return [low - spare, high + spare];
+}
+
+function drawWaterfall(place, steps) {
+  const width = place.clientWidth || 640;
+  const narrow = width < 520;
+  const marginLeft = narrow ? 112 : 220;
+  const marginRight = 8;
+  const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: stepLabel(step, narrow) }));
+  const ends = [
+    { place: 0, label: "base risk", at: content.base_value },
+    { place: steps.length + 1, label: "this patient", at: steps.at(-1)?.to ?? content.base_value },
+  ];
+  const rows = [ends[0], ...bars, ends[1]];
+  const domain = waterfallDomain(steps);
+  const axis = { labelAnchor: "center" };
+  const percents = probabilityTicks(domain, width - marginLeft - marginRight - 2 * LABEL_WIDTH);
+  place.replaceChildren(
+    drawing({
+      ariaLabel: "Waterfall from the base risk to this patient's risk",
+      width,
+      height: rows.length * 28 + 84,
+      marginLeft,
+      marginRight,
+      marginTop: 40,
+      marginBottom: 40,
+      x: { domain, label: null, inset: LABEL_WIDTH },
+      y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
+      marks: [
+        Plot.axisX({
+          ...axis, anchor: "bottom", label: "log-odds", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]),
+        }),
+        Plot.axisX(percents, {
+          ...axis, anchor: "top", label: "probability", tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%`,
+        }),
+        Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
+        Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),
+        Plot.link(bars, {
+          x1: "to", x2: "to", y1: "place", y2: (bar) => bar.place + 1, stroke: "currentColor", strokeOpacity: 0.5,
+        }),
+        Plot.barX(bars, {
+          x1: "from", x2: "to", y: "place", fill: (bar) => (bar.value > 0 ? "var(--harm)" : "var(--guard)"),
+        }),
+        ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => signed(bar.value), "right"),
+        ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => signed(bar.value), "left"),
+        Plot.dot(ends, { x: "at", y: "place", r: 5, fill: "currentColor" }),
+        ...beside(ends, "at", (one) => percent(probability(one.at)), "right"),
+      ],
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+// Numbers and names as a reader sees them, and the one way in which this page makes elements.
+
+/** An element; children are elements or text. Text is always text: nothing is ever parsed as markup. */
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "onclick") made.addEventListener("click", value);
+    else if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null));
+  return made;
+}
+
+/** A name that came with the data, kept from turning the direction of the text around it. */
+function named(name) {
+  return element("bdi", {}, shownName(name));
+}
+
+function shownName(name) {
+  return name.trim() === "" ? "(no name)" : name;
+}
+
+/** A name in a drawing: short, and isolated from its surroundings as <bdi> would. */
+function shortName(name, limit) {
+  const letters = Array.from(shownName(name).replace(/\s+/g, " "));
+  const text = letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : letters.join("");
+  return "\u2068" + text + "\u2069";
+}
+
+function signed(number, digits = 2) {
+  const text = Math.abs(number).toFixed(digits);
+  return Number(text) === 0 ? text : (number < 0 ? "−" : "+") + text;
+}
+
+/** A measurement, with up to five significant digits. */
+function measured(number, digits = 5) {
+  const size = Math.abs(number);
+  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return number.toExponential(3).replace("-", "−");
+  return Number(number.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 9 }).replace("-", "−");
+}
+
+function withUnit(number, unit, digits = 5) {
+  return measured(number, digits) + (unit ? "\u00a0" + unit : "");
+}
+
+/** Numbers along an axis that is this long: as many digits as its ticks need, and none for whole ones. */
+function axisNumber(span) {
+  const digits = span < 0.3 ? 3 : span < 2 ? 2 : 1;
+  return (number) => signed(number, Number.isInteger(number) ? 0 : digits);
+}
+
+/** A risk, never called certain where rounding would. */
+function percent(risk) {
+  if (risk < 0.01) return "under 1 %";
+  if (risk > 0.99) return "over 99 %";
+  return `${Math.round(risk * 100)} %`;
+}
+
+function odds(logOdds) {
+  const ratio = Math.exp(Math.abs(logOdds));
+  const size = ratio < 2 ? ratio.toFixed(2) : ratio < 10 ? ratio.toFixed(1) : ratio < 1000 ? ratio.toFixed(0) : "over 1,000";
+  return logOdds < 0 ? `odds divided by ${size}` : `odds times ${size}`;
+}
+
+function probability(logOdds) {
+  return 1 / (1 + Math.exp(-logOdds));
+}
+
+function count(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function caption(text) {
+  return element("p", { class: "caption" }, text);
+}
+
+/** A table that scrolls sideways where it must; the first cell of each row names it. */
+function tableOf(label, heads, rows, id = null) {
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    element(
+      "table",
+      { id },
+      element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
+      element(
+        "tbody",
+        {},
+        rows.map(([name, ...cells]) =>
+          element("tr", {}, element("th", { scope: "row" }, name), cells.map((cell) => element("td", {}, cell))),
+        ),
+      ),
+    ),
+  );
+}
+
+/** "a, b and c", as elements. */
+function enumeration(names) {
+  return names.flatMap((name, place) => {
+    const before = place === 0 ? [] : [place === names.length - 1 ? " and " : ", "];
+    return [...before, element("strong", {}, named(name))];
+  });
+}

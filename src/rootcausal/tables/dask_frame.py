@@ -1,0 +1,281 @@
+"""The rows of a dask dataframe: what each pass over them sums, partition by partition.
+
+Every pass reads the partitions anew and keeps only sums, so that raw rows never have to fit in memory;
+a user whose rows do fit calls ``persist()`` on the frame. The last pass asks for the columns that
+survived the first test only: from Parquet, no other column is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from dask import delayed
+from distributed import Client, Future
+
+from ..core.table import F64, ColumnMoments, Index
+from .dask_rows import Part, add_up
+from .numba_cpu import NumbaRaw, NumbaTable, use_threads
+
+# The names of this many labels are kept: enough to show a user that a target has too many.
+LABELS_AT_MOST = 20
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What one pass over the rows tells before anything is known about them.
+
+    Attributes
+    ----------
+    rows : number of rows.
+    missing, infinite : (p,) such values in each column.
+    labels_missing : rows without a label.
+    moments : sums about zero by label; a table without labels has the one label None.
+    too_many_labels : some labels are not in ``moments``.
+    weight : Σ w over the rows, w standard normal.
+    projection : (p,) Σ w x: a random projection, by which copies of a column are found.
+    rows_by_partition : how the rows are spread.
+    """
+
+    rows: int
+    missing: Index
+    infinite: Index
+    labels_missing: int
+    moments: dict[Hashable, ColumnMoments]
+    too_many_labels: bool
+    weight: float
+    projection: F64
+    rows_by_partition: tuple[int, ...]
+
+    def __add__(self, other: FirstLook) -> FirstLook:
+        moments = dict(self.moments)
+        for label, more in other.moments.items():
+            moments[label] = moments[label] + more if label in moments else more
+        kept = sorted(moments, key=repr)[:LABELS_AT_MOST] if len(moments) > LABELS_AT_MOST else moments
+        return FirstLook(
+            self.rows + other.rows,
+            self.missing + other.missing,
+            self.infinite + other.infinite,
+            self.labels_missing + other.labels_missing,
+            {label: moments[label] for label in kept},
+            self.too_many_labels or other.too_many_labels or len(kept) < len(moments),
+            self.weight + other.weight,
+            self.projection + other.projection,
+            self.rows_by_partition + other.rows_by_partition,
+        )
+
+
+class FrameRows:
+    """A dask dataframe as a source of rows.
+
+    Parameters
+    ----------
+    client : the cluster that reads.
+    frame : dask dataframe.
+    columns : the variables, by their names in the frame.
+    target : name of the column of labels, or None.
+    """
+
+    def __init__(self, client: Client, frame: Any, columns: Sequence[Hashable], target: Hashable) -> None:
+        self._client = client
+        self._frame = frame
+        self._columns = list(columns)
+        self._target = target
+        self._classes: list[Any] | None = None
+        self.first_look: FirstLook = self._sums(
+            _first_look(partition, self._columns, target, place)
+            for place, partition in enumerate(self._partitions(self._columns))
+        )
+
+    def set_classes(self, classes: Sequence[Any]) -> None:
+        """Say which label is class 0 and which is class 1."""
+        self._classes = list(classes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.first_look.rows, len(self._columns)
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        if not shift.any():
+            # The first look summed about zero already.
+            by_class = [self.first_look.moments[label] for label in self._classes or [None]]
+            return ColumnMoments(
+                np.concatenate([m.count for m in by_class]),
+                np.concatenate([m.total for m in by_class]),
+                np.concatenate([m.square for m in by_class]),
+            )
+        return self._sums(
+            _moments(partition, self._columns, self._target, self._classes, shift)
+            for partition in self._partitions(self._columns)
+        )
+
+    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]:
+        """Standardized parts of about equal numbers of rows, spread over the workers."""
+        columns = [self._columns[c] for c in cols]
+        partitions = self._partitions(columns)
+        rows = self.first_look.rows_by_partition
+        if len(rows) != len(partitions):
+            # Dask merges partitions when only few of their columns are read.
+            rows = (1,) * len(partitions)
+        args = columns, self._target, self._classes, mean, sd
+        groups = _even_groups(rows, n_parts)
+        workers = _placement(self._client, len(groups))
+        return [
+            self._client.compute(
+                _join([_standardize(partitions[place], *args) for place in group]),
+                workers=worker,
+                # Where to begin; a part whose worker is lost is made again on another.
+                allow_other_workers=True,
+            )
+            for group, worker in zip(groups, workers, strict=True)
+        ]
+
+    def _partitions(self, columns: list[Hashable]) -> list[Any]:
+        wanted = columns if self._target is None else [*columns, self._target]
+        return self._frame[wanted].to_delayed()
+
+    def _sums(self, looks: Iterable[Any]) -> Any:
+        return add_up(self._client, self._client.compute(list(looks)))
+
+
+def _even_groups(rows: Sequence[int], n_groups: int) -> list[list[int]]:
+    """Largest first, each to the group with the fewest rows so far; no group is empty."""
+    n_groups = min(n_groups, len(rows))
+    groups: list[list[int]] = [[] for _ in range(n_groups)]
+    loads = np.zeros(n_groups)
+    for place in np.argsort(-np.array(rows), kind="stable"):
+        lightest = int(loads.argmin())
+        groups[lightest].append(int(place))
+        # An empty partition counts too, so that the next one goes elsewhere.
+        loads[lightest] += max(rows[place], 1e-9)
+    return [sorted(group) for group in groups]
+
+
+def _placement(client: Client, n_parts: int) -> Sequence[list[str] | None]:
+    """A worker for each part, in turns; workers with more threads come up more often."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        return [None] * n_parts
+    addresses = sorted(workers)
+    threads = np.array([workers[address]["nthreads"] for address in addresses], dtype=float)
+    given = np.zeros(len(addresses))
+    turns = []
+    for _ in range(n_parts):
+        turn = int(((given + 1) / threads).argmin())
+        given[turn] += 1
+        turns.append([addresses[turn]])
+    return turns
+
+
+def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
+    # Whoever reads goes on to sum, and a worker runs as many such tasks at a time as it has threads.
+    use_threads(1)
+    return partition[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _codes(partition: pd.DataFrame, target: Hashable, classes: list[Any] | None) -> np.ndarray | None:
+    if classes is None:
+        return None
+    return (partition[target] == classes[1]).to_numpy(dtype=bool).astype(np.intp)
+
+
+@delayed
+def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashable, place: int) -> FirstLook:
+    X = _values(partition, columns)
+    # Seeded by place: the answer is the same when a lost partition is summed again.
+    weights = np.random.default_rng(place).standard_normal(len(X))
+    # Sums of missing and infinite values are refused later, with the names of their columns.
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments, labels_missing, too_many = _moments_by_label(X, partition, target)
+        projection = weights @ X
+    return FirstLook(
+        rows=len(X),
+        missing=np.isnan(X).sum(axis=0),
+        infinite=np.isinf(X).sum(axis=0),
+        labels_missing=labels_missing,
+        moments=moments,
+        too_many_labels=too_many,
+        weight=float(weights.sum()),
+        projection=projection,
+        rows_by_partition=(len(X),),
+    )
+
+
+def _moments_by_label(
+    X: F64, partition: pd.DataFrame, target: Hashable
+) -> tuple[dict[Hashable, ColumnMoments], int, bool]:
+    """Sums about zero by label, rows without a label, and whether there were too many labels to keep."""
+    zero = np.zeros(X.shape[1])
+    if target is None:
+        return {None: NumbaRaw(X, None).column_moments(zero)}, 0, False
+    codes, labels = pd.factorize(partition[target])
+    names = labels.tolist()
+    if len(names) <= 2:
+        both = NumbaRaw(X, codes).column_moments(zero)
+        sums = {
+            name: ColumnMoments(both.count[[c]], both.total[[c]], both.square[[c]])
+            for c, name in enumerate(names)
+        }
+    else:
+        # Such a target is refused; what the user is told are the labels and their counts.
+        empty = np.zeros((1, X.shape[1]))
+        sums = {
+            name: ColumnMoments(np.array([float((codes == c).sum())]), empty, empty)
+            for c, name in enumerate(names[:LABELS_AT_MOST])
+        }
+    return sums, int((codes < 0).sum()), len(names) > LABELS_AT_MOST
+
+
+@delayed
+def _moments(
+    partition: pd.DataFrame,
+    columns: list[Hashable],
+    target: Hashable,
+    classes: list[Any] | None,
+    shift: F64,
+) -> ColumnMoments:
+    return NumbaRaw(_values(partition, columns), _codes(partition, target, classes)).column_moments(shift)
+
+
+@delayed
+def _standardize(
+    partition: pd.DataFrame,
+    columns: list[Hashable],
+    target: Hashable,
+    classes: list[Any] | None,
+    mean: F64,
+    sd: F64,
+) -> tuple[F64, np.ndarray | None]:
+    """(k, n) standardized columns, and labels."""
+    labels = _codes(partition, target, classes)
+    everything = np.arange(len(columns))
+    return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
+
+
+@delayed
+def _join(pieces: list[tuple[F64, np.ndarray | None]]) -> Part:
+    """One part of several partitions, on the GPU where this worker has one."""
+    columns = pieces[0][0] if len(pieces) == 1 else np.concatenate([z for z, _ in pieces], axis=1)
+    labels = None if pieces[0][1] is None else np.concatenate([y for _, y in pieces])
+    ids = np.arange(len(columns))
+    if not _gpu_is_here():
+        return Part(NumbaTable(columns, labels), ids, labels)
+    from .cupy_gpu import CupyRaw
+
+    raw = CupyRaw(columns.T, labels)
+    return Part(raw.standardize(ids, np.zeros(ids.size), np.ones(ids.size)), ids, raw.labels)
+
+
+@cache
+def _gpu_is_here() -> bool:
+    """Asked on a worker, of itself."""
+    if find_spec("cupy") is None:
+        return False
+    from .cupy_gpu import device_count
+
+    return device_count() > 0

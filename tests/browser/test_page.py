@@ -1,0 +1,271 @@
+"""The page in a real browser: what a person reads is what the model says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rootcausal import RCI
+from rootcausal.data import load_pbc
+
+pa = pytest.importorskip("pyarrow")
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+VIEWS = ("patient", "cohort", "graph", "about")
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+@pytest.fixture(scope="module")
+def pbc(tmp_path_factory):
+    cohort = load_pbc()
+    table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
+    model = RCI().fit(table, cohort.y)
+    path = tmp_path_factory.mktemp("page") / "pbc.html"
+    model.report(table, path, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
+    return path, model, model.explain(table, ids=cohort.ids)
+
+
+def signed(number, digits=2):
+    text = f"{abs(number):.{digits}f}"
+    return text if float(text) == 0 else ("−" if number < 0 else "+") + text
+
+
+def percent(risk):
+    if risk < 0.01:
+        return "under 1 %"
+    return "over 99 %" if risk > 0.99 else f"{np.floor(risk * 100 + 0.5):.0f} %"
+
+
+def search(page, label):
+    page.locator("#search").fill(label)
+    page.keyboard.press("Enter")
+
+
+def test_numbers_on_screen_are_those_of_explain(watched, pbc):
+    path, _, explanation = pbc
+    page = watched.open(path)
+    for label in ("10", "87", "312"):
+        search(page, label)
+        row = explanation.ids.index(int(label))
+        assert page.locator("h2:visible").inner_text() == f"Patient {label}"
+        assert signed(explanation.log_odds[row]) in page.locator("#patient-risk").inner_text()
+        assert percent(explanation.probability[row]) in page.locator("#patient-risk").inner_text()
+        assert signed(explanation.base_value) in page.locator("#base-risk").inner_text()
+        assert percent(explanation.probability[row]) in page.locator("#in-words").inner_text()
+        cards = page.locator(".card")
+        assert cards.count() > 0
+        for card in cards.all():
+            name = card.get_attribute("data-variable")
+            column = explanation.feature_names.index(name)
+            assert card.locator(".shapley").inner_text() == signed(explanation.values[row, column])
+            without = explanation.what_if(name).probability[row]
+            assert card.locator(".without").inner_text() == percent(without)
+            assert f"{signed(explanation.errors[row, column], 1)} SD" in card.inner_text()
+            assert f"{explanation.data[row, column]:.5g}" in card.inner_text().replace(",", "")
+
+
+def test_the_table_holds_every_variable_and_the_strongest_comes_first(watched, pbc):
+    path, model, explanation = pbc
+    page = watched.open(path, "#patient/10")
+    page.locator("summary", has_text="as a table").click()
+    row = explanation.ids.index(10)
+    shown = {
+        line.locator("th").inner_text(): line.locator("td").first.inner_text()
+        for line in page.locator("#patient-view tbody tr").all()
+    }
+    names = [explanation.feature_names[c] for c in model.causal_order_]
+    assert shown == {
+        name: signed(explanation.values[row, explanation.feature_names.index(name)], 3) for name in names
+    }
+    strongest = explanation.root_causes(top=1)[row][0].variable
+    assert page.locator(".card").first.get_attribute("data-variable") == strongest
+
+
+def test_protective_shocks_stand_apart(watched, pbc):
+    path, _, explanation = pbc
+    page = watched.open(path, "#patient/10")
+    row = explanation.ids.index(10)
+    for card in page.locator(".card").all():
+        value = explanation.values[row, explanation.feature_names.index(card.get_attribute("data-variable"))]
+        assert ("protective" in card.get_attribute("class")) == (value < 0)
+
+
+def test_places_in_the_cohort_are_right(watched, pbc):
+    path, _, explanation = pbc
+    page = watched.open(path, "#patient/10")
+    row = explanation.ids.index(10)
+    for card in page.locator(".card").all():
+        column = explanation.feature_names.index(card.get_attribute("data-variable"))
+        for kind, numbers in (("Measured value", explanation.data), ("Its own shock", explanation.errors)):
+            words = card.locator(f"dt:text-is('{kind}') + dd").inner_text()
+            direction, said = re.search(r"(higher|lower) than in (\d+) of 100", words).groups()
+            beyond = numbers[:, column] < numbers[row, column]
+            if direction == "lower":
+                beyond = numbers[:, column] > numbers[row, column]
+            assert abs(100 * beyond.mean() - int(said)) < 2.5
+
+
+def test_cohort_and_graph_say_what_the_model_says(watched, pbc):
+    path, model, explanation = pbc
+    page = watched.open(path)
+    page.locator("#tab-cohort").click()
+    page.locator("#cohort summary").click()
+    counts = {
+        line.locator("th").inner_text(): [int(cell.inner_text()) for cell in line.locator("td").all()[:2]]
+        for line in page.locator("#prevalence-table tbody tr").all()
+    }
+    strongest = explanation.values.argmax(axis=1)[(explanation.values > 0).any(axis=1)]
+    for column in model.causal_order_:
+        expected = [int((explanation.values[:, column] > 0).sum()), int((strongest == column).sum())]
+        assert counts[explanation.feature_names[column]] == expected
+    page.locator("#tab-graph").click()
+    page.locator(".order button", has_text="bili").click()
+    moved = {
+        line.locator("th").inner_text(): line.locator("td").first.inner_text()
+        for line in page.locator("#downstream tbody tr").all()
+    }
+    change = explanation.what_if("bili", error=1).data - explanation.what_if("bili", error=0).data
+    for name, said in moved.items():
+        column = explanation.feature_names.index(name.removesuffix(" (itself)"))
+        sd = model._model.sd[list(model.causal_order_).index(column)]
+        assert said == signed(change[0, column] / sd)
+    assert len(moved) == 6
+    assert page.locator("#arcs path").count() > 0
+
+
+def test_a_dot_of_the_swarm_and_a_column_of_the_heat_map_open_their_patient(watched, pbc):
+    path, _, _ = pbc
+    page = watched.open(path, "#cohort/1")
+    dot = page.locator("#swarm circle").first
+    label = dot.locator("title").text_content().split(":")[0]
+    dot.dispatch_event("click")
+    assert page.locator("h2:visible").inner_text() == f"Patient {label}"
+    page.locator("#tab-cohort").click()
+    page.locator("#heat image").click()
+    assert page.locator("#patient").is_visible()
+
+
+def test_address_keeps_the_patient(watched, pbc):
+    path, _, explanation = pbc
+    page = watched.open(path, "#patient/87")
+    assert page.locator("h2:visible").inner_text() == "Patient 87"
+    page.locator("#next").click()
+    after = explanation.ids[explanation.ids.index(87) + 1]
+    assert page.evaluate("location.hash") == f"#patient/{after}"
+    page.locator("#previous").click()
+    assert page.locator("h2:visible").inner_text() == "Patient 87"
+    page.locator("#tab-graph").click()
+    assert page.evaluate("location.hash") == "#graph/87"
+    watched.open(path, "#nonsense/%E0%A4%A")
+    assert page.locator("h2:visible").inner_text() == f"Patient {explanation.ids[0]}"
+
+
+def test_keyboard_alone_is_enough(watched, pbc):
+    path, _, _ = pbc
+    page = watched.open(path)
+    page.keyboard.press("Tab")  # skip link
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "tab-patient"
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#cohort").is_visible() and not page.locator("#patient").is_visible()
+    page.keyboard.press("End")
+    assert page.locator("#about").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#patient").is_visible()
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("41")
+    page.keyboard.press("ArrowDown")
+    wanted = page.locator("#matches [aria-selected='true'] bdi").inner_text()
+    page.keyboard.press("Enter")
+    assert page.locator("h2:visible").inner_text() == f"Patient {wanted}"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.locator("h2:visible").inner_text() != f"Patient {wanted}"
+
+
+def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched, tmp_path):
+    cohort = load_pbc()
+    model = RCI().fit(cohort.X, cohort.y).bootstrap(20)
+    path = tmp_path / "sure.html"
+    model.report(cohort.X, path, ids=cohort.ids)
+    explanation = model.explain(cohort.X, ids=cohort.ids)
+    page = watched.open(path, "#patient/10")
+    row = explanation.ids.index(10)
+    for card in page.locator(".card").all():
+        column = explanation.feature_names.index(card.get_attribute("data-variable"))
+        lower, upper = explanation.lower[row, column], explanation.upper[row, column]
+        frequency = round(explanation.frequency[row, column] * 100)
+        assert (
+            f"95 % interval {signed(lower)} to {signed(upper)}; a root cause in {frequency} % of resamples"
+            in card.inner_text()
+        )
+    page.locator("#tab-about").click()
+    assert "repeated on 20 resamples" in page.locator("#about").inner_text()
+
+
+def test_without_a_bootstrap_the_page_says_so(watched, pbc):
+    path, *_ = pbc
+    page = watched.open(path)
+    assert "not assessed: no resampling was made" in page.locator("#patient-view").inner_text()
+    page.locator("#tab-about").click()
+    assert page.locator("#checks li").count() == 1  # only the one that needs no diagnosis
+    assert "which the page was not given" in page.locator("#about").inner_text()
+
+
+def test_what_the_checks_found(watched, tmp_path):
+    cohort = load_pbc()
+    model = RCI().fit(cohort.X, cohort.y)
+    path = tmp_path / "checked.html"
+    model.report(cohort.X, path, y=cohort.y)
+    checks = model.diagnose(cohort.X, cohort.y).checks
+    page = watched.open(path)
+    broken = sum(check.verdict == "broken" for check in checks)
+    assert f"{broken} broken" in page.locator("#caution").inner_text()
+    page.locator("#caution button").click()
+    shown = page.locator("#checks li").all_inner_texts()
+    assert len(shown) == len(checks)
+    for check, text in zip(checks, shown, strict=True):
+        assert check.verdict in text and check.statement in text and check.advice in text
+        assert all(name in text for name in check.variables)
+
+
+def test_prints(watched, pbc):
+    path, _, _ = pbc
+    page = watched.open(path)
+    printed = page.pdf()
+    assert printed.startswith(b"%PDF") and len(printed) > 10_000
+    page.emulate_media(media="print")
+    assert not page.locator(".tabs").is_visible() and not page.locator("#search").is_visible()
+    assert page.locator("#waterfall svg").is_visible()
+
+
+LIGHT, DARK = {"color_scheme": "light"}, {"color_scheme": "dark"}
+SCREENS = [
+    pytest.param(LIGHT, id="desktop-light"),
+    pytest.param(DARK | PHONE, id="phone-dark"),
+    # Each colour and each size is above; the other pairings take as long again.
+    pytest.param(DARK, id="desktop-dark", marks=pytest.mark.slow),
+    pytest.param(LIGHT | PHONE, id="phone-light", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("watched", SCREENS, indirect=True)
+def test_no_serious_barrier(watched, pbc):
+    path, _, _ = pbc
+    for view in VIEWS:
+        page = watched.open(path, f"#{view}/10")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
+        page.evaluate(AXE.read_text())
+        # Drawings count as one picture each; their two thousand dots would only take time.
+        found = page.evaluate("axe.run({exclude: [['svg > g']]})")
+        severe = [
+            (one["id"], [node["html"] for node in one["nodes"]][:3])
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert severe == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "sideways scroll"

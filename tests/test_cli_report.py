@@ -1,0 +1,78 @@
+"""``rootcausal report``: from a cohort, from a saved model, and what it refuses."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import error, ok
+from page_facts import facts_of
+
+from rootcausal import RCI
+from rootcausal.data import load_pbc
+from rootcausal.result_files import write_tables
+
+
+@pytest.fixture
+def pbc(tmp_path: Path) -> Path:
+    path = tmp_path / "pbc.csv"
+    write_tables({path: load_pbc(complete=False).to_frame()}, {})
+    return path
+
+
+def test_from_a_cohort(pbc: Path) -> None:
+    out = pbc.with_name("report.html")
+    printed = ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--out", out)
+    assert "disease: died = 1 (111 of 258 patients)" in printed
+    assert f"page about 258 patients written to '{out}'" in printed
+    facts = facts_of(out)
+    assert facts["labels"] == [str(patient) for patient in load_pbc().ids]
+    assert facts["target"] == "died"
+    cohort = load_pbc()
+    model = RCI().fit(cohort.X, cohort.y)
+    assert np.allclose([one["coef"] for one in facts["variables"]], model.coef_[model.causal_order_])
+    assert facts["made"]["notes"] == ["--drop-missing left out 135 of 393 rows because a value was missing"]
+
+
+def test_from_a_saved_model(pbc: Path) -> None:
+    model, out = pbc.with_name("model.rci"), pbc.with_name("new.html")
+    ok("fit", pbc, "--target", "died", "--id", "id", "--drop-missing", "--out", model)
+    new = pbc.with_name("new.csv")
+    write_tables({new: load_pbc().to_frame().slice(3, 1)}, {})
+    printed = ok("report", new, "--model", model, "--out", out)
+    assert "model='model.rci'" in printed
+    facts = facts_of(out)
+    assert facts["labels"] == ["row 1"]
+    assert facts["quantiles"]["of_fit"] is True
+
+
+def test_with_intervals(pbc: Path) -> None:
+    out = pbc.with_name("report.html")
+    ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--bootstrap", 5, "--out", out)
+    assert facts_of(out)["bootstrap"] == {"resamples": 5, "seed": 0, "kept": 8}
+
+
+def test_redacted_ids(pbc: Path) -> None:
+    out = pbc.with_name("report.html")
+    ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--redact-ids", "--out", out)
+    assert facts_of(out)["labels"] == [str(number) for number in range(1, 259)]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], "either --target"),
+        (["--target", "died", "--model", "m.rci"], "either --target"),
+        (["--model", "m.rci", "--alpha", "0.1"], "--alpha is for fitting"),
+        (["--target", "died", "--out", "report.csv"], "ends in .html"),
+    ],
+)
+def test_wrong_usage_leaves_nothing_behind(pbc: Path, options: list[str], expected: str) -> None:
+    text = error(2, "report", pbc, "--out", pbc.with_name("report.html"), *options)
+    assert expected in " ".join(text.split())
+    assert os.listdir(pbc.parent) == ["pbc.csv"]
+
+
+def test_a_folder_that_is_not_there(pbc: Path) -> None:
+    text = error(4, "report", pbc, "--target", "died", "--out", pbc.parent / "nowhere" / "r.html")
+    assert "does not exist" in text

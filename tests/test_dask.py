@@ -1,0 +1,198 @@
+"""Fits on a real cluster of separate processes equal those in memory, whatever the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask.dataframe as dd
+import joblib
+from dask_cluster import cluster_of, same_model
+from distributed import Client
+
+from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.core.moments import describe_columns
+from rootcausal.core.ordering import order_columns
+from rootcausal.data import simulate
+from rootcausal.tables.dask_frame import FrameRows
+from rootcausal.tables.dask_rows import DaskRaw, DaskTable
+
+CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with cluster_of(2) as client:
+        yield client
+
+
+def table(X: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=[f"x{c}" for c in range(X.shape[1])]).assign(d=y)
+
+
+def in_pieces(frame: pd.DataFrame, sizes: list[int]) -> Any:
+    edges = np.cumsum([0, *sizes])
+    assert edges[-1] == len(frame)
+    pieces = [frame.iloc[a:b] for a, b in pairwise(edges)]
+    return dd.from_map(lambda piece: piece, pieces, meta=frame.iloc[:0])
+
+
+@pytest.fixture(scope="module")
+def small() -> pd.DataFrame:
+    cohort = simulate(n_samples=500, n_variables=8, random_state=3)
+    return table(cohort.X, cohort.y)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "n_partitions", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(16, marks=pytest.mark.slow)]
+)
+def test_reference_cases(client: Client, path: Path, n_partitions: int) -> None:
+    case = np.load(path)
+    expected = RCI().fit(case["X"], case["y"])
+    frame = dd.from_pandas(table(case["X"], case["y"]), npartitions=n_partitions)
+    model = RCI(backend="dask").fit(frame, "d")
+    assert same_model(model, expected)
+    shapley = model.shapley_values(frame).compute().to_numpy()
+    assert np.abs(shapley - expected.shapley_values(case["X"])).max() < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_partitions", [1, 3, 16])
+def test_many_rows(client: Client, tmp_path: Path, n_partitions: int) -> None:
+    cohort = simulate(n_samples=200_000, n_variables=61, random_state=0)
+    frame = table(cohort.X, cohort.y)
+    names = [name for name in frame if name != "d"]
+    expected = RCI(variant="plus").fit(frame[names], frame["d"])
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=-(-200_000 // n_partitions))
+    pieces = dd.read_parquet(tmp_path / "a.parquet", split_row_groups=True)
+    assert pieces.npartitions == n_partitions
+    model = RCI(variant="plus", backend="dask").fit(pieces, "d")
+    assert same_model(model, expected)
+    shapley = model.shapley_values(pieces).compute().to_numpy()
+    assert np.abs(shapley - expected.shapley_values(frame[names])).max() < 1e-9
+
+
+@pytest.mark.parametrize("variant", ["original", "plus", "local", "local_plus"])
+def test_every_variant(client: Client, small: pd.DataFrame, variant: str) -> None:
+    names = list(small.columns[:-1])
+    expected = RCI(variant=variant).fit(small[names], small["d"])
+    assert same_model(RCI(variant=variant, backend="dask").fit(dd.from_pandas(small, 3), "d"), expected)
+
+
+def test_direct_lingam(client: Client, small: pd.DataFrame) -> None:
+    X = small.drop(columns="d")
+    expected = DirectLiNGAM().fit(X)
+    model = DirectLiNGAM(backend="dask").fit(dd.from_pandas(X, 4))
+    assert model.causal_order_.tolist() == expected.causal_order_.tolist()
+    np.testing.assert_allclose(model.adjacency_matrix_, expected.adjacency_matrix_, atol=1e-9)
+
+
+def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, small: pd.DataFrame) -> None:
+    by_class = small.sort_values("d", kind="stable", ignore_index=True)
+    healthy = int((by_class["d"] == 0).sum())
+    assert healthy > 110
+    pieces = in_pieces(by_class, [0, 100, healthy - 100, 1, 0, 500 - healthy - 1])
+    expected = RCI().fit(by_class.drop(columns="d"), by_class["d"])
+    assert same_model(RCI(backend="dask").fit(pieces, "d"), expected)
+
+
+def test_no_variable_that_matters(client: Client) -> None:
+    rng = np.random.default_rng(0)
+    noise = table(rng.uniform(size=(200, 3)), np.arange(200) % 2)
+    with pytest.warns(UserWarning, match="no variable depends on the diagnosis"):
+        model = RCI(alpha=1e-6, backend="dask").fit(dd.from_pandas(noise, 2), "d")
+    assert model.causal_order_.size == 0
+    assert abs(model.intercept_) < 1e-9
+
+
+def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) -> None:
+    frame = dd.from_pandas(small.assign(d=np.where(small["d"] == 1, "ill", "well")), 3)
+    X = frame.drop(columns="d")
+    expected = RCI(positive="ill").fit(small.drop(columns="d"), np.where(small["d"] == 1, "ill", "well"))
+    model = RCI(positive="ill").fit(X, frame["d"])
+    assert same_model(model, expected)
+    assert model.classes_.tolist() == ["well", "ill"]
+    assert model.feature_names_in_.tolist() == list(X.columns)
+    assert model.provenance_["table"] == "DaskRaw"
+    assert model.provenance_["cases"] == int((small["d"] == 1).sum())
+
+
+def test_columns_far_from_zero_keep_their_variance(client: Client, small: pd.DataFrame) -> None:
+    far = small.assign(x0=small["x0"] + 1.7e9)
+    expected = RCI().fit(far.drop(columns="d"), far["d"])
+    assert same_model(RCI(backend="dask").fit(dd.from_pandas(far, 3), "d"), expected)
+
+
+def test_parquet_files_by_glob_and_folder(client: Client, small: pd.DataFrame, tmp_path: Path) -> None:
+    small.iloc[:120].to_parquet(tmp_path / "a.parquet", row_group_size=50)
+    small.iloc[120:].to_parquet(tmp_path / "b.parquet")
+    expected = RCI().fit(small.drop(columns="d"), small["d"])
+    for path in (tmp_path, str(tmp_path / "*.parquet"), [tmp_path / "a.parquet", tmp_path / "b.parquet"]):
+        assert same_model(RCI(backend="dask").fit(path, "d"), expected)
+
+
+def test_nothing_stays_on_the_cluster(client: Client, small: pd.DataFrame) -> None:
+    RCI(backend="dask").fit(dd.from_pandas(small, 3), "d")
+    client.run_on_scheduler(_until_no_task_is_left)
+
+
+async def _until_no_task_is_left(dask_scheduler: Any) -> None:
+    import asyncio
+
+    async with asyncio.timeout(20):
+        while dask_scheduler.tasks:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("n_rows", [400, 20_000])
+def test_at_most_two_round_trips_a_root(client: Client, monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
+    cohort = simulate(n_samples=n_rows, n_variables=31, random_state=2)
+    calls = []
+    waited = DaskTable._sum
+    monkeypatch.setattr(
+        DaskTable, "_sum", lambda self, *args: (calls.append(args[0]), waited(self, *args))[1]
+    )
+    frame = dd.from_pandas(table(cohort.X, cohort.y), 4)
+    raw = DaskRaw(client, FrameRows(client, frame, list(frame.columns[:-1]), None))
+    ordering = order_columns(raw, describe_columns(raw), "plus", 1.0)
+    # The last root has no rival, so no pair is asked for; every other root takes one round at least.
+    rounds = sum(name in ("pair_sums", "leading_pair_sums") for name in calls)
+    assert 29 <= rounds <= 2 * 29
+    assert ordering.order.size == 30
+
+
+def test_lazy_shapley_values(client: Client, small: pd.DataFrame) -> None:
+    X = small.drop(columns="d")
+    model = RCI().fit(X, small["d"])
+    shuffled = small[small.columns[::-1]]
+    lazy = model.shapley_values(in_pieces(shuffled, [0, 200, 300]))
+    assert isinstance(lazy, dd.DataFrame)
+    assert list(lazy.columns) == list(X.columns)
+    computed = lazy.compute()
+    np.testing.assert_allclose(computed.to_numpy(), model.shapley_values(X), atol=1e-12)
+    assert computed.index.equals(small.index)
+    with pytest.raises(InputError, match="'x2' is missing from the new data"):
+        model.shapley_values(dd.from_pandas(small.drop(columns="x2"), 2))
+    with pytest.raises(InputError, match=r"missing values \(NaN\) in 'x1' \(1\)"):
+        model.shapley_values(dd.from_pandas(small.assign(x1=[np.nan] + [0.0] * 499), 2)).compute()
+    with pytest.raises(InputError, match="map_partitions"):
+        model.predict(dd.from_pandas(X, 2))
+
+
+def test_many_fits_spread_by_joblib(client: Client, small: pd.DataFrame) -> None:
+    X, y = small.drop(columns="d").to_numpy(), small["d"].to_numpy()
+    rows = [np.random.default_rng(seed).integers(0, len(X), len(X)) for seed in range(4)]
+    with joblib.parallel_config(backend="dask"):
+        models = joblib.Parallel()(joblib.delayed(RCI().fit)(X[take], y[take]) for take in rows)
+    assert all(
+        same_model(model, RCI().fit(X[take], y[take])) for model, take in zip(models, rows, strict=True)
+    )

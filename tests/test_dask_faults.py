@@ -1,0 +1,226 @@
+"""What can go wrong on a cluster: lost workers are made good, and bad input is one clear error."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask.dataframe as dd
+from command_line import error, ok
+from dask_cluster import cluster_of, same_model
+from distributed import Client, LocalCluster
+
+from rootcausal import RCI, InputError, MissingExtraError
+from rootcausal.data import simulate
+from rootcausal.tables.dask_rows import DaskTable
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with cluster_of(2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def good() -> pd.DataFrame:
+    cohort = simulate(n_samples=300, n_variables=6, random_state=1)
+    return pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).assign(d=cohort.y)
+
+
+Spoil = Callable[[pd.DataFrame], pd.DataFrame]
+BAD: dict[str, tuple[Spoil, str]] = {
+    "missing": (
+        lambda f: f.assign(x1=f["x1"].mask(f.index < 7), x3=f["x3"].mask(f.index == 299)),
+        "missing values (NaN) in 'x1' (7), 'x3' (1)",
+    ),
+    "infinite": (
+        lambda f: f.assign(x0=f["x0"].mask(f.index == 200, np.inf)),
+        "infinite values (inf) in 'x0' (1)",
+    ),
+    "constant": (lambda f: f.assign(x2=4.0), "'x2' is constant"),
+    "copies": (lambda f: f.assign(z=3.0 - 2.0 * f["x1"]), "'x1' and 'z' are copies"),
+    "one class": (lambda f: f.assign(d=1), "it has one class: 1"),
+    "three classes": (lambda f: f.assign(d=f.index % 3), "it has 3 classes: 0, 1, 2"),
+    "one case": (lambda f: f.assign(d=(f.index == 5).astype(int)), "only one row has the label 1"),
+    "unlabelled": (lambda f: f.assign(d=f["d"].mask(f.index < 3)), "y has 3 missing value(s)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_tables_are_refused_in_the_words_used_in_memory(
+    client: Client, good: pd.DataFrame, case: str
+) -> None:
+    spoil, words = BAD[case]
+    bad = spoil(good)
+    with pytest.raises(InputError) as in_memory:
+        RCI().fit(bad.drop(columns="d"), bad["d"])
+    with pytest.raises(InputError) as on_cluster:
+        RCI(backend="dask").fit(dd.from_pandas(bad, 3), "d")
+    assert words in str(on_cluster.value)
+    assert str(on_cluster.value) == str(in_memory.value)
+
+
+def test_arguments_that_do_not_fit_together(client: Client, good: pd.DataFrame) -> None:
+    frame = dd.from_pandas(good, 2)
+    for words, backend, X, y in (
+        ("use backend='dask', or X.compute\\(\\)", "numba", frame, "d"),
+        ("takes a dask dataframe, or the path of Parquet files, not DataFrame", "dask", good, "d"),
+        ("no column 'died'", "dask", frame, "died"),
+        ("a dask Series with the rows of X; it is ndarray", "dask", frame, np.zeros(300)),
+        ("the target y is None", "dask", frame, None),
+        ("'ward' is not numeric", "dask", dd.from_pandas(good.assign(ward="a"), 2), "d"),
+        ("no Parquet files at '/nowhere/\\*.parquet'", "dask", "/nowhere/*.parquet", "d"),
+    ):
+        with pytest.raises(InputError, match=words):
+            RCI(backend=backend).fit(X, y)
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:
+    for module in [name for name in sys.modules if name.startswith("rootcausal.dask_cohort")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rootcausal\[dask\]'"):
+        RCI(backend="dask").fit("cohort.parquet", "d")
+
+
+def test_a_parquet_file_that_differs_is_named(client: Client, good: pd.DataFrame, tmp_path: Path) -> None:
+    good.to_parquet(tmp_path / "a.parquet")
+    odd = tmp_path / "b.parquet"
+    for table, words in (
+        (good.drop(columns="x2").assign(weight=1.0), "it lacks 'x2', it adds 'weight'"),
+        (good.assign(x2="high"), "'x2' holds text instead of numbers"),
+    ):
+        table.to_parquet(odd)
+        with pytest.raises(InputError, match=f"{odd.name}' does not match .*a.parquet': {words}"):
+            RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+    odd.write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match=r"b.parquet' is not a readable Parquet file"):
+        RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+    # Integers among floats are numbers all the same.
+    good.assign(x2=range(300)).to_parquet(odd)
+    RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+
+
+def test_the_command_line_fits_on_a_running_cluster(
+    client: Client, good: pd.DataFrame, tmp_path: Path
+) -> None:
+    named = good.assign(patient=[f"p{k}" for k in range(300)], d=np.where(good["d"] == 1, "yes", "no"))
+    named.iloc[:100].to_parquet(tmp_path / "a.parquet")
+    named.iloc[100:].to_parquet(tmp_path / "b.parquet")
+    address = client.scheduler.address
+    out = tmp_path / "m.rci"
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    options = ["--target", "d", "--id", "patient", "--out", out]
+    printed = ok("fit", *files, *options, "--scheduler", address)
+    assert "and 1 more files, 300 rows, 5 variables" in printed
+    assert f"disease: d = yes ({int((good['d'] == 1).sum())} of 300 patients)" in printed
+    assert same_model(RCI.load(out), RCI().fit(good.drop(columns="d"), good["d"]))
+    assert "only with --backend dask or --scheduler" in error(2, "fit", *files, *options)
+    named.assign(x0=named["x0"].mask(named.index == 4)).iloc[:100].to_parquet(files[0])
+    assert "missing values (NaN) in 'x0' (1)" in error(3, "fit", *files, *options, "--scheduler", address)
+    assert "299 rows" in ok("fit", *files, *options, "--scheduler", address, "--drop-missing")
+
+
+def test_a_scheduler_that_cannot_be_reached_is_named(
+    monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame, tmp_path: Path
+) -> None:
+    from rootcausal import dask_cohort
+
+    assert dask_cohort.SECONDS_TO_CONNECT <= 25
+    monkeypatch.setattr(dask_cohort, "SECONDS_TO_CONNECT", 1)
+    good.to_parquet(tmp_path / "a.parquet")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+        began = time.monotonic()
+        refused = error(
+            3,
+            "fit",
+            tmp_path / "a.parquet",
+            "--target",
+            "d",
+            "--out",
+            tmp_path / "m.rci",
+            "--scheduler",
+            address,
+        )
+    assert f"no Dask scheduler answers at '{address}'" in refused
+    assert time.monotonic() - began < 20
+
+
+def test_a_client_closed_during_the_fit(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:
+    with cluster_of(1) as client:
+        waited = DaskTable.gram
+
+        def closing(self: DaskTable) -> Any:
+            client.close()
+            return waited(self)
+
+        monkeypatch.setattr(DaskTable, "gram", closing)
+        with pytest.raises(InputError, match="the Dask client was closed during the fit"):
+            RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
+
+
+def large(tmp_path: Path) -> tuple[Any, RCI]:
+    """A cohort in sixteen partitions, and what its fit should give."""
+    cohort = simulate(n_samples=60_000, n_variables=41, random_state=0)
+    frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).assign(d=cohort.y)
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=60_000 // 16)
+    expected = RCI(variant="plus").fit(cohort.X, cohort.y)
+    return dd.read_parquet(tmp_path / "a.parquet", split_row_groups=True), expected
+
+
+@pytest.mark.slow
+def test_workers_killed_at_random_moments_change_nothing(tmp_path: Path) -> None:
+    frame, expected = large(tmp_path)
+    moments = random.Random(5)
+    with cluster_of(2) as client:
+        RCI(variant="plus", backend="dask").fit(frame, "d")  # compiles
+        began = time.monotonic()
+        RCI(variant="plus", backend="dask").fit(frame, "d")
+        undisturbed = time.monotonic() - began
+        for _ in range(10):
+            address, pid = moments.choice(sorted(client.run(os.getpid).items()))
+            killer = threading.Timer(moments.uniform(0, undisturbed), os.kill, (pid, signal.SIGKILL))
+            killer.start()
+            model = RCI(variant="plus", backend="dask").fit(frame, "d")
+            killer.join()
+            assert same_model(model, expected)
+            while address in client.scheduler_info()["workers"]:
+                time.sleep(0.05)
+            client.wait_for_workers(2)
+
+
+@pytest.mark.slow
+def test_all_workers_gone_and_a_new_one_joined(tmp_path: Path) -> None:
+    frame, expected = large(tmp_path)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster),
+    ):
+        RCI(variant="plus", backend="dask").fit(frame, "d")  # compiles
+
+        def replace_all() -> None:
+            cluster.scale(0)
+            while cluster.scheduler_info["workers"]:
+                time.sleep(0.05)
+            cluster.scale(1)
+
+        replacement = threading.Timer(1.5, replace_all)
+        replacement.start()
+        assert same_model(RCI(variant="plus", backend="dask").fit(frame, "d"), expected)
+        replacement.join()

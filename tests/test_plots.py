@@ -1,0 +1,108 @@
+"""Figures: they show the numbers, they save, and they can be read in grey."""
+
+import numpy as np
+import pytest
+
+from rootcausal import RCI, DirectLiNGAM, InputError, plots
+from rootcausal.data import load_pbc
+
+pytest.importorskip("matplotlib").use("Agg")
+
+
+@pytest.fixture(scope="module")
+def pbc():
+    import pyarrow as pa
+
+    cohort = load_pbc()
+    names = ["$bili$", *cohort.feature_names[1:]]  # a dollar sign must not start a formula
+    table = pa.table(dict(zip(names, cohort.X.T, strict=True)))
+    model = RCI().fit(table, cohort.y)
+    return table, model, model.explain(table, ids=cohort.ids)
+
+
+def draw(kind, pbc, **options):
+    _, model, explanation = pbc
+    first = model if kind == "graph" else explanation
+    more = (10,) if kind == "waterfall" else ()
+    return getattr(plots, kind)(first, *more, **options)
+
+
+KINDS = ["waterfall", "beeswarm", "prevalence", "heatmap", "graph"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saves_as_svg_and_png(pbc, kind, tmp_path):
+    figure = draw(kind, pbc).figure
+    for ending, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        path = tmp_path / f"figure.{ending}"
+        figure.savefig(path)
+        assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_into_given_axes(pbc, kind):
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert draw(kind, pbc, ax=ax) is ax
+
+
+def test_waterfall_ends_at_the_patients_log_odds(pbc):
+    *_, explanation = pbc
+    ax = plots.waterfall(explanation, 10, top=3)
+    bars = ax.patches
+    row = explanation.ids.index(10)
+    assert len(bars) == 4
+    assert bars[0].get_x() == pytest.approx(explanation.base_value)
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(explanation.values[row].sum())
+    assert ax.texts[0].get_text() == f"{explanation.values[row].max():+.2f}"
+
+
+def test_waterfall_draws_the_intervals(pbc):
+    table, *_ = pbc
+    model = RCI().fit(table, load_pbc().y).bootstrap(10)
+    explanation = model.explain(table, ids=load_pbc().ids)
+    row = explanation.ids.index(10)
+    strongest = explanation.values[row].argmax()
+    start, end = plots.waterfall(explanation, 10).lines[0].get_xdata()
+    assert start == pytest.approx(explanation.base_value + explanation.lower[row, strongest])
+    assert end == pytest.approx(explanation.base_value + explanation.upper[row, strongest])
+
+
+def test_prevalence_counts(pbc):
+    *_, explanation = pbc
+    ax = plots.prevalence(explanation)
+    any_cause, strongest = ([bar.get_width() for bar in bars] for bars in ax.containers)
+    assert sorted(any_cause) == sorted(n for n in (explanation.values > 0).sum(axis=0) if n)
+    assert sum(strongest) == (explanation.values > 0).any(axis=1).sum()
+
+
+def test_graph_of_direct_lingam(pbc):
+    table, *_ = pbc
+    ax = plots.graph(DirectLiNGAM(prune=True).fit(table), top=6)
+    assert len(ax.texts) == 6
+
+
+def test_grey_keeps_harmful_and_protective_apart():
+    from matplotlib.colors import to_rgb
+
+    def lightness(colour):
+        return np.array(to_rgb(colour)) @ [0.2126, 0.7152, 0.0722]
+
+    assert abs(lightness(plots.HARMFUL) - lightness(plots.PROTECTIVE)) > 0.3
+
+
+def test_no_root_causes_and_one_patient_still_draw(pbc):
+    table, model, _ = pbc
+    one = model.explain(table.slice(0, 1), ids=[10])
+    for kind in KINDS:
+        draw(kind, (table, model, one))
+
+
+def test_unknown_patients_and_huge_heat_maps_are_refused(pbc):
+    table, model, explanation = pbc
+    with pytest.raises(InputError, match="no patient 'x'"):
+        plots.waterfall(explanation, "x")
+    rows = np.arange(plots.HEAT_PATIENTS + 1) % 258
+    with pytest.raises(InputError, match="at most 2000 patients"):
+        plots.heatmap(model.explain(table.take(rows)))

@@ -1,0 +1,157 @@
+"""The page as a file: what it holds, what it must not hold, and what the model keeps for it."""
+
+import base64
+import hashlib
+import json
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from page_facts import facts_of
+
+from rootcausal import RCI, InputError
+from rootcausal.cohort_quantiles import ROWS_AT_MOST, CohortQuantiles
+from rootcausal.data import load_pbc
+from rootcausal.learned_graph import WEAKEST_EDGE, direct_effects, strong_edges
+from rootcausal.report.page import as_inert_json
+from rootcausal.similarity import similarity_order
+
+
+@pytest.fixture(scope="module")
+def pbc():
+    cohort = load_pbc()
+    return cohort, RCI().fit(cohort.X, cohort.y)
+
+
+def block(page, name, kind="<f8"):
+    text = re.search(rf'id="block-{name}">([^<]*)<', page.read_text(encoding="utf-8")).group(1)
+    return np.frombuffer(base64.b64decode(text), dtype=kind)
+
+
+def test_blocks_are_the_explanation(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    model.report(cohort.X, out)
+    explanation = model.explain(cohort.X)
+    order = model.causal_order_
+    errors = block(out, "errors").reshape(-1, order.size)
+    assert np.array_equal(errors, explanation.errors[:, order])
+    assert np.array_equal(block(out, "data").reshape(-1, order.size), explanation.data[:, order])
+    coef = [one["coef"] for one in facts_of(out)["variables"]]
+    assert np.allclose(errors * coef, explanation.values[:, order], rtol=1e-12, atol=1e-14)
+
+
+def test_large_pages_halve_their_numbers(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.laplace(size=(12_000, 60))
+    y = (X[:, 0] + random.logistic(size=12_000) > 0).astype(int)
+    model = RCI(variant="plus").fit(X[:500], y[:500])
+    out = tmp_path / "page.html"
+    model.report(X, out)
+    assert facts_of(out)["numbers"] == "<f4"
+    expected = model.explain(X).errors[:, model.causal_order_]
+    assert np.allclose(block(out, "errors", "<f4").reshape(expected.shape), expected, rtol=1e-6)
+    assert sum(facts_of(out)["cohort"]["heat"]["sizes"]) == 12_000
+
+
+def test_the_policy_names_every_script_and_style(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    model.report(cohort.X, out)
+    text = out.read_text(encoding="utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text).group(1)
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "connect-src" not in policy
+    for kind in ("script", "style"):
+        for content in re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.DOTALL):
+            digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in policy
+    assert not re.search(r"<(link|img|iframe|script [^>]*src)", text)
+
+
+def test_json_cannot_end_its_element():
+    hostile = ["</script><script>alert(1)</script>", "<!--", "&amp;", "\u2028\u2029", "\ud800", "😀"]
+    text = as_inert_json(hostile)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == [*hostile[:4], "?", "😀"]
+
+
+def test_ids_become_unique_labels(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    model.report(cohort.X[:5], out, ids=["a", "a", "", "b", "a (row 1)"])
+    assert facts_of(out)["labels"] == ["a (row 1)′", "a (row 2)", "(row 3)", "b", "a (row 1)"]
+
+
+def test_cohort_counts(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    model.report(cohort.X, out)
+    values = model.shapley_values(cohort.X)[:, model.causal_order_]
+    facts = facts_of(out)["cohort"]
+    assert facts["root_cause"] == (values > 0).sum(axis=0).tolist()
+    assert sum(facts["strongest"]) + facts["none"] == len(values)
+    assert sorted(facts["heat"]["rows"]) == list(range(len(values)))
+
+
+def test_similar_rows_become_neighbours():
+    random = np.random.default_rng(0)
+    group = np.arange(40) % 4
+    order = similarity_order(np.eye(4)[group] * 5 + random.normal(size=(40, 4)) * 0.1)
+    assert (np.diff(group[order]) != 0).sum() == 3
+
+
+def test_edges_are_regressions_on_earlier_variables(pbc):
+    cohort, model = pbc
+    edges = direct_effects(model._model.unmixing)
+    Z = (cohort.X - cohort.X.mean(axis=0)) / cohort.X.std(axis=0, ddof=1)
+    Z = Z[:, model.causal_order_]
+    for effect in range(1, Z.shape[1]):
+        expected, *_ = np.linalg.lstsq(Z[:, :effect], Z[:, effect])
+        assert np.allclose(edges[effect, :effect], expected, atol=1e-8)
+    drawn = strong_edges(edges)
+    assert len(drawn) == (np.abs(edges) >= WEAKEST_EDGE).sum()
+    assert all(cause < effect for cause, effect, _ in drawn)
+
+
+def test_quantiles_of_the_cohort(pbc):
+    cohort, model = pbc
+    expected = np.quantile(cohort.X[:, model.causal_order_], np.linspace(0, 1, 101), axis=0)
+    assert np.allclose(model._quantiles.values, expected)
+    many = np.random.default_rng(0).normal(size=(50_000, cohort.X.shape[1]))
+    quantiles = CohortQuantiles.of(many, model._model)
+    assert np.abs(quantiles.values[50]).max() < 4 * 1.25 / np.sqrt(ROWS_AT_MOST)
+
+
+def test_a_saved_model_keeps_the_quantiles_and_older_files_still_load(pbc, tmp_path):
+    cohort, model = pbc
+    path, older = tmp_path / "model.rci", tmp_path / "older.rci"
+    model.save(path)
+    assert np.array_equal(RCI.load(path)._quantiles.errors, model._quantiles.errors)
+    with zipfile.ZipFile(path) as new, zipfile.ZipFile(older, "w") as old:
+        for name in new.namelist():
+            if "quantiles" not in name:
+                old.writestr(name, new.read(name))
+    out = tmp_path / "page.html"
+    RCI.load(older).report(cohort.X[:3], out)
+    assert facts_of(out)["quantiles"]["of_fit"] is False
+
+
+def test_damaged_quantiles_are_refused(pbc, tmp_path):
+    _, model = pbc
+    path, damaged = tmp_path / "model.rci", tmp_path / "damaged.rci"
+    model.save(path)
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(damaged, "w") as broken:
+        for name in whole.namelist():
+            broken.writestr(name, whole.read("sd.npy" if "quantiles" in name else name))
+    with pytest.raises(InputError, match="quantiles"):
+        RCI.load(damaged)
+
+
+def test_a_page_that_cannot_be_made_leaves_the_old_one(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    out.write_text("old")
+    with pytest.raises(ValueError, match="features"):
+        model.report(cohort.X[:, :3], out)
+    assert out.read_text() == "old"
