@@ -151,7 +151,7 @@ def test_patients_do_not_travel_with_the_model(tmp_path, cohort, frame):
     model = RCI().fit(marked, cohort.y)
     needle = np.float64(12345.678901234).tobytes()
     assert needle not in pickle.dumps(model)
-    with pytest.raises(InputError, match="travels without its cohort"):
+    with pytest.raises(InputError, match="no cohort at hand"):
         pickle.loads(pickle.dumps(model)).bootstrap(5)
     model.bootstrap(5, resume=tmp_path / "boot.npz").save(tmp_path / "model.rci")
     for file in ("boot.npz", "model.rci"):
