@@ -8,6 +8,7 @@ and all that it reads of the data is a quadratic log-likelihood, so a matrix and
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,25 +104,25 @@ def _cycle(curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects) ->
     k = len(slope)
     existence = prior.existence(len(weight))
     spread = 1.0 / (np.diagonal(curvature) + 1.0 / prior.variance)
-    log_shrinkage = 0.5 * np.log(spread / prior.variance)
+    # Log-odds of each place before the data speak; "nowhere" includes columns that are not at hand.
+    place = 0.5 * np.log(spread / prior.variance) + np.log(existence / prior.n_columns)[:, None]
+    nowhere = np.log1p(-existence * k / prior.n_columns)
     coef = (weight * size).sum(axis=0)
     explained = curvature @ coef
     own = (weight * size) @ curvature
     tolerance = TOLERANCE * np.sqrt(prior.variance)
     for _ in range(MAX_CYCLES):
-        before = coef.copy()
-        for e, exists in enumerate(existence):
+        before = coef
+        for e in range(len(weight)):
             left = slope - explained + own[e]
             size[e] = spread * left
-            log_evidence = log_shrinkage + 0.5 * size[e] * left + np.log(exists / prior.n_columns)
-            # The chance of "nowhere" includes columns that are not at hand.
-            nowhere = np.log1p(-exists * k / prior.n_columns)
-            top = max(log_evidence.max(), nowhere)
+            log_evidence = place[e] + 0.5 * size[e] * left
+            top = max(log_evidence.max(), nowhere[e])
             odds = np.exp(log_evidence - top)
-            new = odds / (odds.sum() + np.exp(nowhere - top))
-            mine = curvature @ (new * size[e])
+            weight[e] = odds / (odds.sum() + math.exp(nowhere[e] - top))
+            mine = curvature @ (weight[e] * size[e])
             explained += mine - own[e]
-            weight[e], own[e] = new, mine
+            own[e] = mine
         coef = (weight * size).sum(axis=0)
         if np.abs(coef - before).max() <= tolerance:
             break

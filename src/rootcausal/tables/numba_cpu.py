@@ -43,7 +43,7 @@ ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
-# Raw rows are summed in this many spans, whatever the number of threads.
+# Raw rows are summed in at most this many spans, whatever the number of threads.
 SPANS = 64
 # Below this many residuals a second thread costs more than it saves.
 WORTH_A_THREAD = 60_000
@@ -175,7 +175,7 @@ class NumbaRaw:
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
         classes = 1 if self._y is None else 2
-        spans = min(SPANS, n)
+        spans = _spans(n, p)
         sums = np.zeros((spans, 2, classes, p))
         counts = np.zeros((spans, classes))
 
@@ -196,7 +196,7 @@ class NumbaRaw:
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
         Z = np.empty((len(cols), n))
-        spans = max(1, min(SPANS, n))
+        spans = _spans(n, len(cols))
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
@@ -204,6 +204,11 @@ class NumbaRaw:
 
         _in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)
+
+
+def _spans(n: int, width: int) -> int:
+    """In how many spans to work: as many as there are strips, up to SPANS; a small table is one."""
+    return max(1, min(SPANS, n * width // VALUES_A_STRIP))
 
 
 def _strips(first: int, last: int, width: int) -> Iterator[slice]:
