@@ -138,24 +138,26 @@ def test_no_dependence_is_a_warning_and_all_zero() -> None:
     assert model.transform(X).shape == (200, 0)
 
 
-def test_more_candidates_than_rows_is_a_warning() -> None:
+@pytest.mark.parametrize("attribution", ["sharp", "paper"])
+def test_more_candidates_than_rows_is_a_warning(attribution: str) -> None:
     cohort = simulate(30, 60, random_state=0)
     with (
         pytest.warns(UserWarning, match="residual variance is exhausted after 29 roots"),
         pytest.warns(UserWarning, match="separate the classes perfectly"),
     ):
-        model = RCI(alpha=1.0, attribution="paper").fit(cohort.X, cohort.y)
+        model = RCI(alpha=1.0, attribution=attribution).fit(cohort.X, cohort.y)
     assert model.causal_order_.size == 29
     with pytest.warns(UserWarning, match="exhausted after 29 roots"):
         assert DirectLiNGAM().fit(cohort.X).causal_order_.size == 29
 
 
-def test_separated_classes_give_finite_coefficients_and_a_warning() -> None:
+@pytest.mark.parametrize("attribution", ["sharp", "paper"])
+def test_separated_classes_give_finite_coefficients_and_a_warning(attribution: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (200, 3))
     labels = (X[:, 1] > 0).astype(int)
     with pytest.warns(UserWarning, match="separate the classes perfectly"):
-        model = RCI(attribution="paper").fit(X, labels)
+        model = RCI(attribution=attribution).fit(X, labels)
     assert np.abs(model.coef_).max() < 20
     assert model.score(X, labels) > 0.97
     assert model.provenance_["separated"]

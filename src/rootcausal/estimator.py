@@ -31,6 +31,12 @@ from .progress import ordering_progress
 from .validation import encode_target, matrix_for_scoring
 from .version import __version__
 
+# What keeps coefficients finite where the classes are separated.
+PRIOR_AT_WORK = {
+    "paper": f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)",
+    "sharp": "the prior of the default attribution",
+}
+
 
 class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
@@ -132,8 +138,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if learned.separated:
             warnings.warn(
                 "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
-                f"coefficients come from a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error). "
-                "Ranks are still useful; risks are overconfident. More rows or a smaller alpha help.",
+                f"coefficients come from {PRIOR_AT_WORK[self.attribution]}. "
+                "Ranks are still useful; risks are uncertain. More rows or a smaller alpha help.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -41,14 +41,24 @@ def fit_logit(table: Table, cols: Index, case_rate: float) -> Logit:
     table, cols : where the errors are.
     case_rate : share of cases, strictly between 0 and 1; the starting point.
     """
-    start = np.zeros(len(cols) + 1)
-    start[-1] = np.log(case_rate / (1.0 - case_rate))
+    start = _start(cols, case_rate)
     beta = _maximize(table, cols, start, penalty=0.0)
     separated = beta is None
     if beta is None:
         beta = _maximize(table, cols, start, penalty=WEAK_PENALTY)
         assert beta is not None, "a penalized likelihood always has a maximum"
     return Logit(beta[:-1], float(beta[-1]), separated)
+
+
+def separates(table: Table, cols: Index, case_rate: float) -> bool:
+    """Whether these columns tell the classes apart perfectly, so that the likelihood has no maximum."""
+    return _maximize(table, cols, _start(cols, case_rate), penalty=0.0) is None
+
+
+def _start(cols: Index, case_rate: float) -> F64:
+    beta = np.zeros(len(cols) + 1)
+    beta[-1] = np.log(case_rate / (1.0 - case_rate))
+    return beta
 
 
 def _maximize(table: Table, cols: Index, beta: F64, penalty: float) -> F64 | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .ancestry import attribute
 from .attribution import CausalModel
-from .logistic import fit_logit
+from .logistic import fit_logit, separates
 from .moments import Columns
 from .ordering import OnRound, Ordering, order_columns
 from .table import F64, RawTable
@@ -33,7 +33,8 @@ class Learned:
     ----------
     model : scores patients.
     ordering : what the search found.
-    separated : whether the classes were, so that a weak penalty had to keep coefficients finite.
+    separated : whether the errors tell the classes apart perfectly, so that only a prior keeps coefficients
+        finite.
     ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
         which takes every survivor for an ancestor.
     """
@@ -52,9 +53,11 @@ def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound
     probability = None
     if settings.attribution == "paper":
         logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
+        separated = logit.separated
     else:
         ancestry = attribute(ordering.table, ordering.table_cols, ordering.mixing, p, case_rate)
         logit = ancestry.logit
+        separated = separates(ordering.table, ordering.table_cols, case_rate)
         probability = np.zeros(p)
         probability[ordering.order] = ancestry.probability
     model = CausalModel(
@@ -67,4 +70,4 @@ def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound
         coef=logit.coef,
         intercept=logit.intercept,
     )
-    return Learned(model, ordering, logit.separated, probability)
+    return Learned(model, ordering, separated, probability)
