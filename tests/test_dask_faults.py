@@ -22,10 +22,11 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 import dask.dataframe as dd
 from command_line import error, ok
 from dask_cluster import cluster_of, same_model
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from rootcausal import RCI, InputError, MissingExtraError
 from rootcausal.data import simulate
+from rootcausal.tables import dask_rows
 from rootcausal.tables.dask_rows import DaskTable
 
 
@@ -175,6 +176,16 @@ def test_a_client_closed_during_the_fit(monkeypatch: pytest.MonkeyPatch, good: p
             RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
 
 
+def test_a_cluster_that_stays_without_workers(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:
+    monkeypatch.setattr(dask_rows, "SECONDS_A_LOOK", 0.2)
+    monkeypatch.setattr(dask_rows, "SECONDS_WITHOUT_WORKERS", 0.5)
+    with (
+        cluster_of(0),
+        pytest.raises(InputError, match=r"the Dask cluster has had no workers for 0.5 seconds"),
+    ):
+        RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
+
+
 def large(tmp_path: Path) -> tuple[Any, RCI]:
     """A cohort in sixteen partitions, and what its fit should give."""
     cohort = simulate(n_samples=60_000, n_variables=41, random_state=0)
@@ -205,22 +216,51 @@ def test_workers_killed_at_random_moments_change_nothing(tmp_path: Path) -> None
             client.wait_for_workers(2)
 
 
+def retire_all(client: Client) -> None:
+    cluster = client.cluster
+    cluster.scale(0)
+    while client.scheduler_info()["workers"]:
+        time.sleep(0.05)
+    cluster.scale(1)
+
+
+def kill_all(client: Client) -> None:
+    """Their nannies start new ones, at other addresses."""
+    for pid in client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.slow
-def test_all_workers_gone_and_a_new_one_joined(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lose_all", [retire_all, kill_all])
+@pytest.mark.parametrize(
+    ("place", "method", "call"),
+    [(Client, "compute", 3), (DaskTable, "_each", 4), (DaskTable, "_each", 40)],
+    ids=["reading", "first sums", "ordering"],
+)
+def test_all_workers_gone_and_a_new_one_joined(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    lose_all: Callable[[Client], None],
+    place: type,
+    method: str,
+    call: int,
+) -> None:
     frame, expected = large(tmp_path)
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster),
-    ):
+    with cluster_of(2) as client:
         RCI(variant="plus", backend="dask").fit(frame, "d")  # compiles
+        start = getattr(place, method)
+        calls = iter(range(1, 1_000_000))
 
-        def replace_all() -> None:
-            cluster.scale(0)
-            while cluster.scheduler_info["workers"]:
-                time.sleep(0.05)
-            cluster.scale(1)
+        def start_and_lose(*args: Any, **kwargs: Any) -> Any:
+            tasks = start(*args, **kwargs)
+            if next(calls) == call:
+                lose_all(client)
+            return tasks
 
-        replacement = threading.Timer(1.5, replace_all)
-        replacement.start()
-        assert same_model(RCI(variant="plus", backend="dask").fit(frame, "d"), expected)
-        replacement.join()
+        monkeypatch.setattr(place, method, start_and_lose)
+        too_long = threading.Timer(240, client.close)  # a fit that waits for ever fails
+        too_long.start()
+        model = RCI(variant="plus", backend="dask").fit(frame, "d")
+        too_long.cancel()
+        assert next(calls) > call
+        assert same_model(model, expected)

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, get_client
+from distributed.exceptions import WorkerStartTimeoutError
 
 from .cohort import Cohort, Target
 from .core.moments import Columns
@@ -172,6 +173,10 @@ def _plain_errors(client: Client) -> Iterator[None]:
         raise InputError(
             "workers died again and again over the same rows, most likely for lack of memory: "
             "give them more, or use smaller partitions"
+        ) from error
+    except WorkerStartTimeoutError as error:
+        raise InputError(
+            f"the Dask cluster has had no workers for {error.timeout} seconds: start workers, and fit again"
         ) from error
     except Exception as error:
         if client.status != "closed":

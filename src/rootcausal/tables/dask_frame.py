@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from dask import delayed
 from distributed import Client, Future
 
 from ..core.table import F64, ColumnMoments, Index
-from .dask_rows import Part, add_up
+from .dask_rows import Part, add_up, wait_for
 from .numba_cpu import NumbaRaw, NumbaTable, use_threads
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
@@ -115,24 +116,23 @@ class FrameRows:
         )
 
     def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]:
-        """Standardized parts of about equal numbers of rows, spread over the workers."""
+        """Standardized parts of about equal numbers of rows, joined where Dask happened to read them.
+
+        No task names a worker, not even as a preference: when no worker is left, Dask forgets that it was
+        only a preference, and a worker that joins later would never be given the task.
+        """
         columns = [self._columns[c] for c in cols]
-        partitions = self._partitions(columns)
-        rows = self.first_look.rows_by_partition
-        if len(rows) != len(partitions):
-            # Dask merges partitions when only few of their columns are read.
-            rows = (1,) * len(partitions)
         args = columns, self._target, self._classes, mean, sd
-        groups = _even_groups(rows, n_parts)
-        workers = _placement(self._client, len(groups))
+        pieces = self._client.compute([_standardize(part, *args) for part in self._partitions(columns)])
+        wait_for(self._client, pieces)
+        rows = self.first_look.rows_by_partition
+        if len(rows) != len(pieces):
+            # Dask merges partitions when only few of their columns are read.
+            rows = (1,) * len(pieces)
+        groups = _even_groups(rows, _homes(self._client, pieces), n_parts)
         return [
-            self._client.compute(
-                _join([_standardize(partitions[place], *args) for place in group]),
-                workers=worker,
-                # Where to begin; a part whose worker is lost is made again on another.
-                allow_other_workers=True,
-            )
-            for group, worker in zip(groups, workers, strict=True)
+            self._client.submit(_join, [pieces[place] for place in group], key=f"part-{uuid4().hex}")
+            for group in groups
         ]
 
     def _partitions(self, columns: list[Hashable]) -> list[Any]:
@@ -143,33 +143,32 @@ class FrameRows:
         return add_up(self._client, self._client.compute(list(looks)))
 
 
-def _even_groups(rows: Sequence[int], n_groups: int) -> list[list[int]]:
-    """Largest first, each to the group with the fewest rows so far; no group is empty."""
+def _even_groups(rows: Sequence[int], homes: Sequence[str], n_groups: int) -> list[list[int]]:
+    """Pieces of the same home together, as far as the groups remain equal in rows; no group is empty."""
     n_groups = min(n_groups, len(rows))
+    # An empty piece counts too, so that the next one goes elsewhere.
+    sizes = np.maximum(np.array(rows, dtype=float), 1e-9)
+    full = sizes.sum() / n_groups * (1 + 1e-9)
+    addresses = sorted(set(homes))
+    at_home = {home: np.arange(place, n_groups, len(addresses)) for place, home in enumerate(addresses)}
     groups: list[list[int]] = [[] for _ in range(n_groups)]
     loads = np.zeros(n_groups)
-    for place in np.argsort(-np.array(rows), kind="stable"):
-        lightest = int(loads.argmin())
-        groups[lightest].append(int(place))
-        # An empty partition counts too, so that the next one goes elsewhere.
-        loads[lightest] += max(rows[place], 1e-9)
-    return [sorted(group) for group in groups]
+    for place in np.argsort(-sizes, kind="stable").tolist():
+        chosen = int(loads.argmin())
+        own = at_home[homes[place]]
+        if own.size:
+            lightest = int(own[loads[own].argmin()])
+            if loads[lightest] + sizes[place] <= full:
+                chosen = lightest
+        groups[chosen].append(place)
+        loads[chosen] += sizes[place]
+    return [sorted(group) for group in groups if group]
 
 
-def _placement(client: Client, n_parts: int) -> Sequence[list[str] | None]:
-    """A worker for each part, in turns; workers with more threads come up more often."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    if not workers:
-        return [None] * n_parts
-    addresses = sorted(workers)
-    threads = np.array([workers[address]["nthreads"] for address in addresses], dtype=float)
-    given = np.zeros(len(addresses))
-    turns = []
-    for _ in range(n_parts):
-        turn = int(((given + 1) / threads).argmin())
-        given[turn] += 1
-        turns.append([addresses[turn]])
-    return turns
+def _homes(client: Client, pieces: Sequence[Future]) -> list[str]:
+    """Which worker has each piece; "" where it was lost meanwhile."""
+    holders = client.who_has(pieces)
+    return [min(holders.get(piece.key) or [""]) for piece in pieces]
 
 
 def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
@@ -257,7 +256,6 @@ def _standardize(
     return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
 
 
-@delayed
 def _join(pieces: list[tuple[F64, np.ndarray | None]]) -> Part:
     """One part of several partitions, on the GPU where this worker has one."""
     columns = pieces[0][0] if len(pieces) == 1 else np.concatenate([z for z, _ in pieces], axis=1)

@@ -2,8 +2,8 @@
 
 A part is a future. It is made from its source by a chain of tasks without side effects (read,
 standardize, regress out, regress out, ...), and Dask keeps that chain for as long as the part is in use:
-what a lost worker held is computed again from the source, by the workers that are left. Nothing here
-watches, retries or schedules.
+what a lost worker held is computed again from the source, by the workers that are left or that join.
+Nothing here retries or schedules, and no task names a worker.
 
     source ── standardize ── regress_out ── regress_out      one chain a part; only its end is in memory
                   │               │              │
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client, Future
+from distributed import Client, Future, wait
 
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
@@ -38,6 +38,9 @@ PARTS_A_WORKER = 16
 # Sums gathered directly; above this many, workers add them up among themselves first.
 GATHERED_AT_ONCE = 64
 ROWS_A_STEP = 65_536
+# How long a fit waits for sums before it looks whether the cluster still has workers, and how long for one.
+SECONDS_A_LOOK = 10
+SECONDS_WITHOUT_WORKERS = 300
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class DaskRaw:
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
         n_rows = self.shape[0]
-        self._client.wait_for_workers(1)
+        wait_for_a_worker(self._client)
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
         threads = max(1, sum(worker["nthreads"] for worker in workers))
         memory = sum(worker["memory_limit"] or np.inf for worker in workers)
@@ -218,12 +221,32 @@ def _call(part: Part, method: str, threads: int, *args: Any) -> Any:
 
 
 def add_up(client: Client, sums: Sequence[Future]) -> Any:
-    """Gather and add, always in the same order, so that the answer does not depend on who was first."""
+    """Gather and add in the order of the parts, so that the answer does not depend on who was first."""
     sums = list(sums)
     while len(sums) > GATHERED_AT_ONCE:
         groups = [sums[start : start + GATHERED_AT_ONCE] for start in range(0, len(sums), GATHERED_AT_ONCE)]
         sums = [client.submit(_total, group, key=f"total-{uuid4().hex}") for group in groups]
+    wait_for(client, sums)
     return _total(client.gather(sums))
+
+
+def wait_for(client: Client, futures: Sequence[Future]) -> None:
+    """Until all are done. Lost workers may be replaced meanwhile; that none comes is an error.
+
+    Raises
+    ------
+    WorkerStartTimeoutError : the cluster was without workers for SECONDS_WITHOUT_WORKERS.
+    """
+    while True:
+        try:
+            wait(futures, timeout=SECONDS_A_LOOK)
+            return
+        except TimeoutError:
+            wait_for_a_worker(client)
+
+
+def wait_for_a_worker(client: Client) -> None:
+    client.wait_for_workers(1, timeout=SECONDS_WITHOUT_WORKERS)
 
 
 def _total(sums: Sequence[Any]) -> Any:
