@@ -136,6 +136,28 @@ def test_the_command_line_fits_on_a_running_cluster(
     assert "299 rows" in ok("fit", *files, *options, "--scheduler", address, "--drop-missing")
 
 
+@pytest.mark.parametrize("kind", ["object", "category"])
+def test_labels_are_spelled_alike_on_a_cluster_and_in_memory(
+    client: Client, good: pd.DataFrame, tmp_path: Path, kind: str
+) -> None:
+    spellings = {1: ["Yes", "yes", " YES"], 0: ["no", "No"]}
+    labels = [spellings[d][row % len(spellings[d])] for row, d in enumerate(good["d"])]
+    labels[4], labels[5] = "NA", None
+    file = tmp_path / "a.parquet"
+    good.assign(d=pd.Series(labels, dtype=kind)).to_parquet(file)
+    options = ["fit", file, "--target", "d", "--drop-missing", "--out"]
+    in_memory = ok(*options, tmp_path / "memory.rci")
+    on_cluster = ok(*options, tmp_path / "cluster.rci", "--scheduler", client.scheduler.address)
+    diseases = [line for line in in_memory.splitlines() if line.startswith("disease: d = yes (")]
+    assert len(diseases) == 1 and diseases[0] in on_cluster
+    expected = RCI.load(tmp_path / "memory.rci")
+    model = RCI.load(tmp_path / "cluster.rci")
+    assert same_model(model, expected)
+    assert model.classes_.tolist() == expected.classes_.tolist() == ["no", "yes"]
+    without = error(3, *options[:4], "--out", tmp_path / "m.rci", "--scheduler", client.scheduler.address)
+    assert "y has 2 missing value(s)" in without
+
+
 def test_a_scheduler_that_cannot_be_reached_is_named(
     monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame, tmp_path: Path
 ) -> None:

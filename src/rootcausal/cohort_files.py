@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .errors import InputError
 from .table_files import column_names, read_columns, stream_columns
-from .target_labels import KNOWN_LABELS
+from .target_labels import one_spelling
 from .wording import listed, plural, quoted, shown
 
 
@@ -276,19 +276,19 @@ def _labels(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the target's labels and where they are missing."""
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     if pa.types.is_boolean(column.type):
         return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
     numbers = _as_float64(column)
     if numbers is not None:
         return numbers, np.isnan(numbers)
-    texts = [text.strip() for text in _texts(path, column, name, "--target")]
-    words_for_missing = set(arrow_csv.ConvertOptions().null_values)
-    folded = {text.casefold() for text in texts if text not in words_for_missing}
-    if any(folded <= set(pair) for pair in KNOWN_LABELS):
-        texts = [text if text in words_for_missing else text.casefold() for text in texts]
-    return np.array(texts, dtype=np.str_), np.array([text in words_for_missing for text in texts])
+    texts = _texts(path, column, name, "--target")
+    spelling = one_spelling(texts)
+    labels = [spelling[text] for text in texts]
+    return (
+        np.array([label or "" for label in labels], dtype=np.str_),
+        np.array([label is None for label in labels], dtype=bool),
+    )
 
 
 def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -1,5 +1,6 @@
 """Labels of the diagnosis: which of the two means disease."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,20 @@ class Disease:
     label: Any
     text: str
     n_cases: int
+
+
+def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
+    """What each label counts as: without blanks around it, "Yes" as "yes", and words for missing as None."""
+    from pyarrow import csv as arrow_csv
+
+    words_for_missing = set(arrow_csv.ConvertOptions().null_values)
+    stripped = {label: label.strip() for label in set(labels)}
+    folded = {text.casefold() for text in stripped.values() if text not in words_for_missing}
+    known = any(folded <= set(pair) for pair in KNOWN_LABELS)
+    return {
+        label: None if text in words_for_missing else text.casefold() if known else text
+        for label, text in stripped.items()
+    }
 
 
 def choose_disease(labels: npt.NDArray[Any], target: str, positive: str | None) -> Disease:

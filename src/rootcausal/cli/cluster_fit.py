@@ -9,7 +9,7 @@ import numpy as np
 
 from ..cohort_files import choose_features
 from ..errors import MissingExtraError
-from ..target_labels import Disease, choose_counted
+from ..target_labels import Disease, choose_counted, one_spelling
 from ..wording import shown
 from .arguments import Columns
 from .console import status_if_slow
@@ -39,10 +39,11 @@ def fit_on_cluster(
     frame = dask_frame(files)
     features = choose_features(files[0], list(frame.columns), columns.target, columns.id_column, columns.drop)
     frame = frame[[*features, columns.target]]
-    if columns.drop_missing:
-        frame = frame.dropna()
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
+            frame = _with_one_spelling(frame, columns.target)
+            if columns.drop_missing:
+                frame = frame.dropna()
             disease = _disease(frame[columns.target], columns)
         model = RCI(
             alpha=alpha,
@@ -58,8 +59,23 @@ def fit_on_cluster(
     return model
 
 
+def _with_one_spelling(frame: Any, target: str) -> Any:
+    """The frame with labels of text as a file read into memory has them."""
+    labels = frame[target]
+    found = labels.unique().dropna().compute().tolist()
+    if not found or not all(isinstance(label, str) for label in found):
+        return frame
+    respelled = labels.map_partitions(_respell, one_spelling(found), meta=(target, object))
+    return frame.assign(**{target: respelled})
+
+
+def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
+    return labels.astype(object).map(spelling)
+
+
 def _disease(labels: Any, columns: Columns) -> Disease:
     counted = labels.value_counts(sort=False).compute().sort_index()
+    counted = counted[counted > 0]  # a categorical counts its unused labels too
     unique = np.array(counted.index.tolist())
     if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
         unique = unique.astype(np.int64)  # so that 1.0 reads as 1
