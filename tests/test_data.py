@@ -155,6 +155,7 @@ def test_same_seed_same_cohort():
 
 
 def test_other_seeds_give_other_cohorts_and_leave_the_global_generator_alone():
+    # The legacy generator is what must be left alone, so its state is read before and after the draws.
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     a, b, c = simulate(50, 20, random_state=1), simulate(50, 20, random_state=2), simulate(50, 20)
     assert not np.array_equal(a.X, b.X) and not np.array_equal(a.X, c.X)

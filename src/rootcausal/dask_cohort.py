@@ -126,6 +126,7 @@ def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, tar
 def _labels(look: FirstLook) -> tuple[np.ndarray, np.ndarray]:
     """The labels in order, and how many rows have each."""
     try:
+        # Labels are hashable, which does not say that they can be compared: the error below does.
         labels = sorted(look.moments)  # type: ignore[type-var]
     except TypeError as error:
         raise InputError(f"the target mixes labels of several kinds: {list(look.moments)!r}") from error
