@@ -22,7 +22,7 @@ from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import order_columns
 from rootcausal.data import simulate
-from rootcausal.tables.dask_frame import FrameRows
+from rootcausal.tables.dask_frame import FrameRows, _even_groups
 from rootcausal.tables.dask_rows import DaskRaw, DaskTable
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
@@ -103,6 +103,19 @@ def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, sm
     pieces = in_pieces(by_class, [0, 100, healthy - 100, 1, 0, 500 - healthy - 1])
     expected = RCI().fit(by_class.drop(columns="d"), by_class["d"])
     assert same_model(RCI(backend="dask").fit(pieces, "d"), expected)
+
+
+def test_parts_are_even_and_of_pieces_on_the_same_worker() -> None:
+    def groups(rows: list[int], homes: str, n: int) -> list[list[int]]:
+        return _even_groups(rows, list(homes), n)
+
+    assert groups([5] * 6, "ababab", 2) == [[0, 2, 4], [1, 3, 5]]
+    assert groups([5] * 4, "aaab", 2) == [[0, 1], [2, 3]]  # one piece moves, rather than a worker waits
+    assert groups([5] * 4, "aaaa", 2) == [[0, 2], [1, 3]]
+    assert groups([5] * 4, "abab", 9) == [[0], [1], [2], [3]]
+    assert groups([90, 1, 1, 1], "abba", 2) == [[0], [1, 2, 3]]
+    assert groups([0, 0], "ab", 2) == [[0], [1]]
+    assert groups([7, 7, 7], "abc", 2) == [[0, 2], [1]]
 
 
 def test_no_variable_that_matters(client: Client) -> None:
