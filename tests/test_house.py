@@ -23,7 +23,10 @@ ABOVE = {
     "tables": {"comparators", "experiments", "report", "cli", "estimator", "lingam", "explanation", "data"},
     "data": {"experiments", "report", "cli", "estimator"},
 }
-ROOMS = {"numba": {"tables/numba_cpu.py"}, "llvmlite": {"tables/numba_cpu.py"}}
+ROOMS = {
+    "numba": {"tables/numba_cpu.py", "comparators/local_importance.py"},
+    "llvmlite": {"tables/numba_cpu.py"},
+}
 DASK = {"tables/dask_rows.py", "tables/dask_frame.py", "dask_cohort.py", "parquet_files.py"}
 ROOMS |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
 ROOMS |= {"cupy": {"tables/cupy_gpu.py"}, "cupyx": {"tables/cupy_gpu.py"}}
