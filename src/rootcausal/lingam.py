@@ -109,7 +109,7 @@ def _pruned_edges(ordering: Ordering, n_rows: int) -> F64:
         gram = correlation[:effect, :effect] * np.outer(weight, weight)
         cross = correlation[:effect, effect] * weight
         _, _, path = lars_path_gram(cross * n_rows, gram * n_rows, n_samples=n_rows, method="lasso")
-        unexplained = 1.0 - 2.0 * cross @ path + np.einsum("ip,ij,jp->p", path, gram, path)
+        unexplained = 1.0 - 2.0 * cross @ path + (path * (gram @ path)).sum(axis=0)
         n_edges = (path != 0).sum(axis=0)
         bic = n_rows * np.log(np.maximum(unexplained, np.finfo(float).eps)) + np.log(n_rows) * n_edges
         edges[effect, :effect] = path[:, bic.argmin()] * weight

@@ -1,0 +1,20 @@
+"""The six methods that the paper compares RCI with (Section 8), each from its own paper.
+
+All share one face: ``fit(X, y)``, then ``scores(X)`` of shape (n, p).
+"""
+
+from .adaptive_logistic import AdaptiveLogistic
+from .conditional_outliers import ConditionalOutliers
+from .hiton_pc import HitonPC
+from .ica import ICAPrediction
+from .model_substitution import ModelSubstitution
+from .t_test import TTest
+
+__all__ = [
+    "AdaptiveLogistic",
+    "ConditionalOutliers",
+    "HitonPC",
+    "ICAPrediction",
+    "ModelSubstitution",
+    "TTest",
+]
