@@ -72,3 +72,18 @@ def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterat
         yield advance
     finally:
         bar.stop()
+
+
+@contextmanager
+def share_progress(enabled: bool, what: str, total: float) -> Iterator[Callable[[float], None]]:
+    """Yield what to call with the size of each finished piece of ``total``; the bar shows time left."""
+    if not enabled:
+        yield lambda size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda size: bar.advance(task, size)

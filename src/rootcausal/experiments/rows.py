@@ -1,0 +1,99 @@
+"""Result rows: what one method gave on one data set, kept in Parquet files that are never half-written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ..atomic_write import atomic_write
+from ..errors import InputError
+from ..wording import shown
+
+SEED_KEY = b"rootcausal_seed"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one data set.
+
+    Attributes
+    ----------
+    source, number : which data set; n rows, and p variables with the diagnosis among them.
+    method : its name; for timings the variant of Direct LiNGAM.
+    overlap, mse : rank-biased overlap and mean squared error, where they apply.
+    seconds : time to fit and score; for timings, to order the columns.
+    pairs : pairs of columns that were compared; timings only.
+    error : why there is no result, or None.
+    version : of rootcausal.
+    """
+
+    source: str
+    n: int
+    p: int
+    number: int
+    method: str
+    overlap: float | None
+    mse: float | None
+    seconds: float | None
+    pairs: int | None
+    error: str | None
+    version: str
+
+
+class RowFile:
+    """The rows of one source, in a file that is rewritten whole after each addition."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path = path
+        self.seed = seed
+        self.rows = {(row.number, row.method): row for row in read_rows(path, seed)} if path.exists() else {}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        self.rows |= {(row.number, row.method): row for row in rows}
+        self._write()
+
+    def lacks(self, number: int, method: str) -> bool:
+        """Whether a row is missing, or holds no more than an error: such a cell is run again."""
+        row = self.rows.get((number, method))
+        return row is None or row.error is not None
+
+    def _write(self) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        ordered = [asdict(self.rows[key]) for key in sorted(self.rows)]
+        table = pa.Table.from_pylist(ordered, schema=_schema(self.seed))
+        with atomic_write(self.path) as handle:
+            parquet.write_table(table, handle, compression="zstd")
+
+
+def read_rows(path: Path, seed: int | None = None) -> list[Row]:
+    """Read rows, and refuse files that hold something else, or were made from another seed."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+        made_from = int((table.schema.metadata or {})[SEED_KEY])
+        rows = [Row(**row) for row in table.select([field.name for field in fields(Row)]).to_pylist()]
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise InputError(
+            f"{shown(path)} does not hold result rows ({error}): delete it, or choose another folder"
+        ) from error
+    if seed is not None and made_from != seed:
+        raise InputError(f"{shown(path)} was made from seed {made_from}, not {seed}: choose another folder")
+    return rows
+
+
+def _schema(seed: int) -> object:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    kinds = {"source": text, "method": text, "error": pa.string(), "version": text}
+    kinds |= dict.fromkeys(("n", "p", "number"), pa.int32())
+    kinds |= dict.fromkeys(("overlap", "mse", "seconds"), pa.float64())
+    kinds |= {"pairs": pa.int64()}
+    return pa.schema(
+        [(field.name, kinds[field.name]) for field in fields(Row)], {SEED_KEY: str(seed).encode()}
+    )

@@ -1,0 +1,181 @@
+"""Which data sets, methods and tables make each experiment. To add one: a function, and a line at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from . import paper, tables
+from .methods import METHODS, families
+from .rows import Row
+from .sources import Resampled, Source, Synthetic
+from .table_text import ResultTable
+from .tasks import Accuracy, Task, Timing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DATA_SETS, RESAMPLES = 100, 1_000
+# Overlaps scatter most with few patients, where a data set costs least: there we draw more than the paper.
+ACCURACY_DATA_SETS = {100: 300}
+QUICK_DATA_SETS, QUICK_RESAMPLES = 3, 20
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is run.
+
+    Attributes
+    ----------
+    reps : data sets a cell, or bootstrap samples; None for as many as the paper has.
+    methods : names; None for all that the paper has.
+    quick : few data sets, to see everything in minutes.
+    framingham : path of the Framingham table; None for the cached one, or else a download.
+    seed : of everything.
+    """
+
+    reps: int | None = None
+    methods: tuple[str, ...] | None = None
+    quick: bool = False
+    framingham: str | None = None
+    seed: int = 0
+
+    def data_sets(self, count: int = DATA_SETS) -> range:
+        return range(self.reps or (QUICK_DATA_SETS if self.quick else count))
+
+    def resamples(self) -> range:
+        return range(self.reps or (QUICK_RESAMPLES if self.quick else RESAMPLES))
+
+    def of_paper(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The methods asked for, less those of the paper that have no place among ``names``."""
+        return tuple(name for name in self.methods or names if name in names or name not in METHODS)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an experiment shows: tables and figures, by the names of their files."""
+
+    tables: dict[str, ResultTable]
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to run, and how to show it.
+
+    Attributes
+    ----------
+    tasks : all that it needs; experiments share rows where their tasks are the same.
+    show : from the rows of these tasks.
+    """
+
+    tasks: Callable[[Scope], list[Task]]
+    show: Callable[[Scope, Sequence[Row]], Shown]
+
+
+def _synthetic(scope: Scope) -> list[Task]:
+    return _cells(scope, scope.of_paper((*paper.OVERLAP_METHODS, "RCI original")))
+
+
+def _squared_error(scope: Scope) -> list[Task]:
+    return _cells(scope, scope.of_paper(paper.ERROR_METHODS))
+
+
+def _variants(scope: Scope) -> list[Task]:
+    return [
+        Timing(Synthetic(n, p), number, paper.VARIANTS, scope.seed)
+        for n, p in paper.CELLS
+        for number in scope.data_sets()
+    ]
+
+
+def _scaling(scope: Scope) -> list[Task]:
+    return [
+        Timing(Synthetic(n, p), number, ("local_plus",), scope.seed)
+        for n, p in paper.SCALING_CELLS
+        for number in scope.data_sets()
+    ]
+
+
+def _cohort(name: str) -> Callable[[Scope], list[Task]]:
+    def tasks(scope: Scope) -> list[Task]:
+        source = Resampled(name, scope.framingham if name == "fhs" else None)
+        names = scope.of_paper(paper.OVERLAP_METHODS)
+        timed = [Timing(source, number, paper.VARIANTS, scope.seed) for number in scope.resamples()]
+        return [*_accuracy(source, scope.resamples(), names, scope.seed), *timed]
+
+    return tasks
+
+
+def _cells(scope: Scope, names: Sequence[str]) -> list[Task]:
+    return [
+        task
+        for n, p in paper.CELLS
+        for task in _accuracy(
+            Synthetic(n, p), scope.data_sets(ACCURACY_DATA_SETS.get(n, DATA_SETS)), names, scope.seed
+        )
+    ]
+
+
+def _accuracy(source: Source, numbers: range, names: Sequence[str], seed: int) -> list[Task]:
+    return [Accuracy(source, number, family, seed) for number in numbers for family in families(names)]
+
+
+def _show_overlap(scope: Scope, rows: Sequence[Row]) -> Shown:
+    from .figures import accuracy_figure
+
+    methods = scope.of_paper(paper.OVERLAP_METHODS)
+    shown = {"rbo": tables.overlap_table(rows, methods)}
+    figures = {"rbo": accuracy_figure(rows, methods, "overlap", "rank-biased overlap")}
+    pair = ("RCI", "RCI original")
+    if all(name in scope.of_paper(pair) for name in pair):
+        shown["inset"] = tables.inset_table([row for row in rows if row.method in pair])
+        figures["inset"] = accuracy_figure(rows, pair, "overlap", "rank-biased overlap")
+    return Shown(shown, figures)
+
+
+def _show_squared_error(scope: Scope, rows: Sequence[Row]) -> Shown:
+    from .figures import accuracy_figure
+
+    methods = scope.of_paper(paper.ERROR_METHODS)
+    figure = accuracy_figure(rows, methods, "mse", "mean squared error")
+    return Shown({"mse": tables.error_table(rows, methods)}, {"mse": figure})
+
+
+def _show_speed_up(scope: Scope, rows: Sequence[Row]) -> Shown:
+    from .figures import speed_up_figure
+
+    return Shown({"speedup": tables.speed_up_table(rows)}, {"speedup": speed_up_figure(rows)})
+
+
+def _show_scaling(scope: Scope, rows: Sequence[Row]) -> Shown:
+    from .figures import scaling_figure
+
+    return Shown({"scaling": tables.scaling_table(rows)}, {"scaling": scaling_figure(rows)})
+
+
+def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
+    def show(scope: Scope, rows: Sequence[Row]) -> Shown:
+        from .figures import cohort_figure
+
+        methods = scope.of_paper(paper.OVERLAP_METHODS)
+        times = [row for row in rows if row.method in paper.VARIANTS]
+        accuracy = [row for row in rows if row.method not in paper.VARIANTS]
+        found = {
+            name: tables.cohort_table(accuracy, methods, name),
+            f"{name}-times": tables.cohort_times_table(times, name),
+        }
+        return Shown(found, {name: cohort_figure(accuracy, times, methods)})
+
+    return show
+
+
+EXPERIMENTS = {
+    "rbo": Experiment(_synthetic, _show_overlap),
+    "mse": Experiment(_squared_error, _show_squared_error),
+    "speedup": Experiment(_variants, _show_speed_up),
+    "scaling": Experiment(_scaling, _show_scaling),
+    "pbc": Experiment(_cohort("pbc"), _show_cohort("pbc")),
+    "fhs": Experiment(_cohort("fhs"), _show_cohort("fhs")),
+}

@@ -1,0 +1,253 @@
+"""The paper's tables from rows, each number beside the paper's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from . import paper
+from .methods import TREES
+from .rows import Row
+from .summary import Mean, cell_rows, paired, ratio_of_means, summarise, values
+from .table_text import ResultTable, Text
+
+# A squared error this many times the median of its cell comes from a fit that diverged.
+DIVERGENT = 100.0
+ERRORS_SHOWN = 3
+
+FOREST_NOTE = f"ICA: forests of {TREES} trees; out-of-bag permutation importance, case by case."
+SUBSTITUTION_NOTE = (
+    "MS gives one score a variable, the same for every patient. The authors' code recycles that vector over "
+    "the matrix of patients, which scrambles patients, and averages its MSE with a counter that runs on "
+    "across cells; so the paper's MS column cannot be reproduced from the paper's text, and ours is higher "
+    "in overlap."
+)
+
+
+def overlap_table(rows: Sequence[Row], methods: Sequence[str]) -> ResultTable:
+    """Rank-biased overlap (Table 1a)."""
+    published = {
+        cell: dict(zip(paper.OVERLAP_METHODS, row, strict=True)) for cell, row in paper.OVERLAP.items()
+    }
+    lines = []
+    for n, p in _cells(rows, paper.CELLS):
+        found = summarise(cell_rows(rows, n, p), methods, "overlap", larger_is_better=True)
+        lines.append([*_cell_names(n, p, found), *_cells_beside(found, published[n, p], "{:.3f}")])
+    notes = [
+        "Mean ± standard error over data sets, the paper's mean in brackets. Higher is better. Bold: the "
+        "best mean, and those that a paired t-test at 0.05/6 does not tell from it.",
+        *_method_notes(methods),
+        *_failures(rows),
+    ]
+    return ResultTable("Rank-biased overlap, synthetic data", ["n", "p", "sets", *methods], lines, notes)
+
+
+def error_table(rows: Sequence[Row], methods: Sequence[str]) -> ResultTable:
+    """Mean squared error of Shapley values (Table 1b)."""
+    published = {
+        cell: dict(zip(paper.ERROR_METHODS, row, strict=True)) for cell, row in paper.SQUARED_ERROR.items()
+    }
+    lines, divergent = [], []
+    for n, p in _cells(rows, paper.CELLS):
+        here = cell_rows(rows, n, p)
+        found = summarise(here, methods, "mse", larger_is_better=False)
+        lines.append([*_cell_names(n, p, found), *_cells_beside(found, published[n, p], "{:.2e}")])
+        divergent += [
+            note for method in methods if (note := _divergent(values(here, method, "mse"), n, p, method))
+        ]
+    notes = [
+        "Mean ± standard error over data sets, the paper's mean in brackets. Lower is better. Bold as for "
+        "overlap. Variables that a method leaves unranked count as 0.",
+        *_method_notes(methods),
+        *divergent,
+        *_failures(rows),
+    ]
+    title = "Mean squared error of Shapley values, synthetic data"
+    return ResultTable(title, ["n", "p", "sets", *methods], lines, notes)
+
+
+def inset_table(rows: Sequence[Row]) -> ResultTable:
+    """RCI on Local Plus and on the original Direct LiNGAM (the inset of Table 1d)."""
+    methods = ("RCI", "RCI original")
+    lines = []
+    for n, p in _cells(rows, paper.CELLS):
+        here = cell_rows(rows, n, p)
+        found = summarise(here, methods, "overlap", larger_is_better=True)
+        gain = paired(values(here, "RCI", "overlap"), values(here, "RCI original", "overlap"))
+        lines.append(
+            [
+                *_cell_names(n, p, found),
+                *(Text(_number(found[method], "{:.3f}"), found[method].best) for method in methods),
+                Text(f"{gain.mean:+.3f} ± {gain.standard_error:.3f}"),
+            ]
+        )
+    return ResultTable(
+        "Rank-biased overlap of RCI on Local Plus and on the original Direct LiNGAM",
+        ["n", "p", "sets", "Local Plus", "original", "difference"],
+        lines,
+        [
+            "The paper shows this as a figure only and says that Local Plus is slightly more accurate.",
+            *_failures(rows),
+        ],
+    )
+
+
+def speed_up_table(rows: Sequence[Row]) -> ResultTable:
+    """Time of the original Direct LiNGAM over that of each variant (Table 1c)."""
+    lines = []
+    for n, p in _cells(rows, paper.CELLS):
+        here = cell_rows(rows, n, p)
+        seconds = {variant: values(here, variant, "seconds") for variant in paper.VARIANTS}
+        found = summarise(here, paper.VARIANTS, "seconds", larger_is_better=False)
+        line = _cell_names(n, p, found)
+        for variant, published in zip(paper.VARIANTS, paper.SPEED_UP[n, p], strict=True):
+            ratio, error = ratio_of_means(seconds["original"], seconds[variant])
+            text = f"{ratio:.1f} ± {error:.1f} ({published:.1f})" if variant != "original" else "1"
+            line.append(Text(text, found[variant].best))
+        lines.append([*line, Text(f"{found['original'].mean:.3g} s")])
+    notes = [
+        "Mean time of the original over mean time of the variant ± standard error, the paper's in brackets; "
+        "all four on the same data, with the same kernel, on one thread, the best of up to three runs.",
+        *_failures(rows),
+    ]
+    header = ["n", "p", "sets", "Local Plus", "Local", "Plus", "original", "original takes"]
+    return ResultTable("Speed-up over the original Direct LiNGAM", header, lines, notes)
+
+
+def scaling_table(rows: Sequence[Row]) -> ResultTable:
+    """Seconds of Local Plus up to p = 1,000 (Table 2)."""
+    lines = []
+    for n, p in _cells(rows, paper.SCALING_CELLS):
+        found = summarise(cell_rows(rows, n, p), ("local_plus",), "seconds", larger_is_better=False)
+        ours, published = found["local_plus"], paper.LOCAL_PLUS_SECONDS[n, p]
+        lines.append(
+            [
+                *_cell_names(n, p, found),
+                Text(f"{ours.mean:.2g} ± {ours.standard_error:.1g}"),
+                Text(f"{published:.4g}"),
+                Text(f"{published / ours.mean:.0f} ×"),
+            ]
+        )
+    return ResultTable(
+        "Seconds for Local Plus",
+        ["n", "p", "sets", "ours", "paper", "paper / ours"],
+        lines,
+        ["One thread here; the paper's machine is not named.", *_failures(rows)],
+    )
+
+
+def cohort_table(rows: Sequence[Row], methods: Sequence[str], name: str) -> ResultTable:
+    """Overlap with the known causes over bootstrap samples, best first (Figures 2a and 2c)."""
+    found = summarise(rows, methods, "overlap", larger_is_better=True)
+    reference = values(rows, "RCI", "overlap")
+    lines = []
+    for method in sorted(methods, key=lambda method: -_or_last(found[method].mean)):
+        less = paired(values(rows, method, "overlap"), reference)
+        told = f"{less.mean:+.4f} ± {less.standard_error:.4f}" if method != "RCI" and reference else ""
+        lines.append(
+            [
+                Text(method, found[method].best),
+                Text(_number(found[method], "{:.4f}"), found[method].best),
+                Text(told),
+                Text(f"{less.p_value:.1e}" if told else ""),
+                Text(str(found[method].count)),
+            ]
+        )
+    notes = [
+        "Unweighted overlap; mean ± standard error over bootstrap samples, and the difference from RCI with "
+        "the p-value of a paired t-test. Columns are in random order in each sample.",
+        paper.COHORT_WORDS[name],
+        *([FOREST_NOTE] if "ICA" in methods else []),
+        *_failures(rows),
+    ]
+    return ResultTable(
+        f"Rank-biased overlap, {name.upper()}",
+        ["method", "overlap", "less RCI", "p", "samples"],
+        lines,
+        notes,
+    )
+
+
+def cohort_times_table(rows: Sequence[Row], name: str) -> ResultTable:
+    """Time of the four variants over bootstrap samples (Figures 2b and 2d)."""
+    seconds = {variant: values(rows, variant, "seconds") for variant in paper.VARIANTS}
+    found = summarise(rows, paper.VARIANTS, "seconds", larger_is_better=False)
+    lines = []
+    for variant in paper.VARIANTS:
+        ratio, error = ratio_of_means(seconds["original"], seconds[variant])
+        times = found[variant]
+        lines.append(
+            [
+                Text(variant, times.best),
+                Text(f"{1e3 * times.mean:.3g} ± {1e3 * times.standard_error:.1g}", times.best),
+                Text(f"{ratio:.2f} ± {error:.2f}" if variant != "original" else "1"),
+            ]
+        )
+    return ResultTable(
+        f"Time to order the columns, {name.upper()}",
+        ["variant", "milliseconds", "speed-up"],
+        lines,
+        [paper.COHORT_WORDS[name], "One thread, the best of up to three runs a sample.", *_failures(rows)],
+    )
+
+
+def _cells(rows: Sequence[Row], wanted: Sequence[paper.Cell]) -> list[paper.Cell]:
+    there = {(row.n, row.p) for row in rows}
+    return [cell for cell in wanted if cell in there]
+
+
+def _cell_names(n: int, p: int, found: Mapping[str, Mean]) -> list[Text]:
+    counts = sorted({mean.count for mean in found.values()})
+    sets = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return [Text(f"{n:,}"), Text(f"{p:,}"), Text(sets)]
+
+
+def _cells_beside(found: Mapping[str, Mean], published: Mapping[str, float], form: str) -> list[Text]:
+    return [
+        Text(
+            _number(mean, form) + (f" ({form.format(published[method])})" if method in published else ""),
+            mean.best,
+        )
+        for method, mean in found.items()
+    ]
+
+
+def _number(mean: Mean, form: str) -> str:
+    if not mean.count:
+        return "failed" if mean.failed else ""
+    error = "" if math.isnan(mean.standard_error) else f" ± {form.format(mean.standard_error)}"
+    return form.format(mean.mean) + error
+
+
+def _or_last(mean: float) -> float:
+    return -math.inf if math.isnan(mean) else mean
+
+
+def _method_notes(methods: Sequence[str]) -> list[str]:
+    return [note for name, note in (("ICA", FOREST_NOTE), ("MS", SUBSTITUTION_NOTE)) if name in methods]
+
+
+def _divergent(found: Mapping[int, float], n: int, p: int, method: str) -> str | None:
+    errors = np.array(list(found.values()))
+    if not errors.size:
+        return None
+    far = errors > DIVERGENT * np.median(errors)
+    if not far.any():
+        return None
+    return (
+        f"{method} at n = {n:,}, p = {p}: {far.sum()} of {errors.size} fits have more than {DIVERGENT:.0f} "
+        f"times the median error of their cell (largest {errors.max():.2g}); the mean of the others is "
+        f"{errors[~far].mean():.2e}."
+    )
+
+
+def _failures(rows: Sequence[Row]) -> list[str]:
+    failed = [row for row in rows if row.error is not None]
+    if not failed:
+        return []
+    shown = "; ".join(
+        f"{row.method} on {row.source} number {row.number}: {row.error}" for row in failed[:ERRORS_SHOWN]
+    )
+    return [f"{len(failed)} of {len(rows)} cells failed, and are in no mean. {shown}"]

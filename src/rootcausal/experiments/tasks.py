@@ -1,0 +1,168 @@
+"""One piece of work: some methods on one data set, all from one seed, ending in rows whatever happens."""
+
+from __future__ import annotations
+
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Protocol
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from ..core.moments import describe_columns
+from ..core.ordering import order_columns
+from ..data import simulate
+from ..metrics import rank_biased_overlap, shapley_mse
+from ..tables.choose import choose_table, one_thread
+from ..version import __version__
+from .paper import VARIANTS
+from .rows import Row
+from .shared_fits import SharedFits
+from .sources import Sample, Source
+
+LOCAL_ALPHA = 0.2
+ERROR_LIMIT = 300
+# Short runs are repeated, since a scheduler can double them; the shortest counts.
+RUNS, LONG_ENOUGH_SECONDS = 3, 0.5
+
+
+class Task(Protocol):
+    """What the runner runs."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file that keeps the rows, without its ending."""
+        ...
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+
+    @property
+    def size(self) -> float:
+        """How much work it is, compared with others: for the time that is left."""
+        ...
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it, because it is timed."""
+        ...
+
+    def run(self) -> list[Row]: ...
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Score methods of one family on one data set."""
+
+    source: Source
+    number: int
+    methods: tuple[str, ...]
+    seed: int
+    alone = False
+
+    @property
+    def file(self) -> str:
+        return self.source.name
+
+    @property
+    def size(self) -> float:
+        n, p = self.source.shape
+        return len(self.methods) * n * p
+
+    def run(self) -> list[Row]:
+        seed = data_seed(self.source, self.number, self.seed)
+        with _one_thread():
+            sample = self.source.draw(seed)
+            shared = SharedFits(sample.X, sample.y, int(seed.generate_state(1)[0]))
+            return [self._row(name, sample, shared) for name in self.methods]
+
+    def _row(self, name: str, sample: Sample, shared: SharedFits) -> Row:
+        def evaluate() -> dict[str, Any]:
+            model, spent = shared.fit(name)
+            began = time.perf_counter()
+            scores = model.scores(sample.X)
+            seconds = spent + time.perf_counter() - began
+            overlap = rank_biased_overlap(sample.truth, scores, weighted=sample.weighted)
+            mse = shapley_mse(sample.truth, scores) if sample.weighted else None
+            return {"overlap": overlap, "mse": mse, "seconds": seconds}
+
+        return _row(self.source, self.number, name, evaluate)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Time the variants of Direct LiNGAM on one data set, with the same kernel on one thread."""
+
+    source: Source
+    number: int
+    methods: tuple[str, ...]
+    seed: int
+    alone = True
+
+    @property
+    def file(self) -> str:
+        return f"times-{self.source.name}"
+
+    @property
+    def size(self) -> float:
+        n, p = self.source.shape
+        return n * p * p if "original" in self.methods else n * p
+
+    def run(self) -> list[Row]:
+        with _one_thread():
+            _compile()
+            sample = self.source.draw(data_seed(self.source, self.number, self.seed))
+            return [
+                _row(self.source, self.number, variant, partial(_time, variant, sample))
+                for variant in self.methods
+            ]
+
+
+def data_seed(source: Source, number: int, seed: int) -> np.random.SeedSequence:
+    """Seed of one data set; neither the order of the work nor the number of jobs changes it."""
+    return np.random.SeedSequence((seed, zlib.crc32(source.name.encode()), number))
+
+
+def _time(variant: str, sample: Sample) -> dict[str, Any]:
+    raw = choose_table("numba", sample.X, sample.y)
+    runs: list[float] = []
+    while len(runs) < RUNS and sum(runs) < LONG_ENOUGH_SECONDS:
+        began = time.perf_counter()
+        ordering = order_columns(raw, describe_columns(raw), variant, LOCAL_ALPHA)
+        runs.append(time.perf_counter() - began)
+    return {"seconds": min(runs), "pairs": ordering.n_pairs}
+
+
+@lru_cache
+def _compile() -> None:
+    """Have the kernels compiled before anything is timed."""
+    cohort = simulate(50, 5, random_state=0)
+    for variant in VARIANTS:
+        _time(variant, Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True))
+
+
+def _row(source: Source, number: int, method: str, evaluate: Callable[[], dict[str, Any]]) -> Row:
+    n, p = source.shape
+    found: dict[str, Any] = dict.fromkeys(("overlap", "mse", "seconds", "pairs", "error"))
+    try:
+        found |= evaluate()
+    except Exception as error:
+        found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:ERROR_LIMIT]
+    return Row(source.name, n, p, number, method, version=__version__, **found)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread and no warnings: more threads would add numbers in another order, and rows would differ."""
+    with ThreadpoolController().limit(limits=1), one_thread("auto"), warnings.catch_warnings():
+        # Separated classes, or no variable that passes the test: both happen at n = 100, and count.
+        warnings.simplefilter("ignore")
+        yield

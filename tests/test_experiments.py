@@ -1,0 +1,255 @@
+"""The experiments: seeded, resumed, honest about failures; and the statistics in their tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rootcausal.errors import InputError
+from rootcausal.experiments import paper, tables, tasks
+from rootcausal.experiments.methods import METHODS, families, find_method
+from rootcausal.experiments.outputs import rows_of
+from rootcausal.experiments.rows import Row, RowFile, read_rows
+from rootcausal.experiments.runner import run
+from rootcausal.experiments.sources import Resampled, Synthetic, framingham_truth, pbc_truth
+from rootcausal.experiments.spec import EXPERIMENTS, Scope
+from rootcausal.experiments.summary import mean_of, paired, ratio_of_means, summarise
+from rootcausal.experiments.table_text import ResultTable, Text
+from rootcausal.experiments.tasks import Accuracy, Timing
+
+
+def small_tasks(*methods: str, sets: int = 3) -> list[Accuracy]:
+    return [
+        Accuracy(Synthetic(100, p), number, family, seed=0)
+        for p in (6, 12)
+        for number in range(sets)
+        for family in families(methods)
+    ]
+
+
+def without_times(rows: list[Row]) -> list[Row]:
+    return [replace(row, seconds=None) for row in rows]
+
+
+def all_rows(folder: Path) -> list[Row]:
+    return [row for path in sorted(folder.glob("*.parquet")) for row in read_rows(path)]
+
+
+def test_rows_are_the_same_for_any_number_of_jobs_and_alone(tmp_path: Path) -> None:
+    wanted = small_tasks("RCI", "ICA", "TT", "LR", "CO", "own_methods:ByChance", sets=2)
+    run(wanted, tmp_path / "one", seed=0, jobs=1, progress=False)
+    run(wanted[::-1], tmp_path / "two", seed=0, jobs=2, progress=False)
+    rows = without_times(all_rows(tmp_path / "one"))
+    assert len(rows) == 2 * 2 * 6
+    assert all(row.error is None and 0 <= row.overlap <= 1 and row.mse > 0 for row in rows)
+    assert rows == without_times(all_rows(tmp_path / "two"))
+    alone = without_times(wanted[-1].run())
+    assert alone == [row for row in rows if row in alone]
+
+
+def test_methods_that_share_a_graph_score_as_they_do_alone() -> None:
+    source = Synthetic(200, 8)
+    together = Accuracy(source, 0, ("LR", "CO", "MS"), seed=0).run()
+    alone = [Accuracy(source, 0, (name,), seed=0).run()[0] for name in ("LR", "CO", "MS")]
+    assert without_times(together) == without_times(alone)
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = small_tasks("RCI", "TT")
+    run(wanted, tmp_path, seed=0, jobs=1, progress=False)
+    whole = all_rows(tmp_path)
+    lost = tmp_path / "synthetic-n100-p12.parquet"
+    keeper = RowFile(lost, 0)
+    del keeper.rows[1, "TT"]
+    keeper.add([])
+    done = []
+    monkeypatch.setattr(
+        tasks, "rank_biased_overlap", lambda *a, **k: done.append(1) or 0.5
+    )  # counts, and shows that the row is new
+    run(wanted, tmp_path, seed=0, jobs=1, progress=False)
+    assert len(done) == 1
+    changed = [(a.number, a.method) for a, b in zip(whole, all_rows(tmp_path), strict=True) if a != b]
+    assert changed == [(1, "TT")]
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(small_tasks("own_methods:Interrupted"), tmp_path, seed=0, jobs=1, progress=False)
+    assert [row.p for row in all_rows(tmp_path)] == [6, 6, 6]
+    assert not list(tmp_path.glob(".rootcausal-*"))
+
+
+def test_a_failure_is_kept_counted_shown_and_tried_again(tmp_path: Path) -> None:
+    name = "own_methods:FailsOnWide"
+    wanted = small_tasks("RCI", name)
+    run(wanted, tmp_path, seed=0, jobs=1, progress=False)
+    rows = rows_of(wanted, tmp_path, 0)
+    failed = [row for row in rows if row.error]
+    assert {row.error for row in failed} == {"ValueError: too wide | <b>for</b> me"}
+    assert {(row.p, row.method) for row in failed} == {(12, name)} and len(failed) == 3
+    assert RowFile(tmp_path / "synthetic-n100-p12.parquet", 0).lacks(0, name)
+    # As if it were a cell of the paper, so that the table shows it.
+    shown = tables.overlap_table([replace(row, p=10) for row in rows if row.p == 12], ("RCI", name))
+    text = shown.to_markdown()
+    assert "3 of 6 cells failed, and are in no mean" in text
+    assert "ValueError: too wide \\| &lt;b&gt;for&lt;/b&gt; me" in text
+    assert "| failed |" in text
+
+
+def test_scores_that_are_not_numbers_are_a_failure() -> None:
+    class Nothing:
+        def fit(self, X: np.ndarray, y: np.ndarray) -> Nothing:
+            return self
+
+        def scores(self, X: np.ndarray) -> np.ndarray:
+            return np.full(X.shape, np.nan)
+
+    METHODS["nothing"] = replace(METHODS["TT"], make=lambda seed: Nothing())
+    try:
+        (row,) = Accuracy(Synthetic(50, 5), 0, ("nothing",), seed=0).run()
+    finally:
+        del METHODS["nothing"]
+    assert row.overlap is None and "NaN" in row.error
+
+
+def test_rows_of_another_seed_and_other_files_are_refused(tmp_path: Path) -> None:
+    wanted = small_tasks("TT", sets=1)
+    run(wanted, tmp_path, seed=0, jobs=1, progress=False)
+    with pytest.raises(InputError, match="was made from seed 0, not 1"):
+        run(wanted, tmp_path, seed=1, jobs=1, progress=False)
+    (tmp_path / "synthetic-n100-p6.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match=r"synthetic-n100-p6\.parquet' does not hold result rows"):
+        run(wanted, tmp_path, seed=0, jobs=1, progress=False)
+
+
+def test_timings_compare_the_same_pairs_each_time() -> None:
+    task = Timing(Synthetic(200, 12), 0, paper.VARIANTS, seed=0)
+    first, second = task.run(), task.run()
+    assert without_times(first) == without_times(second)
+    pairs = {row.method: row.pairs for row in first}
+    assert pairs["original"] == sum(k * (k - 1) // 2 for k in range(1, 12))
+    assert pairs["local_plus"] <= pairs["local"] <= pairs["original"]
+    assert all(row.seconds > 0 for row in first)
+
+
+def test_pbc_truth_follows_the_cut_off() -> None:
+    X = np.array([[1.9, 7.0, 50.0], [2.0, 7.0, 50.0]])
+    assert pbc_truth(X, ["bili", "chol", "age"]).tolist() == [[1, 0, 2], [2, 0, 1]]
+
+
+def test_framingham_truth_ranks_first_period_z_scores() -> None:
+    X = np.array([[1.0, 30.0, 9.0], [2.0, 10.0, 8.0], [3.0, 20.0, 7.0]])
+    truth = framingham_truth(X, ["AGE_1", "SYSBP_1", "SYSBP_2"])
+    assert truth.tolist() == [[1, 2, 0], [2, 1, 0], [2, 1, 0]]
+
+
+def test_resamples_shuffle_patients_and_columns() -> None:
+    source = Resampled("pbc")
+    assert source.shape == (258, 11)
+    first, again, second = (source.draw(tasks.data_seed(source, number, 0)) for number in (0, 0, 1))
+    np.testing.assert_array_equal(first.X, again.X)
+    assert sorted(first.X.mean(axis=0).round(2)) != sorted(second.X.mean(axis=0).round(2))
+    assert not first.weighted
+    positive = first.truth > 0
+    assert (positive.sum(axis=1) == 2).all() and (positive.any(axis=0).sum() == 2)
+    assert (positive.any(axis=0) != (second.truth > 0).any(axis=0)).any()
+
+
+def test_paired_is_scipys_paired_t_test() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 30))
+    first, second = (dict(enumerate(values)) for values in (a, b))
+    found = paired(first, second | {99: 5.0})
+    assert found.p_value == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
+    assert found.mean == pytest.approx((a - b).mean())
+    assert paired(first, first).p_value == 1.0
+    assert paired({0: 1.0, 1: 2.0}, {0: 0.0, 1: 1.0}).p_value == 0.0
+
+
+def test_bold_is_the_best_and_what_cannot_be_told_from_it() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.random(40)
+    found = {"best": base + 0.1, "as good": base + 0.1 + rng.normal(0, 0.2, 40), "worse": base - 0.2}
+    blank = Row("s", 1, 1, 0, "m", None, None, None, None, None, "0")
+    rows = [
+        replace(blank, number=k, method=method, overlap=float(value))
+        for method, values in found.items()
+        for k, value in enumerate(values)
+    ]
+    high = summarise(rows, list(found), "overlap", larger_is_better=True)
+    assert [high[name].best for name in found] == [True, True, False]
+    low = summarise(rows, list(found), "overlap", larger_is_better=False)
+    assert [low[name].best for name in found] == [False, False, True]
+    assert high["worse"].mean == pytest.approx((base - 0.2).mean())
+    assert high["worse"].standard_error == pytest.approx(stats.sem(base))
+
+
+def test_ratio_of_means_and_its_error() -> None:
+    rng = np.random.default_rng(2)
+    below = rng.uniform(1, 2, 400)
+    above = 3 * below + rng.normal(0, 0.5, 400)
+    ratio, error = ratio_of_means(dict(enumerate(above)), dict(enumerate(below)))
+    assert ratio == pytest.approx(above.mean() / below.mean())
+    draws = [rng.integers(400, size=400) for _ in range(2000)]
+    by_bootstrap = np.std([above[d].mean() / below[d].mean() for d in draws])
+    assert error == pytest.approx(by_bootstrap, rel=0.1)
+
+
+def test_means_of_nothing_and_of_one_value() -> None:
+    assert np.isnan(mean_of([])).all()
+    assert mean_of([2.0])[0] == 2.0 and np.isnan(mean_of([2.0])[1])
+
+
+def test_a_fit_that_diverged_is_named_beside_the_table() -> None:
+    blank = Row("s", 100, 10, 0, "RCI", 0.5, 0.1, None, None, None, "0")
+    rows = [replace(blank, number=k, mse=1e6 if k == 3 else 0.1 + k / 100) for k in range(9)]
+    notes = " ".join(tables.error_table(rows, ("RCI",)).notes)
+    assert "RCI at n = 100, p = 10: 1 of 9 fits have more than 100 times the median error" in notes
+    assert f"mean of the others is {np.mean([0.1 + k / 100 for k in range(9) if k != 3]):.2e}" in notes
+
+
+def test_tables_in_markdown_and_latex_escape_names() -> None:
+    table = ResultTable(
+        "a_b & 5 %", ["x|y", "my_method"], [[Text("1"), Text("0.5 ± 0.1", bold=True)]], ["<i>"]
+    )
+    assert table.to_markdown() == (
+        "**a_b &amp; 5 %**\n\n| x\\|y | my_method |\n| --- | --- |\n| 1 | **0.5 ± 0.1** |\n\n- &lt;i&gt;\n"
+    )
+    latex = table.to_latex()
+    assert r"\caption{a\_b \& 5 \%}" in latex
+    assert r"my\_method" in latex
+    assert r"\textbf{0.5 $\pm$ 0.1}" in latex
+
+
+def test_the_paper_says_that_rci_is_ahead_everywhere_but_in_one_cell() -> None:
+    behind = [cell for cell in paper.CELLS if paper.OVERLAP[cell][0] < max(paper.OVERLAP[cell][1:])]
+    assert behind == [(100, 100)]
+    behind = [
+        cell for cell in paper.CELLS if paper.SQUARED_ERROR[cell][0] > min(paper.SQUARED_ERROR[cell][1:])
+    ]
+    assert behind == [(100, 100)]
+    assert set(paper.LOCAL_PLUS_SECONDS) == set(paper.SCALING_CELLS)
+
+
+def test_experiments_share_rows() -> None:
+    scope = Scope(reps=2)
+    overlap = {(t.file, t.number, m) for t in EXPERIMENTS["rbo"].tasks(scope) for m in t.methods}
+    error = {(t.file, t.number, m) for t in EXPERIMENTS["mse"].tasks(scope) for m in t.methods}
+    assert error < overlap
+    assert len(overlap) == 9 * 2 * 8
+
+
+def test_own_methods_are_found_by_their_path() -> None:
+    assert find_method("own_methods:ByChance").make(3).fit(np.eye(2), [0, 1]) is not None
+    with pytest.raises(InputError, match="unknown method 'XYZ': choose from RCI, ICA"):
+        find_method("XYZ")
+    with pytest.raises(InputError, match="cannot load the method 'no_such_module:A'"):
+        find_method("no_such_module:A")
+    with pytest.raises(InputError, match="cannot load the method 'own_methods:Nobody'"):
+        find_method("own_methods:Nobody")
+    with pytest.raises(InputError, match="'own_methods:WithoutScores' has no scores"):
+        find_method("own_methods:WithoutScores")
