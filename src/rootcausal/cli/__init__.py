@@ -1,4 +1,4 @@
-"""The command line: ``rootcausal demo | simulate | fit | explain | report | check``.
+"""The command line: ``rootcausal demo | simulate | fit | explain | report | check | reproduce``.
 
 To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
 register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..version import __version__
-from . import check, demo, explain, fit, report, simulate
+from . import check, demo, explain, fit, report, reproduce, simulate
 from .exit_codes import EXIT_CODES_EXPLAINED, PlainErrors
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command()(report.report)
 app.command()(check.check)
 app.command()(simulate.simulate)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> None:
@@ -61,6 +62,7 @@ def _rootcausal(
     rootcausal explain model.rci cohort.csv                root causes
     rootcausal report cohort.csv --target d --out d.html   a page to read
     rootcausal check cohort.csv --target d                 can they be trusted?
+    rootcausal reproduce --quick                           the paper's evidence
 
     Tables are CSV (UTF-8, commas) or Parquet. Nothing leaves this machine.
     """
