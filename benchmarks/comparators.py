@@ -113,11 +113,12 @@ def render(rows: list[dict[str, float]], sets: int) -> str:
     return head + table(["n", "p", *VARIANTS], lines) + "\n"
 
 
-HEAD = """# Comparators that score otherwise than in the paper
+HEAD = """\
+# Comparators that score otherwise than in the paper
 
-Made by `python benchmarks/comparators.py` on {machine}. Rank-biased overlap, mean ± standard error over the
-first {sets} data sets of each cell of `rootcausal reproduce`, the paper's mean in brackets; one row a data set
-is in `rows.csv`.
+Made by `python benchmarks/comparators.py` on {machine}. Rank-biased overlap, mean ± standard error over
+the first {sets} data sets of each cell of `rootcausal reproduce`, the paper's mean in brackets; one row a
+data set is in `rows.csv`.
 
 - *ICA, 500 trees*: the authors do not name a number; 500 is the default of R's randomForest.
 - *CO, no pruning*: the graph keeps all edges that Direct LiNGAM's order allows, so that nearly every variable

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import error, in_new_process, ok
+from command_line import run as cli
 
 from rootcausal.experiments import spec
 from rootcausal.experiments.rows import read_rows
@@ -15,15 +16,16 @@ from rootcausal.experiments.rows import read_rows
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The corner of the paper's grid that takes no time."""
     for name in ("CELLS", "SCALING_CELLS"):
-        monkeypatch.setattr(spec.paper, name, ((100, 10), (100, 50)))
+        monkeypatch.setattr(spec.paper, name, ((100, 10), (1_000, 10)))
 
 
 @pytest.mark.usefixtures("small")
-def test_all_tables_and_figures_are_written(tmp_path: Path) -> None:
+def test_all_tables_and_figures_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "framingham.csv"
     table.write_text(framingham_like(), encoding="utf-8")
     out = tmp_path / "out"
-    printed = ok("reproduce", "--reps", 3, "--jobs", 1, "--out", out, "--framingham", table)
+    monkeypatch.setattr(spec, "QUICK_RESAMPLES", 3)
+    printed = ok("reproduce", "--quick", "--jobs", 1, "--out", out, "--framingham", table)
     stems = {"rbo", "inset", "mse", "speedup", "scaling", "pbc", "fhs"}
     assert {path.stem for path in (out / "figures").glob("*.svg")} == stems
     assert {path.stem for path in (out / "figures").glob("*.png")} == stems
@@ -38,7 +40,8 @@ def test_all_tables_and_figures_are_written(tmp_path: Path) -> None:
     assert "(0.755)" in printed and "(1.06e-01)" in printed and "cannot be reproduced" in printed
 
     before = {path: path.read_bytes() for path in out.rglob("*.*")}
-    ok("reproduce", "--reps", 3, "--jobs", 1, "--out", out, "--framingham", table)
+    again = ok("reproduce", "--quick", "--jobs", 1, "--out", out, "--framingham", table)
+    assert f"{2 * 3 * 8 + 2 * 3 * 4 + 2 * 3 * (7 + 4)} rows were there already" in again
     assert {path: path.read_bytes() for path in out.rglob("*.*")} == before
 
 
@@ -63,9 +66,10 @@ def test_some_methods_and_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.Mo
     own = Path(__file__).parent / "own_methods.py"
     (tmp_path / "mine.py").write_text(own.read_text(encoding="utf-8"), encoding="utf-8")
     printed = ok(
-        "reproduce", "rbo", "--reps", 2, "--jobs", 1, "--methods", "RCI, TT,mine:ByMean", "--out", "o"
+        "reproduce", "rbo", "--reps", 2, "--jobs", 2, "--methods", "RCI, TT,mine:ByMean", "--out", "o"
     )
     assert "| n | p | sets | RCI | TT | mine:ByMean |" in printed
+    assert (tmp_path / "o" / "rbo.md").exists() and not (tmp_path / "o" / "README.md").exists()
     rows = read_rows(tmp_path / "o" / "rows" / "synthetic-n100-p10.parquet")
     assert {row.method for row in rows} == {"RCI", "TT", "mine:ByMean"}
     assert not (tmp_path / "o" / "figures" / "inset.png").exists()
@@ -73,11 +77,15 @@ def test_some_methods_and_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_wrong_options_are_named(tmp_path: Path) -> None:
     assert "unknown method 'XX': choose from RCI" in error(3, "reproduce", "rbo", "--methods", "RCI,XX")
+    assert "has a place in mse" in error(3, "reproduce", "mse", "--methods", "TT")
     assert "--jobs" in error(2, "reproduce", "rbo", "--jobs", "0")
     assert "--reps" in error(2, "reproduce", "rbo", "--reps", "1")
     assert "tables" in error(2, "reproduce", "tables")
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert "--out" in error(2, "reproduce", "rbo", "--out", tmp_path / "file")
+    assert "cannot write" in error(4, "reproduce", "rbo", "--out", tmp_path / "file" / "x", "--methods", "TT")
+    assert "unknown method ''" in error(3, "reproduce", "rbo", "--methods", "")
+    assert "has a place in rbo" in error(3, "reproduce", "rbo", "--methods", "RCI original")
     assert "RANDID" in error(3, "reproduce", "fhs", "--framingham", write(tmp_path / "x.csv", "a,b\n1,2\n"))
 
 
@@ -90,14 +98,27 @@ def write(path: Path, text: str) -> Path:
 def test_without_framingham_the_rest_is_done(tmp_path: Path) -> None:
     broken = write(tmp_path / "broken.csv", "a,b\n1,2\n")
     options = ("--methods", "RCI,TT", "--reps", 2, "--jobs", 1, "--out", tmp_path / "out")
-    told = error(3, "reproduce", *options, "--framingham", broken)
+    result = cli("reproduce", *options, "--framingham", broken)
+    assert result.exit_code == 3
+    warned, told = result.stderr.splitlines()
+    assert warned.startswith("warning: fhs is left out") and "--framingham FILE" in warned
     assert told.startswith("error: all but fhs is done") and "RANDID" in told
     assert (tmp_path / "out" / "tables" / "pbc.md").exists()
     assert not (tmp_path / "out" / "tables" / "fhs.md").exists()
 
 
+def test_an_own_module_that_does_not_load_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "half_written.py", "def fit(:\n")
+    assert "cannot load the method 'half_written:A'" in error(
+        3, "reproduce", "rbo", "--methods", "half_written:A"
+    )
+
+
 @pytest.mark.slow
-def test_quick_from_the_shell(tmp_path: Path) -> None:
+def test_from_the_shell(tmp_path: Path) -> None:
     done = in_new_process("reproduce", "pbc", "--reps", "4", "--jobs", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reproduction" / "figures" / "pbc.svg").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from rootcausal.experiments.methods import METHODS, families, find_method
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, RowFile, read_rows
 from rootcausal.experiments.runner import run
-from rootcausal.experiments.sources import Resampled, Synthetic, framingham_truth, pbc_truth
+from rootcausal.experiments.sources import Resampled, Sample, Synthetic, framingham_truth, pbc_truth
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
 from rootcausal.experiments.summary import mean_of, paired, ratio_of_means, summarise
 from rootcausal.experiments.table_text import ResultTable, Text
@@ -66,6 +68,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
     keeper = RowFile(lost, 0)
     del keeper.rows[1, "TT"]
     keeper.add([])
+    keeper.freeze()
     done = []
     monkeypatch.setattr(
         tasks, "rank_biased_overlap", lambda *a, **k: done.append(1) or 0.5
@@ -83,6 +86,28 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".rootcausal-*"))
 
 
+def test_a_killed_run_loses_no_row_that_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "synthetic-n100-p6.parquet"
+    first, second = (Accuracy(Synthetic(100, 6), number, ("TT",), seed=0).run() for number in (0, 1))
+    killed = RowFile(path, 0)
+    killed.add(first)
+    killed.add(second)
+    torn = killed.journal.read_text(encoding="utf-8")
+    killed.journal.write_text(torn[:-20], encoding="utf-8")
+    again = RowFile(path, 0)
+    assert list(again.rows.values()) == first
+    again.add(second)
+    again.freeze()
+    assert read_rows(path, 0) == [*first, *second]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    again.add(first)
+    with pytest.raises(InputError, match="was made from seed 0, not 5"):
+        RowFile(path, 5)
+    again.journal.write_text("{}\n{}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"p6\.journal' does not hold result rows"):
+        RowFile(path, 0)
+
+
 def test_a_failure_is_kept_counted_shown_and_tried_again(tmp_path: Path) -> None:
     name = "own_methods:FailsOnWide"
     wanted = small_tasks("RCI", name)
@@ -96,7 +121,9 @@ def test_a_failure_is_kept_counted_shown_and_tried_again(tmp_path: Path) -> None
     shown = tables.overlap_table([replace(row, p=10) for row in rows if row.p == 12], ("RCI", name))
     text = shown.to_markdown()
     assert "3 of 6 cells failed, and are in no mean" in text
-    assert "ValueError: too wide \\| &lt;b&gt;for&lt;/b&gt; me" in text
+    assert (
+        "3 × own\\_methods:FailsOnWide on synthetic-n100-p12: ValueError: too wide \\| &lt;b&gt;for" in text
+    )
     assert "| failed |" in text
 
 
@@ -114,6 +141,30 @@ def test_scores_that_are_not_numbers_are_a_failure() -> None:
     finally:
         del METHODS["nothing"]
     assert row.overlap is None and "NaN" in row.error
+
+
+def test_a_second_command_on_the_same_rows_is_refused(tmp_path: Path) -> None:
+    tmp_path.joinpath("rows").mkdir()
+    handle = os.open(tmp_path / "rows", os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another command is at work in"):
+            run(small_tasks("TT", sets=1), tmp_path / "rows", seed=0, jobs=1, progress=False)
+    finally:
+        os.close(handle)
+
+
+def test_data_that_cannot_be_drawn_are_a_failure_of_every_method() -> None:
+    class Dry(Synthetic):
+        def draw(self, seed: np.random.SeedSequence) -> Sample:
+            raise MemoryError("too large")
+
+    rows = [
+        *Accuracy(Dry(100, 6), 0, ("RCI", "TT"), seed=0).run(),
+        *Timing(Dry(100, 6), 0, ("plus", "original"), seed=0).run(),
+    ]
+    assert [row.method for row in rows] == ["RCI", "TT", "plus", "original"]
+    assert {row.error for row in rows} == {"MemoryError: too large"}
 
 
 def test_rows_of_another_seed_and_other_files_are_refused(tmp_path: Path) -> None:
@@ -167,6 +218,7 @@ def test_paired_is_scipys_paired_t_test() -> None:
     assert found.p_value == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
     assert found.mean == pytest.approx((a - b).mean())
     assert paired(first, first).p_value == 1.0
+    assert np.isnan(paired({0: 1.0}, {0: 2.0}).p_value)
     assert paired({0: 1.0, 1: 2.0}, {0: 0.0, 1: 1.0}).p_value == 0.0
 
 
@@ -186,6 +238,18 @@ def test_bold_is_the_best_and_what_cannot_be_told_from_it() -> None:
     assert [low[name].best for name in found] == [False, False, True]
     assert high["worse"].mean == pytest.approx((base - 0.2).mean())
     assert high["worse"].standard_error == pytest.approx(stats.sem(base))
+    low, high_end = stats.t.interval(0.95, 39, loc=0, scale=stats.sem(base))
+    assert high["worse"].half_width == pytest.approx((high_end - low) / 2)
+
+
+def test_one_lucky_success_is_not_bold() -> None:
+    blank = Row("s", 1, 1, 0, "good", 0.9, None, None, None, None, "0")
+    rows = [replace(blank, number=k, overlap=0.9 + k / 100) for k in range(5)]
+    rows += [replace(blank, method="fails", number=k, overlap=None, error="no") for k in range(1, 5)]
+    rows += [replace(blank, method="fails", overlap=0.1)]
+    found = summarise(rows, ["good", "fails"], "overlap", larger_is_better=True)
+    assert found["good"].best and not found["fails"].best
+    assert found["fails"].failed == 4
 
 
 def test_ratio_of_means_and_its_error() -> None:
@@ -217,12 +281,15 @@ def test_tables_in_markdown_and_latex_escape_names() -> None:
         "a_b & 5 %", ["x|y", "my_method"], [[Text("1"), Text("0.5 ± 0.1", bold=True)]], ["<i>"]
     )
     assert table.to_markdown() == (
-        "**a_b &amp; 5 %**\n\n| x\\|y | my_method |\n| --- | --- |\n| 1 | **0.5 ± 0.1** |\n\n- &lt;i&gt;\n"
+        "**a\\_b &amp; 5 %**\n\n"
+        "| x\\|y | my\\_method |\n| --- | --- |\n| 1 | **0.5 ± 0.1** |\n\n"
+        "- &lt;i&gt;\n"
     )
     latex = table.to_latex()
     assert r"\caption{a\_b \& 5 \%}" in latex
     assert r"my\_method" in latex
     assert r"\textbf{0.5 $\pm$ 0.1}" in latex
+    assert "\\footnotesize <i>" in latex
 
 
 def test_the_paper_says_that_rci_is_ahead_everywhere_but_in_one_cell() -> None:
@@ -235,12 +302,30 @@ def test_the_paper_says_that_rci_is_ahead_everywhere_but_in_one_cell() -> None:
     assert set(paper.LOCAL_PLUS_SECONDS) == set(paper.SCALING_CELLS)
 
 
+def test_the_papers_numbers_add_up() -> None:
+    # Sums of the columns of the printed tables, read from the source of the paper.
+    overlap = [7.197, 3.785, 3.098, 2.796, 5.715, 5.111, 4.981]
+    assert np.sum(list(paper.OVERLAP.values()), axis=0) == pytest.approx(overlap)
+    error = [0.265504, 16.9916, 0.9158, 6.3292]
+    assert np.sum(list(paper.SQUARED_ERROR.values()), axis=0) == pytest.approx(error)
+    assert np.sum(list(paper.SPEED_UP.values()), axis=0) == pytest.approx([784.5, 440.57, 15.91, 9.0])
+    assert sum(paper.LOCAL_PLUS_SECONDS.values()) == pytest.approx(1628.588)
+
+
 def test_experiments_share_rows() -> None:
     scope = Scope(reps=2)
     overlap = {(t.file, t.number, m) for t in EXPERIMENTS["rbo"].tasks(scope) for m in t.methods}
     error = {(t.file, t.number, m) for t in EXPERIMENTS["mse"].tasks(scope) for m in t.methods}
     assert error < overlap
     assert len(overlap) == 9 * 2 * 8
+
+
+def test_what_two_experiments_want_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    monkeypatch.setattr(tasks, "shapley_mse", lambda *a: done.append(1) or 0.5)
+    both = [*small_tasks("RCI", "TT", sets=1), *small_tasks("TT", sets=1)]
+    run(both, tmp_path, seed=0, jobs=1, progress=False)
+    assert len(done) == len(all_rows(tmp_path)) == 4
 
 
 def test_own_methods_are_found_by_their_path() -> None:

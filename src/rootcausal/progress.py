@@ -1,4 +1,4 @@
-"""A progress bar on standard error for work that takes more than two seconds."""
+"""Progress bars on standard error for long work; nothing is drawn for fits and resamples of two seconds."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterat
 
 @contextmanager
 def share_progress(enabled: bool, what: str, total: float) -> Iterator[Callable[[float], None]]:
-    """Yield what to call with the size of each finished piece of ``total``; the bar shows time left."""
+    """Yield what to call with the size of each finished piece of ``total``: the bar shows the time left."""
     if not enabled:
         yield lambda size: None
         return
@@ -84,6 +84,7 @@ def share_progress(enabled: bool, what: str, total: float) -> Iterator[Callable[
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    # Pieces of many sizes: only a long window gives a steady estimate.
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task(what, total=total)
         yield lambda size: bar.advance(task, size)

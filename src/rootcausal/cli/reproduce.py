@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError, MissingExtraError
-from ..wording import shown
+from ..wording import plural, printable, shown
 from .console import say
 
 
@@ -30,12 +30,15 @@ def reproduce(
     what: Annotated[What, typer.Argument(help="Which experiment.")] = What.all,
     reps: Annotated[
         int | None,
-        typer.Option(min=2, help="Data sets a cell, or bootstrap samples.", show_default="as the paper"),
+        typer.Option(
+            min=2, help="Data sets a cell, or bootstrap samples.", show_default="as in results/paper"
+        ),
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas between: RCI, ICA, CO, MS, HPC, TT, LR, or package.module:Class.",
+            help="Names with commas between: RCI, ICA, CO, MS, HPC, TT, LR, 'RCI original', or "
+            "package.module:Class for one of your own.",
             show_default="all",
         ),
     ] = None,
@@ -68,29 +71,39 @@ def reproduce(
     from ..experiments.runner import run
     from ..experiments.spec import EXPERIMENTS, Scope
 
-    names = list(EXPERIMENTS) if what is What.all else [what.value]
-    chosen = tuple(name.strip() for name in methods.split(",")) if methods else None
     if jobs == 0:
         raise typer.BadParameter("0 jobs would do nothing; -1 is one a core.", param_hint="--jobs")
-    if chosen:
+    chosen = None
+    if methods is not None:
+        chosen = tuple(dict.fromkeys(name.strip() for name in methods.split(",")))
         # A class of the user's own usually lies in the folder where the command is given.
         sys.path.insert(0, str(Path.cwd()))
         for name in chosen:
             find_method(name)
     scope = Scope(reps, chosen, quick, str(framingham) if framingham else None)
+    asked = list(EXPERIMENTS) if what is What.all else [what.value]
+    names = [name for name in asked if scope.has_place_in(EXPERIMENTS[name])]
+    if not names:
+        raise InputError(
+            f"none of these methods has a place in {what.value}: see rootcausal reproduce --help"
+        )
     left_out = _without_framingham(names, scope.framingham)
+    _make_folder(out / "rows")
     tasks = [task for name in names for task in EXPERIMENTS[name].tasks(scope)]
     try:
-        run(tasks, out / "rows", seed=scope.seed, jobs=jobs, progress=sys.stderr.isatty())
+        kept = run(tasks, out / "rows", seed=scope.seed, jobs=jobs, progress=sys.stderr.isatty())
     except KeyboardInterrupt:
         say(f"rows so far are kept in {shown(out / 'rows')}: the same command goes on from there")
         raise
     made = Made(shlex.join(["rootcausal", *sys.argv[1:]]), effective_n_jobs(jobs))
-    found = write_results(names, scope, out, made)
-    for each in found.values():
+    # The page of everything is not to be replaced by that of one experiment.
+    page = "README.md" if what is What.all else f"{what.value}.md"
+    for each in write_results(names, scope, out, made, page).values():
         for table in each.tables.values():
             say()
             say(table.to_markdown())
+    if kept:
+        say(f"{plural(kept, 'row')} were there already; delete {shown(out / 'rows')} to make them anew")
     say(f"rows, tables and figures written to {shown(out)}")
     if left_out is not None:
         raise InputError(f"all but fhs is done: {left_out}")
@@ -108,5 +121,14 @@ def _without_framingham(names: list[str], path: str | None) -> InputError | None
         if len(names) == 1:
             raise
         names.remove("fhs")
+        told = f"warning: fhs is left out: {error}; or name a copy with --framingham FILE"
+        typer.echo(printable(told), err=True)
         return error
     return None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {shown(folder)}: {error.strerror}.") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from . import paper
 from .methods import METHODS
 from .rows import Row
-from .summary import Z95, cell_rows, ratio_of_means, summarise, values
+from .summary import cell_rows, half_width, ratio_of_means, summarise, values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +51,9 @@ def speed_up_figure(rows: Sequence[Row]) -> Figure:
             for p in paper.DIMENSIONS:
                 here = cell_rows(rows, n, p)
                 original, faster = (values(here, name, "seconds") for name in ("original", variant))
-                if original.keys() & faster.keys():
+                if common := original.keys() & faster.keys():
                     ratio, error = ratio_of_means(original, faster)
-                    points.append((p, ratio, Z95 * error))
+                    points.append((p, ratio, half_width(error, len(common))))
             _line(panel, points, variant, place)
             published = [paper.SPEED_UP[n, p][place] for p in paper.DIMENSIONS]
             panel.plot(
@@ -95,9 +95,9 @@ def cohort_figure(rows: Sequence[Row], times: Sequence[Row], methods: Sequence[s
     speeds = []
     for variant in paper.VARIANTS:
         seconds = values(times, variant, "seconds")
-        if original.keys() & seconds.keys():
+        if common := original.keys() & seconds.keys():
             ratio, error = ratio_of_means(original, seconds)
-            speeds.append((ratio, Z95 * error, variant))
+            speeds.append((ratio, half_width(error, len(common)), variant))
     _bars(timing, sorted(speeds, reverse=True))
     timing.set_ylabel("times faster than the original")
     return figure

@@ -47,8 +47,8 @@ def rows_of(tasks: Sequence[Task], folder: Path, seed: int) -> list[Row]:
     ]
 
 
-def write_results(names: Sequence[str], scope: Scope, out: Path, made: Made) -> dict[str, Shown]:
-    """Write tables and figures of these experiments from the rows at hand, and the page of all of them."""
+def write_results(names: Sequence[str], scope: Scope, out: Path, made: Made, page: str) -> dict[str, Shown]:
+    """Write tables and figures of these experiments from the rows at hand, and a page of all of them."""
     shown = {}
     for name in names:
         experiment = EXPERIMENTS[name]
@@ -61,7 +61,7 @@ def write_results(names: Sequence[str], scope: Scope, out: Path, made: Made) -> 
             _write(out / "tables" / f"{stem}.tex", table.to_latex())
         for stem, figure in each.figures.items():
             _write_figure(out / "figures" / stem, figure)
-    _write(out / "README.md", _page(shown, scope, made))
+    _write(out / page, _page(shown, scope, made))
     return shown
 
 

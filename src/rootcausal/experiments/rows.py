@@ -1,7 +1,12 @@
-"""Result rows: what one method gave on one data set, kept in Parquet files that are never half-written."""
+"""Result rows: what one method gave on one data set.
+
+Rows are appended to a journal as they come, so that a process that is killed loses none, and frozen into one
+Parquet file when the run ends, however it ends.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -42,23 +47,38 @@ class Row:
 
 
 class RowFile:
-    """The rows of one source, in a file that is rewritten whole after each addition."""
+    """The rows of one source: a Parquet file, and a journal of those that are not in it yet."""
 
     def __init__(self, path: Path, seed: int) -> None:
         self.path = path
+        self.journal = path.with_suffix(".journal")
         self.seed = seed
-        self.rows = {(row.number, row.method): row for row in read_rows(path, seed)} if path.exists() else {}
+        self.rows: dict[tuple[int, str], Row] = {}
+        if path.exists():
+            self._keep(read_rows(path, seed))
+        if self.journal.exists():
+            self._keep(_read_journal(self.journal, seed))
+            # A torn last line would swallow the next one.
+            self.freeze()
 
     def add(self, rows: Iterable[Row]) -> None:
-        self.rows |= {(row.number, row.method): row for row in rows}
-        self._write()
+        rows = list(rows)
+        self._keep(rows)
+        with open(self.journal, "a", encoding="utf-8") as handle:
+            handle.writelines(json.dumps({"seed": self.seed, **asdict(row)}) + "\n" for row in rows)
 
     def lacks(self, number: int, method: str) -> bool:
         """Whether a row is missing, or holds no more than an error: such a cell is run again."""
         row = self.rows.get((number, method))
         return row is None or row.error is not None
 
-    def _write(self) -> None:
+    def _keep(self, rows: Iterable[Row]) -> None:
+        self.rows |= {(row.number, row.method): row for row in rows}
+
+    def freeze(self) -> None:
+        """Write all rows to the Parquet file, in an order that does not depend on when they came."""
+        if not self.journal.exists():
+            return
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -66,6 +86,7 @@ class RowFile:
         table = pa.Table.from_pylist(ordered, schema=_schema(self.seed))
         with atomic_write(self.path) as handle:
             parquet.write_table(table, handle, compression="zstd")
+        self.journal.unlink()
 
 
 def read_rows(path: Path, seed: int | None = None) -> list[Row]:
@@ -81,9 +102,31 @@ def read_rows(path: Path, seed: int | None = None) -> list[Row]:
         raise InputError(
             f"{shown(path)} does not hold result rows ({error}): delete it, or choose another folder"
         ) from error
-    if seed is not None and made_from != seed:
-        raise InputError(f"{shown(path)} was made from seed {made_from}, not {seed}: choose another folder")
+    if seed is not None:
+        _check_seed(path, made_from, seed)
     return rows
+
+
+def _read_journal(path: Path, seed: int) -> list[Row]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = []
+    for place, line in enumerate(lines):
+        try:
+            found = json.loads(line)
+            made_from = found.pop("seed")
+            row = Row(**found)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if place == len(lines) - 1:
+                break  # a process was killed while it wrote this line
+            raise InputError(f"{shown(path)} does not hold result rows ({error}): delete it") from error
+        _check_seed(path, made_from, seed)
+        rows.append(row)
+    return rows
+
+
+def _check_seed(path: Path, made_from: int, seed: int) -> None:
+    if made_from != seed:
+        raise InputError(f"{shown(path)} was made from seed {made_from}, not {seed}: choose another folder")
 
 
 def _schema(seed: int) -> object:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from ..errors import InputError
 from ..progress import share_progress
+from ..wording import shown
 from .rows import Row, RowFile
 from .tasks import Task
 
 
-def run(tasks: Sequence[Task], folder: Path, *, seed: int, jobs: int, progress: bool) -> None:
-    """Run what has no row yet. What is timed runs by itself, at the end.
+def run(tasks: Sequence[Task], folder: Path, *, seed: int, jobs: int, progress: bool) -> int:
+    """Run what has no row yet, and return how many rows were there. What is timed runs alone, at the end.
 
     Parameters
     ----------
@@ -24,8 +29,24 @@ def run(tasks: Sequence[Task], folder: Path, *, seed: int, jobs: int, progress: 
     progress : show a bar with the time left on standard error.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: RowFile(folder / f"{name}.parquet", seed) for name in {task.file for task in tasks}}
-    todo = [task for task in tasks if any(files[task.file].lacks(task.number, name) for name in task.methods)]
+    with _sole_writer(folder):
+        files = {name: RowFile(folder / f"{name}.parquet", seed) for name in {task.file for task in tasks}}
+        wanted = {(task.file, task.number, name) for task in tasks for name in task.methods}
+        kept = sum(not files[file].lacks(number, name) for file, number, name in wanted)
+        try:
+            _work(_missing(tasks, files), files, jobs, progress)
+        except BrokenExecutor as error:
+            raise InputError(
+                "the system ended a worker process, most likely for lack of memory. Rows so far are kept: "
+                "give the same command with fewer jobs"
+            ) from error
+        finally:
+            for file in files.values():
+                file.freeze()
+    return kept
+
+
+def _work(todo: Sequence[Task], files: Mapping[str, RowFile], jobs: int, progress: bool) -> None:
     with share_progress(progress, "experiments", sum(task.size for task in todo)) as advance:
         for alone in (False, True):
             chosen = [task for task in todo if task.alone == alone]
@@ -33,6 +54,38 @@ def run(tasks: Sequence[Task], folder: Path, *, seed: int, jobs: int, progress: 
             for task, rows in parallel(delayed(_run)(task) for task in chosen):
                 files[task.file].add(rows)
                 advance(task.size)
+
+
+@contextmanager
+def _sole_writer(folder: Path) -> Iterator[None]:
+    """Two commands at once would overwrite each other's rows: the second one is refused."""
+    try:
+        import fcntl
+    except ImportError:  # on Windows there is none, and the user has to take care
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise InputError(
+            f"another command is at work in {shown(folder)}: wait for it, or choose another folder"
+        ) from error
+    finally:
+        os.close(handle)
+
+
+def _missing(tasks: Sequence[Task], files: Mapping[str, RowFile]) -> list[Task]:
+    """Tasks with a row that is not there and that no earlier task gives: experiments share rows."""
+    todo: list[Task] = []
+    promised: set[tuple[str, int, str]] = set()
+    for task in tasks:
+        cells = {(task.file, task.number, name) for name in task.methods}
+        if any(files[file].lacks(number, name) for file, number, name in cells - promised):
+            promised |= cells
+            todo.append(task)
+    return todo
 
 
 def _run(task: Task) -> tuple[Task, list[Row]]:

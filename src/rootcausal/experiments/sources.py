@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -88,7 +90,10 @@ class Resampled:
 
     @property
     def name(self) -> str:
-        return self.cohort
+        if self.path is None:
+            return self.cohort
+        # Rows of another table must not pass for those of the usual one.
+        return f"{self.cohort}-{hashlib.sha256(Path(self.path).read_bytes()).hexdigest()[:8]}"
 
     @property
     def shape(self) -> tuple[int, int]:

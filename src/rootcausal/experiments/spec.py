@@ -28,7 +28,7 @@ class Scope:
 
     Attributes
     ----------
-    reps : data sets a cell, or bootstrap samples; None for as many as the paper has.
+    reps : data sets a cell, or bootstrap samples; None for as many as the paper has, or more.
     methods : names; None for all that the paper has.
     quick : few data sets, to see everything in minutes.
     framingham : path of the Framingham table; None for the cached one, or else a download.
@@ -46,6 +46,10 @@ class Scope:
 
     def resamples(self) -> range:
         return range(self.reps or (QUICK_RESAMPLES if self.quick else RESAMPLES))
+
+    def has_place_in(self, experiment: Experiment) -> bool:
+        """Whether the experiment shows any of the methods asked for."""
+        return experiment.methods is None or bool(self.of_paper(experiment.methods))
 
     def of_paper(self, names: Sequence[str]) -> tuple[str, ...]:
         """The methods asked for, less those of the paper that have no place among ``names``."""
@@ -66,10 +70,12 @@ class Experiment:
 
     Attributes
     ----------
-    tasks : all that it needs; experiments share rows where their tasks are the same.
+    methods : those of the paper that it shows; None where it times variants.
+    tasks : all that it needs; experiments share rows.
     show : from the rows of these tasks.
     """
 
+    methods: tuple[str, ...] | None
     tasks: Callable[[Scope], list[Task]]
     show: Callable[[Scope, Sequence[Row]], Shown]
 
@@ -172,10 +178,10 @@ def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
 
 
 EXPERIMENTS = {
-    "rbo": Experiment(_synthetic, _show_overlap),
-    "mse": Experiment(_squared_error, _show_squared_error),
-    "speedup": Experiment(_variants, _show_speed_up),
-    "scaling": Experiment(_scaling, _show_scaling),
-    "pbc": Experiment(_cohort("pbc"), _show_cohort("pbc")),
-    "fhs": Experiment(_cohort("fhs"), _show_cohort("fhs")),
+    "rbo": Experiment(paper.OVERLAP_METHODS, _synthetic, _show_overlap),
+    "mse": Experiment(paper.ERROR_METHODS, _squared_error, _show_squared_error),
+    "speedup": Experiment(None, _variants, _show_speed_up),
+    "scaling": Experiment(None, _scaling, _show_scaling),
+    "pbc": Experiment(paper.OVERLAP_METHODS, _cohort("pbc"), _show_cohort("pbc")),
+    "fhs": Experiment(paper.OVERLAP_METHODS, _cohort("fhs"), _show_cohort("fhs")),
 }

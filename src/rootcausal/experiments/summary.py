@@ -13,8 +13,6 @@ from ..core.table import F64
 from .paper import SIGNIFICANCE
 from .rows import Row
 
-Z95 = 1.959963984540054
-
 
 @dataclass(frozen=True)
 class Mean:
@@ -37,12 +35,15 @@ class Mean:
     @property
     def half_width(self) -> float:
         """Of the 95 % interval."""
-        return Z95 * self.standard_error
+        return half_width(self.standard_error, self.count)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Of two methods on the same data sets: mean, standard error, and p-value of the paired t-test."""
+    """Of two methods on the same data sets: mean, standard error, and p-value of the paired t-test.
+
+    With fewer than two common data sets there is no test, and the p-value is NaN.
+    """
 
     mean: float
     standard_error: float
@@ -99,11 +100,18 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Differenc
     both = sorted(first.keys() & second.keys())
     difference = np.array([first[number] - second[number] for number in both])
     mean, error = mean_of(difference)
-    if len(both) < 2 or not difference.any():
+    if len(both) < 2:
+        return Difference(mean, error, math.nan)
+    if not difference.any():
         return Difference(mean, error, 1.0)
     if error == 0.0:
         return Difference(mean, error, 0.0)
     return Difference(mean, error, float(2 * stats.t.sf(abs(mean / error), len(both) - 1)))
+
+
+def half_width(standard_error: float, count: int) -> float:
+    """Of the 95 % interval of a mean over so many data sets, by Student's t."""
+    return float(stats.t.ppf(0.975, count - 1)) * standard_error if count > 1 else math.nan
 
 
 def ratio_of_means(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> tuple[float, float]:

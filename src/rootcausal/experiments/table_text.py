@@ -15,6 +15,13 @@ LATEX_SPECIAL = {
     "^": r"\textasciicircum{}",
 }
 
+MARKDOWN_SPECIAL = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    **{character: f"\\{character}" for character in "|_*`["},
+}
+
 
 @dataclass(frozen=True)
 class Text:
@@ -49,20 +56,18 @@ class ResultTable:
             for row in self.rows
         ]
         body = "".join(f"  {line} \\\\\n" for line in lines)
-        notes = "".join(f"% {' '.join(note.split())}\n" for note in self.notes)
+        notes = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in self.notes)
         return (
-            f"{notes}\\begin{{table}}\n\\centering\n"
+            f"\\begin{{table}}\n\\centering\n"
             f"\\begin{{tabular}}{{{'r' * len(self.header)}}}\n  \\hline\n"
             f"  {' & '.join(_latex(name) for name in self.header)} \\\\ \\hline\n"
-            f"{body}  \\hline\n\\end{{tabular}}\n\\caption{{{_latex(self.title)}}}\n\\end{{table}}\n"
+            f"{body}  \\hline\n\\end{{tabular}}\n\\caption{{{_latex(self.title)}}}\n{notes}\\end{{table}}\n"
         )
 
 
 def _markdown(text: str) -> str:
-    # Names of methods come from the user: none may open a tag or a column.
-    for character, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
-        text = text.replace(character, safe)
-    return " ".join(text.split())
+    # Names of methods and their errors come from the user: none may open a tag, a column or bold type.
+    return "".join(MARKDOWN_SPECIAL.get(character, character) for character in " ".join(text.split()))
 
 
 def _latex(text: str) -> str:
