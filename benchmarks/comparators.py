@@ -12,6 +12,7 @@ import csv
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,13 +22,15 @@ from threadpoolctl import threadpool_limits
 from rootcausal.comparators import AdaptiveLogistic, ConditionalOutliers, ICAPrediction, ModelSubstitution
 from rootcausal.comparators.disease_graph import DiseaseGraph, learn_disease_graph
 from rootcausal.experiments.paper import CELLS, OVERLAP, OVERLAP_METHODS
-from rootcausal.experiments.sources import Sample, Synthetic
+from rootcausal.experiments.sources import Resampled, Sample, Source, Synthetic
 from rootcausal.experiments.tasks import data_seed
 from rootcausal.lingam import DirectLiNGAM
 from rootcausal.metrics import rank_biased_overlap
 
 FOLDER = Path(__file__).parent.parent / "results" / "comparators"
 TREES = (100, 500)
+SOURCES: tuple[Source, ...] = (*(Synthetic(n, p) for n, p in CELLS), Resampled("pbc"))
+SAMPLES_A_SET = 10
 VARIANTS = {
     "ICA, 100 trees": "ICA",
     "ICA, 500 trees": "ICA",
@@ -46,26 +49,30 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FOLDER)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    cells = [(n, p, number) for n, p in CELLS for number in range(arguments.sets)]
+    cells = [(source, number) for source in SOURCES for number in range(n_sets(source, arguments.sets))]
     # The long ones first, so that no core waits at the end.
-    work = Parallel(n_jobs=arguments.jobs)(delayed(evaluate)(*cell) for cell in reversed(cells))
-    rows = sorted(work, key=lambda row: (row["p"], row["n"], row["number"]))
+    rows = Parallel(n_jobs=arguments.jobs)(delayed(evaluate)(*cell) for cell in reversed(cells))[::-1]
     with (arguments.out / "rows.csv").open("w", newline="", encoding="utf-8") as handle:
         writer = csv.DictWriter(handle, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    (arguments.out / "README.md").write_text(render(rows, arguments.sets), encoding="utf-8")
+    (arguments.out / "README.md").write_text(render(rows), encoding="utf-8")
 
 
-def evaluate(n: int, p: int, number: int) -> dict[str, float]:
-    source = Synthetic(n, p)
+def n_sets(source: Source, sets: int) -> int:
+    """Bootstrap samples are small, and scatter widely."""
+    return sets if isinstance(source, Synthetic) else SAMPLES_A_SET * sets
+
+
+def evaluate(source: Source, number: int) -> dict[str, Any]:
     seed = data_seed(source, number, 0)
     sample = source.draw(seed)
-    overlaps: dict[str, float] = {"n": n, "p": p, "number": number}
+    overlaps: dict[str, Any] = {"source": source.name, "number": number}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # separated classes at n = 100
         for name, scores in variants(sample, int(seed.generate_state(1)[0])).items():
-            overlaps[name] = round(rank_biased_overlap(sample.truth, scores()), 6)
+            overlap = rank_biased_overlap(sample.truth, scores(), weighted=sample.weighted)
+            overlaps[name] = round(overlap, 6)
     return overlaps
 
 
@@ -98,33 +105,38 @@ def recycled(scores: np.ndarray) -> np.ndarray:
     return np.resize(scores[0], n * p).reshape((n, p), order="F")
 
 
-def render(rows: list[dict[str, float]], sets: int) -> str:
+def render(rows: list[dict[str, Any]]) -> str:
     lines = []
-    for n, p in CELLS:
-        here = [row for row in rows if (row["n"], row["p"]) == (n, p)]
-        published = dict(zip(OVERLAP_METHODS, OVERLAP[n, p], strict=True))
-        line = [f"{n:,}", str(p)]
+    for source in SOURCES:
+        here = [row for row in rows if row["source"] == source.name]
+        published = dict(zip(OVERLAP_METHODS, OVERLAP.get(source.shape, ()), strict=False))
+        line = [source.name, str(len(here))]
         for name, method in VARIANTS.items():
             values = [row[name] for row in here]
             error = np.std(values, ddof=1) / np.sqrt(len(values))
-            line.append(f"{np.mean(values):.3f} ± {error:.3f} ({published[method]:.3f})")
+            beside = f" ({published[method]:.3f})" if method in published else ""
+            line.append(f"{np.mean(values):.3f} ± {error:.3f}{beside}")
         lines.append(line)
-    head = HEAD.format(sets=sets, machine=machine())
-    return head + table(["n", "p", *VARIANTS], lines) + "\n"
+    head = HEAD.format(machine=machine())
+    return head + table(["data", "sets", *VARIANTS], lines) + "\n"
 
 
 HEAD = """\
 # Comparators that score otherwise than in the paper
 
-Made by `python benchmarks/comparators.py` on {machine}. Rank-biased overlap, mean ± standard error over
-the first {sets} data sets of each cell of `rootcausal reproduce`, the paper's mean in brackets; one row a
-data set is in `rows.csv`.
+Made by `python benchmarks/comparators.py` on {machine}.
+Rank-biased overlap, mean ± standard error over the first data sets of each cell of `rootcausal reproduce`,
+the paper's mean in brackets; one row a data set is in `rows.csv`.
 
-- *ICA, 500 trees*: the authors do not name a number; 500 is the default of R's randomForest.
-- *CO, no pruning*: the graph keeps all edges that Direct LiNGAM's order allows, so that nearly every variable
-  is an ancestor of D.
+- *ICA, 500 trees*: the authors do not name a number; 500 is the default of R's randomForest. It closes most
+  of the gap: at n ≥ 1,000 its means are within 0.06 of the paper's, those of 100 trees up to 0.12 below.
+- *CO, no pruning*: the graph keeps all edges that Direct LiNGAM's order allows, so that nearly every
+  variable is an ancestor of D. In seven of nine cells the paper's mean lies between the pruned graph and this
+  one: the paper does not say how much its graph was pruned.
 - *MS, recycled*: the vector of one score a variable laid end to end down the columns of the matrix of
-  patients, which is what the authors' code does.
+  patients, which is what the authors' code does. Overlap falls from above the paper's to the paper's or below
+  it in every cell: what is left is chance, and depends on how variables without a score were filled in. On
+  PBC, MS is ahead of RCI as it is defined, and behind every other method once recycled.
 
 """
 
