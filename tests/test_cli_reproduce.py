@@ -77,6 +77,7 @@ def test_some_methods_and_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_wrong_options_are_named(tmp_path: Path) -> None:
     assert "unknown method 'XX': choose from RCI" in error(3, "reproduce", "rbo", "--methods", "RCI,XX")
+    assert "has a place in speedup" in error(3, "reproduce", "speedup", "--methods", "RCI")
     assert "has a place in mse" in error(3, "reproduce", "mse", "--methods", "TT")
     assert "--jobs" in error(2, "reproduce", "rbo", "--jobs", "0")
     assert "--reps" in error(2, "reproduce", "rbo", "--reps", "1")

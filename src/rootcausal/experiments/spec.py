@@ -48,8 +48,8 @@ class Scope:
         return range(self.reps or (QUICK_RESAMPLES if self.quick else RESAMPLES))
 
     def has_place_in(self, experiment: Experiment) -> bool:
-        """Whether the experiment shows any of the methods asked for."""
-        return experiment.methods is None or bool(self.of_paper(experiment.methods))
+        """Whether the experiment shows any of the methods asked for; one that times variants shows none."""
+        return self.methods is None or bool(experiment.methods and self.of_paper(experiment.methods))
 
     def of_paper(self, names: Sequence[str]) -> tuple[str, ...]:
         """The methods asked for, less those of the paper that have no place among ``names``."""
