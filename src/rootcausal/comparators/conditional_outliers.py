@@ -9,7 +9,7 @@ from .graph_comparator import GraphComparator
 
 
 class ConditionalOutliers(GraphComparator):
-    """Ranks ancestors of the diagnosis by |X - E(X | parents)| / sd(X | parents) (Janzing et al. 2019).
+    """Ranks ancestors of the diagnosis by ``|X - E(X | parents)| / sd(X | parents)`` (Janzing et al. 2019).
 
     Parameters
     ----------

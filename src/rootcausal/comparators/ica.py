@@ -45,7 +45,7 @@ class ICAPrediction(Comparator):
 
     Attributes
     ----------
-    unmixing_ : (k, p) sources = standardised columns @ unmixing_.T. There are k < p sources where
+    unmixing_ : (k, p) ``sources = standardised columns @ unmixing_.T``. There are k < p sources where
         columns are collinear or patients no more than variables.
     variable_of_source_ : (k,) column to which each source is assigned; unassigned columns score ``-inf``.
     converged_ : whether FastICA converged in 200 iterations. It need not: near-Gaussian or few data have
