@@ -5,13 +5,16 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError, MissingExtraError
 from ..wording import plural, printable, shown
 from .console import say
+
+if TYPE_CHECKING:
+    from ..experiments.spec import Scope
 
 
 class What(StrEnum):
@@ -64,23 +67,13 @@ def reproduce(
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtraError("the figures need matplotlib: pip install 'rootcausal[plots]'")
 
-    from joblib import effective_n_jobs
+    if jobs == 0:
+        raise typer.BadParameter("0 jobs would do nothing; -1 is one a core.", param_hint="--jobs")
 
-    from ..experiments.methods import find_method
-    from ..experiments.outputs import Made, write_results
     from ..experiments.runner import run
     from ..experiments.spec import EXPERIMENTS, Scope
 
-    if jobs == 0:
-        raise typer.BadParameter("0 jobs would do nothing; -1 is one a core.", param_hint="--jobs")
-    chosen = None
-    if methods is not None:
-        chosen = tuple(dict.fromkeys(name.strip() for name in methods.split(",")))
-        # A class of the user's own usually lies in the folder where the command is given.
-        sys.path.insert(0, str(Path.cwd()))
-        for name in chosen:
-            find_method(name)
-    scope = Scope(reps, chosen, quick, str(framingham) if framingham else None)
+    scope = Scope(reps, _chosen(methods), quick, str(framingham) if framingham else None)
     asked = list(EXPERIMENTS) if what is What.all else [what.value]
     names = [name for name in asked if scope.has_place_in(EXPERIMENTS[name])]
     if not names:
@@ -95,18 +88,40 @@ def reproduce(
     except KeyboardInterrupt:
         say(f"rows so far are kept in {shown(out / 'rows')}: the same command goes on from there")
         raise
-    made = Made(shlex.join(["rootcausal", *sys.argv[1:]]), effective_n_jobs(jobs))
     # The page of everything is not to be replaced by that of one experiment.
-    page = "README.md" if what is What.all else f"{what.value}.md"
-    for each in write_results(names, scope, out, made, page).values():
-        for table in each.tables.values():
-            say()
-            say(table.to_markdown())
+    _show(names, scope, out, jobs, "README.md" if what is What.all else f"{what.value}.md")
     if kept:
         say(f"{plural(kept, 'row')} were there already; delete {shown(out / 'rows')} to make them anew")
     say(f"rows, tables and figures written to {shown(out)}")
     if left_out is not None:
         raise InputError(f"all but fhs is done: {left_out}")
+
+
+def _chosen(methods: str | None) -> tuple[str, ...] | None:
+    """Names with commas between, each of them a method."""
+    if methods is None:
+        return None
+    from ..experiments.methods import find_method
+
+    # A class of the user's own usually lies in the folder where the command is given.
+    sys.path.insert(0, str(Path.cwd()))
+    names = tuple(dict.fromkeys(name.strip() for name in methods.split(",")))
+    for name in names:
+        find_method(name)
+    return names
+
+
+def _show(names: list[str], scope: "Scope", out: Path, jobs: int, page: str) -> None:
+    """Write and print the tables, and write the figures."""
+    from joblib import effective_n_jobs
+
+    from ..experiments.outputs import Made, write_results
+
+    made = Made(shlex.join(["rootcausal", *sys.argv[1:]]), effective_n_jobs(jobs))
+    for each in write_results(names, scope, out, made, page).values():
+        for table in each.tables.values():
+            say()
+            say(table.to_markdown())
 
 
 def _without_framingham(names: list[str], path: str | None) -> InputError | None:
