@@ -170,10 +170,10 @@ def test_without_degrees_of_freedom_nothing_is_found_independent() -> None:
 @pytest.mark.parametrize("alpha", [0.0, 1.0, "0.01", None])
 def test_a_level_outside_0_to_1_is_refused(alpha: object) -> None:
     with pytest.raises(InputError, match="alpha must be"):
-        HitonPC(alpha=alpha).fit(errors(20, 2, 0), np.arange(20) % 2)  # type: ignore[arg-type]
+        HitonPC(alpha=alpha).fit(errors(20, 2, 0), np.arange(20) % 2)
 
 
 @pytest.mark.parametrize("size", [-1, 2.5, None])
 def test_a_conditioning_size_that_is_no_count_is_refused(size: object) -> None:
     with pytest.raises(InputError, match="max_conditioning must be"):
-        HitonPC(max_conditioning=size).fit(errors(20, 2, 0), np.arange(20) % 2)  # type: ignore[arg-type]
+        HitonPC(max_conditioning=size).fit(errors(20, 2, 0), np.arange(20) % 2)
