@@ -21,8 +21,8 @@ FAR_FROM_PAPER = 0.1
 
 METHOD_NOTES = {
     "ICA": f"ICA: forests of {TREES} trees, out-of-bag permutation importance case by case. With 500 trees, "
-    "the default of R's randomForest, its overlap is up to 0.08 higher and close to the paper's "
-    "(results/comparators).",
+    "the default of R's randomForest, its overlap on synthetic data is up to 0.08 higher, nearer the "
+    "paper's (results/comparators).",
     "CO": "CO: how much the graph is pruned decides how many variables pass for ancestors of D. Ours is "
     "pruned by the adaptive lasso with BIC; without pruning overlap is about 0.1 lower, and the paper's "
     "means mostly lie between (results/comparators).",
