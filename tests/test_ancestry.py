@@ -59,7 +59,7 @@ def test_more_effects_than_it_starts_with_are_all_found():
 def test_default_is_sharper_than_the_paper():
     overlap, mse = np.zeros((2, 8)), np.zeros((2, 8))
     for seed in range(8):
-        cohort = simulate(1000, 50, random_state=seed)
+        cohort = simulate(1000, 50, random_state=40_000 + seed)  # priors were chosen on seeds below 1,000
         for place, attribution in enumerate(("paper", "sharp")):
             scores = RCI(attribution=attribution).fit(cohort.X, cohort.y).scores(cohort.X)
             overlap[place, seed] = rank_biased_overlap(cohort.true_shapley, scores)
@@ -72,7 +72,7 @@ def test_probabilities_tell_ancestors_from_the_rest():
     said: list[float] = []
     seen: list[bool] = []
     for seed in range(6):
-        cohort = simulate(1000, 50, random_state=seed)
+        cohort = simulate(1000, 50, random_state=50_000 + seed)
         model = RCI().fit(cohort.X, cohort.y)
         probability = model.ancestor_probability_
         assert probability.shape == (49,)

@@ -143,6 +143,14 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
+        if not learned.converged:
+            warnings.warn(
+                "the attribution did not settle within its limit of passes, so its coefficients may change "
+                "with small changes of the cohort: see the intervals of bootstrap(), or use "
+                'attribution="paper"',
+                UserWarning,
+                stacklevel=3,
+            )
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
@@ -157,6 +165,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             "columns": raw.shape[1],
             "exhausted": [cohort.label(c) for c in ordering.exhausted],
             "separated": learned.separated,
+            "converged": learned.converged,
             "pairs_evaluated": ordering.n_pairs,
         }
         return self

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .direct_causes import find_direct_causes
 from .logistic import Logit
-from .single_effects import Sparsity, fit_effects, no_effects
+from .single_effects import Sparsity, fit_effects
 from .table import F64, Index, Table
 
 # Tuned on simulated cohorts (seeds below 1,000): the results hardly move with any of them.
@@ -33,8 +34,8 @@ VARIANCE_ON_D = 1.0
 VARIANCE_ON_A_COLUMN = 0.25
 # Paths through a column that is less probably an ancestor than this are not followed.
 NEGLIGIBLE = 1e-3
-MAX_PASSES = 30
-# Log-odds for a unit of error by which a pass may still move a coefficient.
+MAX_INTERCEPTS = 100
+# Log-odds by which the last step may still move the intercept.
 TOLERANCE = 1e-4
 
 
@@ -58,56 +59,31 @@ def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate:
     """
     prior_log_odds = float(np.log(case_rate / (1.0 - case_rate)))
     if not len(cols):
-        return Ancestry(Logit(np.zeros(0), prior_log_odds, separated=False), np.zeros(0))
-    direct, is_direct, intercept = _causes_of_d(table, cols, mixing, n_columns, prior_log_odds)
-    edges, probability = _trace_back(mixing, table.shape[0], is_direct)
+        return Ancestry(Logit(np.zeros(0), prior_log_odds), np.zeros(0))
+    prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns, VARIANCE_ON_D)
+    causes = find_direct_causes(table, cols, mixing, prior, prior_log_odds)
+    edges, probability, traced = _trace_back(mixing, table.shape[0], causes.effects.inclusion)
     # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
     # effect is the total effect in the expected graph.
-    total = solve_triangular(np.eye(len(cols)) - edges.T, direct, unit_diagonal=True)
+    total = solve_triangular(np.eye(len(cols)) - edges.T, causes.effects.coef, unit_diagonal=True)
     coef = total * np.diagonal(mixing)
-    intercept = _refit_intercept(table, cols, coef, intercept)
-    return Ancestry(Logit(coef, intercept, separated=False), probability)
+    intercept, balanced = _refit_intercept(table, cols, coef, causes.intercept)
+    logit = Logit(coef, intercept, converged=causes.settled and traced and balanced)
+    return Ancestry(logit, probability)
 
 
-def _causes_of_d(
-    table: Table, cols: Index, mixing: F64, n_columns: int, intercept: float
-) -> tuple[F64, F64, float]:
-    """Expected direct effects (k,) of standardized columns, inclusion probabilities (k,), intercept.
-
-    Newton's method, with the sparse posterior in place of the least squares step.
-    """
-    prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns, VARIANCE_ON_D)
-    effects = no_effects(len(cols))
-    direct: F64 = np.zeros(len(cols))
-    coef: F64 = np.zeros(len(cols))
-    for _ in range(MAX_PASSES):
-        sums = table.logit_sums(cols, np.append(coef, intercept))
-        cross, free = sums.hessian[:-1, -1], sums.hessian[-1, -1]
-        # With the intercept at its best for any coefficients.
-        hessian = sums.hessian[:-1, :-1] - np.outer(cross, cross) / free
-        gradient = sums.gradient[:-1] - cross * (sums.gradient[-1] / free)
-        # From errors to columns: column = mixing @ error, so w acts on the errors as mixing.T @ w.
-        curvature = mixing @ hessian @ mixing.T
-        effects = fit_effects(curvature, mixing @ gradient + curvature @ direct, prior, effects)
-        direct = effects.coef
-        step = mixing.T @ direct - coef
-        coef = coef + step
-        intercept += float((sums.gradient[-1] - cross @ step) / free)
-        if np.abs(step).max() < TOLERANCE:
-            break
-    return direct, effects.inclusion, intercept
-
-
-def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64]:
+def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64, bool]:
     """Expected edges (k, k) of standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
 
     A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
-    reverse causal order, each one's probability is final before it is passed on to its causes.
+    reverse causal order, each one's probability is final before it is passed on to its causes. The last
+    value is whether every regression settled.
     """
     k = len(mixing)
     correlation = mixing @ mixing.T
     edges = np.zeros((k, k))
     not_ancestor = 1.0 - is_direct
+    settled = True
     for effect in range(k - 1, 0, -1):
         here = 1.0 - not_ancestor[effect]
         if here < NEGLIGIBLE:
@@ -120,17 +96,19 @@ def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64]:
             precision * correlation[:effect, effect],
             Sparsity(EXPECTED_CAUSES_OF_A_COLUMN, k, VARIANCE_ON_A_COLUMN),
         )
+        settled = settled and causes.settled
         edges[effect, :effect] = causes.coef
         not_ancestor[:effect] *= 1.0 - here * causes.inclusion
-    return edges, 1.0 - not_ancestor
+    return edges, 1.0 - not_ancestor, settled
 
 
-def _refit_intercept(table: Table, cols: Index, coef: F64, intercept: float) -> float:
-    """Let the mean predicted risk be the observed one."""
-    for _ in range(MAX_PASSES):
+def _refit_intercept(table: Table, cols: Index, coef: F64, intercept: float) -> tuple[float, bool]:
+    """Let the mean predicted risk be the observed one; the second is whether it came to that."""
+    for _ in range(MAX_INTERCEPTS):
         sums = table.logit_sums(cols, np.append(coef, intercept))
-        step = float(sums.gradient[-1] / sums.hessian[-1, -1])
+        # Beyond one log-odds the curvature of here says nothing any more.
+        step = float(np.clip(sums.gradient[-1] / sums.hessian[-1, -1], -1.0, 1.0))
         intercept += step
         if abs(step) < TOLERANCE:
-            break
-    return intercept
+            return intercept, True
+    return intercept, False

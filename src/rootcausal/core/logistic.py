@@ -26,11 +26,20 @@ PERFECT = 1e-6
 
 @dataclass(frozen=True)
 class Logit:
-    """Coefficients (k,) of unit-variance errors, intercept, and whether the classes were separated."""
+    """Log-odds as a linear function of unit-variance errors.
+
+    Attributes
+    ----------
+    coef : (k,).
+    intercept : log-odds where all errors are zero.
+    separated : whether the likelihood has no maximum, so that only a prior keeps the coefficients finite.
+    converged : whether the iterations came to rest before their limit.
+    """
 
     coef: F64
     intercept: float
-    separated: bool
+    separated: bool = False
+    converged: bool = True
 
 
 def fit_logit(table: Table, cols: Index, case_rate: float) -> Logit:
@@ -41,28 +50,29 @@ def fit_logit(table: Table, cols: Index, case_rate: float) -> Logit:
     table, cols : where the errors are.
     case_rate : share of cases, strictly between 0 and 1; the starting point.
     """
-    start = _start(cols, case_rate)
-    beta = _maximize(table, cols, start, penalty=0.0)
-    separated = beta is None
-    if beta is None:
-        beta = _maximize(table, cols, start, penalty=WEAK_PENALTY)
-        assert beta is not None, "a penalized likelihood always has a maximum"
-    return Logit(beta[:-1], float(beta[-1]), separated)
+    start = np.append(np.zeros(len(cols)), np.log(case_rate / (1.0 - case_rate)))
+    best = _maximize(table, cols, start, penalty=0.0)
+    separated = best is None
+    if best is None:
+        best = _maximize(table, cols, start, penalty=WEAK_PENALTY)
+        assert best is not None, "a penalized likelihood always has a maximum"
+    beta, converged = best
+    return Logit(beta[:-1], float(beta[-1]), separated, converged)
 
 
-def separates(table: Table, cols: Index, case_rate: float) -> bool:
-    """Whether these columns tell the classes apart perfectly, so that the likelihood has no maximum."""
-    return _maximize(table, cols, _start(cols, case_rate), penalty=0.0) is None
+def separates(table: Table, cols: Index, start: Logit) -> bool:
+    """Whether these columns tell the classes apart perfectly, so that the likelihood has no maximum.
+
+    ``start`` is where to begin to look for one.
+    """
+    return _maximize(table, cols, np.append(start.coef, start.intercept), penalty=0.0) is None
 
 
-def _start(cols: Index, case_rate: float) -> F64:
-    beta = np.zeros(len(cols) + 1)
-    beta[-1] = np.log(case_rate / (1.0 - case_rate))
-    return beta
+def _maximize(table: Table, cols: Index, beta: F64, penalty: float) -> tuple[F64, bool] | None:
+    """Newton's method with step halving: the maximum, and whether it was reached.
 
-
-def _maximize(table: Table, cols: Index, beta: F64, penalty: float) -> F64 | None:
-    """Newton's method with step halving; None when the unpenalized likelihood has no maximum."""
+    None when the unpenalized likelihood has no maximum, or none within the limit of iterations.
+    """
     n = table.shape[0]
     ridge = np.full(beta.size, penalty)
     ridge[-1] = 0.0
@@ -70,21 +80,21 @@ def _maximize(table: Table, cols: Index, beta: F64, penalty: float) -> F64 | Non
     for _ in range(MAX_ITERATIONS):
         step = _newton_step(here)
         if step is None:
-            return None if not penalty else beta
+            return None if not penalty else (beta, True)
         gain = float(step @ here.gradient)
         if gain <= TOLERANCE * n:
-            return beta
+            return beta, True
         size = 1.0
         there = _objective(table, cols, beta + step, ridge)
         while there.loglik < here.loglik and size > 1e-6:
             size *= 0.5
             there = _objective(table, cols, beta + size * step, ridge)
         if size <= 1e-6:
-            return beta  # rounding is all that is left to gain
+            return beta, True  # rounding is all that is left to gain
         beta, here = beta + size * step, there
         if not penalty and (here.loglik > -PERFECT * n or np.abs(beta).max() > DIVERGED):
             return None
-    return beta if penalty else None
+    return (beta, False) if penalty else None
 
 
 def _objective(table: Table, cols: Index, beta: F64, ridge: F64) -> LogitSums:

@@ -35,6 +35,7 @@ class Learned:
     ordering : what the search found.
     separated : whether the errors tell the classes apart perfectly, so that only a prior keeps coefficients
         finite.
+    converged : whether every iteration came to rest before its limit.
     ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
         which takes every survivor for an ancestor.
     """
@@ -42,6 +43,7 @@ class Learned:
     model: CausalModel
     ordering: Ordering
     separated: bool
+    converged: bool
     ancestor_probability: F64 | None
 
 
@@ -57,7 +59,7 @@ def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound
     else:
         ancestry = attribute(ordering.table, ordering.table_cols, ordering.mixing, p, case_rate)
         logit = ancestry.logit
-        separated = separates(ordering.table, ordering.table_cols, case_rate)
+        separated = separates(ordering.table, ordering.table_cols, logit)
         probability = np.zeros(p)
         probability[ordering.order] = ancestry.probability
     model = CausalModel(
@@ -70,4 +72,4 @@ def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound
         coef=logit.coef,
         intercept=logit.intercept,
     )
-    return Learned(model, ordering, separated, probability)
+    return Learned(model, ordering, separated, logit.converged, probability)

@@ -9,7 +9,7 @@ and all that it reads of the data is a quadratic log-likelihood, so a matrix and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammainc
@@ -20,6 +20,8 @@ FIRST_EFFECTS = 6
 MAX_CYCLES = 100
 # Cycling stops when no coefficient moves by more than this, in units of its prior's standard deviation.
 TOLERANCE = 1e-4
+# Probabilities whose logarithm is taken are at least this.
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,30 @@ class Sparsity:
         Ranking the effects this way breaks their symmetry; with equal chances one weak effect would be
         shared among all of them and lose to none in each.
         """
-        return np.maximum(gammainc(np.arange(1, n_effects + 1), self.expected), 1e-300)
+        return np.maximum(gammainc(np.arange(1, n_effects + 1), self.expected), SMALLEST)
+
+    def log_chances(self, n_effects: int, k: int) -> tuple[F64, F64]:
+        """(n_effects,) each: log-probability that an effect sits on a given one of k columns; on none."""
+        existence = self.existence(n_effects)
+        return np.log(existence / self.n_columns), np.log1p(-existence * k / self.n_columns)
 
 
 @dataclass(frozen=True)
 class SingleEffects:
-    """Posterior of the effects.
+    """Posterior of the effects: each sits on one column, with a normal size, or nowhere.
 
     Attributes
     ----------
     weight : (l, k) probability that effect l sits on column k; what a row lacks to one is "nowhere".
     size : (l, k) its expected coefficient if it does.
+    precision : (l, k) one over the variance of that coefficient.
+    settled : whether cycling came to rest before its limit.
     """
 
     weight: F64
     size: F64
+    precision: F64
+    settled: bool = True
 
     @property
     def inclusion(self) -> F64:
@@ -69,14 +80,46 @@ class SingleEffects:
         """(k,): expected coefficients."""
         return (self.weight * self.size).sum(axis=0)
 
+    @property
+    def nowhere(self) -> F64:
+        """(l,): probability that an effect does not exist, or sits on a column that is not at hand."""
+        return np.maximum(1.0 - self.weight.sum(axis=1), SMALLEST)
 
-def no_effects(k: int) -> SingleEffects:
-    n_effects = min(FIRST_EFFECTS, k)
-    return SingleEffects(np.zeros((n_effects, k)), np.zeros((n_effects, k)))
+    def with_room(self, n_effects: int) -> SingleEffects:
+        """The same, with effects that are nowhere added to make up the number."""
+        added = np.zeros((n_effects - len(self.weight), self.weight.shape[1]))
+        return replace(
+            self,
+            weight=np.vstack([self.weight, added]),
+            size=np.vstack([self.size, added]),
+            precision=np.vstack([self.precision, added + 1.0]),
+        )
+
+    def spread(self, curvature: F64) -> float:
+        """Expected w @ curvature @ w, of coefficients w less their expectation."""
+        mean = self.weight * self.size
+        second = self.weight * (1.0 / self.precision + self.size**2)
+        return float(second.sum(axis=0) @ np.diagonal(curvature) - np.vdot(mean @ curvature, mean))
+
+    def divergence(self, prior: Sparsity) -> float:
+        """Kullback-Leibler divergence from the prior, in nats."""
+        place, nowhere = prior.log_chances(*self.weight.shape)
+        second = 1.0 / self.precision + self.size**2
+        size = 0.5 * (np.log(self.precision * prior.variance) + second / prior.variance - 1.0)
+        here = np.log(np.maximum(self.weight, SMALLEST)) - place[:, None] + size
+        return float(np.vdot(self.weight, here) + self.nowhere @ (np.log(self.nowhere) - nowhere))
+
+
+def prior_effects(k: int, prior: Sparsity) -> SingleEffects:
+    """What is believed before seeing data."""
+    shape = (min(FIRST_EFFECTS, k), k)
+    place, _ = prior.log_chances(*shape)
+    weight = np.broadcast_to(np.exp(place)[:, None], shape)
+    return SingleEffects(weight, np.zeros(shape), np.full(shape, 1.0 / prior.variance))
 
 
 def fit_effects(
-    curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects | None = None
+    curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects | None = None, damping: float = 0.0
 ) -> SingleEffects:
     """Posterior of the coefficients w under the log-likelihood ``slope @ w − w @ curvature @ w / 2``.
 
@@ -85,45 +128,67 @@ def fit_effects(
     curvature, slope : (k, k) and (k,).
     prior : how many effects there may be, and of what size.
     start : where to begin, for instance the answer to a similar question.
+    damping : weight of the Kullback-Leibler divergence from ``start`` beside the variational bound: with 0
+        the answer does not depend on it but for where cycling begins; with more it stays nearer.
     """
-    effects = start if start is not None else no_effects(len(slope))
+    anchor = effects = prior_effects(len(slope), prior) if start is None else start
     while True:
-        effects = _cycle(curvature, slope, prior, effects)
-        n_effects, k = effects.weight.shape
-        if n_effects == k or effects.weight.sum(axis=1).min() < 0.5:
+        effects = _cycle(curvature, slope, prior, effects, anchor, damping)
+        all_placed = effects.weight.sum(axis=1).min() >= 0.5
+        if not (all_placed and effects.inclusion.min() < 0.5):
             return effects
-        # Every effect found a place, so there may be more of them.
-        more = min(n_effects, k - n_effects)
-        effects = SingleEffects(
-            np.vstack([effects.weight, np.zeros((more, k))]), np.vstack([effects.size, np.zeros((more, k))])
-        )
+        # Large effects take several to make up, so a column may be left over although it matters.
+        more = 2 * len(effects.weight)
+        effects, anchor = effects.with_room(more), anchor.with_room(more)
 
 
-def _cycle(curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects) -> SingleEffects:
+def _cycle(
+    curvature: F64,
+    slope: F64,
+    prior: Sparsity,
+    start: SingleEffects,
+    anchor: SingleEffects,
+    damping: float,
+) -> SingleEffects:
+    """Coordinate ascent on the bound, one effect at a time.
+
+    The best distribution of one effect given the others has natural parameters that are linear in what the
+    data, the prior and the anchor say, so damping is a weighted mean of them.
+    """
     weight, size = start.weight.copy(), start.size.copy()
-    k = len(slope)
-    existence = prior.existence(len(weight))
-    spread = 1.0 / (np.diagonal(curvature) + 1.0 / prior.variance)
-    # Log-odds of each place before the data speak; "nowhere" includes columns that are not at hand.
-    place = 0.5 * np.log(spread / prior.variance) + np.log(existence / prior.n_columns)[:, None]
-    nowhere = np.log1p(-existence * k / prior.n_columns)
+    free = 1.0 / (1.0 + damping)
+    place, nowhere = prior.log_chances(*weight.shape)
+    place = place[:, None] - 0.5 * math.log(prior.variance)
+    precision = np.broadcast_to(np.diagonal(curvature) + 1.0 / prior.variance, weight.shape)
+    pull: F64 = np.zeros_like(weight)
+    if damping:
+        held = 1.0 - free
+        pull = held * anchor.precision * anchor.size
+        before = np.log(np.maximum(anchor.weight, SMALLEST) * np.sqrt(anchor.precision))
+        place = free * place + held * (before - 0.5 * anchor.precision * anchor.size**2)
+        nowhere = free * nowhere + held * np.log(anchor.nowhere)
+        precision = free * precision + held * anchor.precision
+    place = place - 0.5 * np.log(precision)
+    spread = 1.0 / precision
     coef = (weight * size).sum(axis=0)
-    explained = curvature @ coef
     own = (weight * size) @ curvature
-    tolerance = TOLERANCE * np.sqrt(prior.variance)
+    left_over = slope - curvature @ coef
+    tolerance = TOLERANCE * math.sqrt(prior.variance)
     for _ in range(MAX_CYCLES):
-        before = coef
+        coef_before = coef
         for e in range(len(weight)):
-            left = slope - explained + own[e]
-            size[e] = spread * left
-            log_evidence = place[e] + 0.5 * size[e] * left
-            top = max(log_evidence.max(), nowhere[e])
+            left = left_over + own[e]
+            if damping:
+                left = free * left + pull[e]
+            mean = spread[e] * left
+            log_evidence = place[e] + 0.5 * mean * left
+            top = max(np.maximum.reduce(log_evidence), nowhere[e])
             odds = np.exp(log_evidence - top)
-            weight[e] = odds / (odds.sum() + math.exp(nowhere[e] - top))
-            mine = curvature @ (weight[e] * size[e])
-            explained += mine - own[e]
-            own[e] = mine
+            odds /= np.add.reduce(odds) + math.exp(nowhere[e] - top)
+            mine = curvature @ (odds * mean)
+            left_over += own[e] - mine
+            weight[e], size[e], own[e] = odds, mean, mine
         coef = (weight * size).sum(axis=0)
-        if np.abs(coef - before).max() <= tolerance:
-            break
-    return SingleEffects(weight, size)
+        if np.abs(coef - coef_before).max() <= tolerance:
+            return SingleEffects(weight, size, precision)
+    return SingleEffects(weight, size, precision, settled=False)

@@ -1,0 +1,145 @@
+"""Direct causes of D: a sparse logistic regression, by Newton's method on a bound that every pass raises.
+
+In each pass a quadratic stands for the log-likelihood, and the posterior of a sum of single effects for the
+least squares step. What a pass has to raise is the variational bound (ELBO), with the log-likelihood taken
+at the expected coefficients and its curvature for their spread. Where the whole step does not raise it (few
+cases, heavy tails), the posterior goes only part of the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .single_effects import SingleEffects, Sparsity, fit_effects, prior_effects
+from .table import F64, Index, LogitSums, Table
+
+MAX_PASSES = 100
+# Two places can each send the search to the other one, since the curvature there favours it. From this pass
+# on the curvature is the mean of those since, which favours one of the two.
+FIRST_AVERAGED_PASS = 12
+MAX_DAMPINGS = 30
+# Log-odds for a unit of error by which a pass may still move a coefficient.
+TOLERANCE = 1e-4
+# A late pass that raises the bound by fewer nats than this creeps along a ridge that the data leave level.
+LEVEL = 1e-5
+# A bound that falls by less than this share of the log-likelihood, a sum of rounded terms, has not fallen.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class DirectCauses:
+    """Posterior of the direct effects of standardized columns, intercept, and whether the search settled."""
+
+    effects: SingleEffects
+    intercept: float
+    settled: bool
+
+
+def find_direct_causes(
+    table: Table, cols: Index, mixing: F64, prior: Sparsity, intercept: float
+) -> DirectCauses:
+    """Which of the columns act on D directly, and how strongly.
+
+    Parameters
+    ----------
+    table, cols : where the errors are, in causal order.
+    mixing : (k, k), standardized columns from errors.
+    prior : how many direct causes there may be, and of what size.
+    intercept : where to begin, the log-odds of the share of cases.
+    """
+    search = _Search(table, cols, mixing, prior)
+    here = search.stand(prior_effects(len(cols), prior), intercept)
+    curvature: F64 = np.zeros_like(mixing)
+    damping = 0.0
+    for number in range(MAX_PASSES):
+        quadratic = search.quadratic(here)
+        n_averaged = max(number - FIRST_AVERAGED_PASS + 2, 1)
+        curvature = curvature + (quadratic.curvature - curvature) / n_averaged
+        there, damping = search.climb(here, quadratic, curvature, damping)
+        if there is None:
+            break
+        moved = float(np.abs(mixing.T @ (there.effects.coef - here.effects.coef)).max()) * (1.0 + damping)
+        level = number > FIRST_AVERAGED_PASS and search.gain(here, there, curvature) < LEVEL
+        here = there
+        if (moved < TOLERANCE or level) and here.effects.settled:
+            return DirectCauses(here.effects, here.intercept, settled=True)
+        damping = damping / 4.0 if damping > 1.0 else 0.0
+    return DirectCauses(here.effects, here.intercept, settled=False)
+
+
+@dataclass(frozen=True)
+class _Stand:
+    """Where the search stands, and what the rows say there."""
+
+    effects: SingleEffects
+    intercept: float
+    sums: LogitSums
+
+
+@dataclass(frozen=True)
+class _Quadratic:
+    """The log-likelihood around a stand, with the intercept at its best for any coefficients.
+
+    Attributes
+    ----------
+    slope, curvature : (k,) and (k, k) in the coefficients of standardized columns.
+    shift : what the intercept has to move by itself.
+    tilt : (k,) what it moves for each unit of a coefficient.
+    """
+
+    slope: F64
+    curvature: F64
+    shift: float
+    tilt: F64
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What stays the same from pass to pass."""
+
+    table: Table
+    cols: Index
+    mixing: F64
+    prior: Sparsity
+
+    def stand(self, effects: SingleEffects, intercept: float) -> _Stand:
+        # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
+        beta = np.append(self.mixing.T @ effects.coef, intercept)
+        return _Stand(effects, intercept, self.table.logit_sums(self.cols, beta))
+
+    def quadratic(self, here: _Stand) -> _Quadratic:
+        gradient, hessian = here.sums.gradient, here.sums.hessian
+        cross, own = hessian[:-1, -1], hessian[-1, -1]
+        return _Quadratic(
+            slope=self.mixing @ (gradient[:-1] - cross * (gradient[-1] / own)),
+            curvature=self.mixing @ (hessian[:-1, :-1] - np.outer(cross, cross) / own) @ self.mixing.T,
+            shift=float(gradient[-1] / own),
+            tilt=-self.mixing @ cross / own,
+        )
+
+    def climb(
+        self, here: _Stand, quadratic: _Quadratic, curvature: F64, damping: float
+    ) -> tuple[_Stand | None, float]:
+        """The next stand, and the damping that it took for the bound not to fall; None if none was enough."""
+        target = quadratic.slope + curvature @ here.effects.coef
+        for _ in range(MAX_DAMPINGS):
+            effects = fit_effects(curvature, target, self.prior, here.effects, damping)
+            move = effects.coef - here.effects.coef
+            shift = quadratic.shift / (1.0 + damping) + float(quadratic.tilt @ move)
+            there = self.stand(effects, here.intercept + shift)
+            if self.gain(here, there, curvature) >= -ROUNDING * abs(here.sums.loglik):
+                return there, damping
+            damping = 2.0 * damping + 1.0
+        return None, damping
+
+    def gain(self, here: _Stand, there: _Stand, curvature: F64) -> float:
+        """By how much the bound is higher there."""
+        n_effects = len(there.effects.weight)
+        before = here.effects if len(here.effects.weight) == n_effects else here.effects.with_room(n_effects)
+        cost_before, cost = (
+            0.5 * effects.spread(curvature) + effects.divergence(self.prior)
+            for effects in (before, there.effects)
+        )
+        return there.sums.loglik - here.sums.loglik - cost + cost_before
