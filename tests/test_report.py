@@ -11,7 +11,7 @@ import pytest
 from page_facts import facts_of
 
 from rootcausal import RCI, InputError
-from rootcausal.cohort_quantiles import ROWS_AT_MOST, CohortQuantiles
+from rootcausal.cohort_quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
 from rootcausal.learned_graph import WEAKEST_EDGE, direct_effects, strong_edges
 from rootcausal.report.page import as_inert_json
@@ -116,11 +116,52 @@ def test_edges_are_regressions_on_earlier_variables(pbc):
 
 def test_quantiles_of_the_cohort(pbc):
     cohort, model = pbc
-    expected = np.quantile(cohort.X[:, model.causal_order_], np.linspace(0, 1, 101), axis=0)
-    assert np.allclose(model._quantiles.values, expected)
-    many = np.random.default_rng(0).normal(size=(50_000, cohort.X.shape[1]))
-    quantiles = CohortQuantiles.of(many, model._model)
-    assert np.abs(quantiles.values[50]).max() < 4 * 1.25 / np.sqrt(ROWS_AT_MOST)
+    steps, order = np.linspace(0, 1, 101), model.causal_order_
+    assert np.allclose(model._quantiles.values, np.quantile(cohort.X[:, order], steps, axis=0))
+    errors = model.explain(cohort.X).errors[:, order]
+    assert np.allclose(model._quantiles.errors, np.quantile(errors, steps, axis=0))
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 17])
+@pytest.mark.parametrize("n", [4096, 10_001])
+def test_rows_that_come_in_turns_do_not_shift_the_quantiles(n, period):
+    # One case after each few controls, as in a table of matched sets.
+    random = np.random.default_rng(0)
+    y = (np.arange(n) % period == period - 1).astype(int)
+    X = random.laplace(size=(n, 2)) + [2, 0] * y[:, None]
+    model = RCI().fit(X, y)
+    order = model.causal_order_
+    for found, rows in ((model._quantiles.values, X), (model._quantiles.errors, model.explain(X).errors)):
+        assert np.allclose(found, np.quantile(rows[:, order], np.linspace(0, 1, 101), axis=0), atol=1e-12)
+
+
+def test_blocks_of_columns_do_not_change_the_quantiles(pbc, monkeypatch):
+    cohort, model = pbc
+    monkeypatch.setattr("rootcausal.cohort_quantiles.VALUES_A_BLOCK", 3 * len(cohort.X))
+    blocks = CohortQuantiles.of(cohort.X, model._model)
+    assert np.allclose(blocks.values, model._quantiles.values, rtol=1e-12)
+    assert np.allclose(blocks.errors, model._quantiles.errors, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("in_full", [True, False])
+def test_ties_and_large_offsets_keep_their_quantiles_on_the_page(tmp_path, monkeypatch, in_full):
+    random = np.random.default_rng(0)
+    rounded = np.round(random.gamma(2.0, size=600), 1)
+    X = np.column_stack([rounded, 1.7e6 + random.laplace(size=600)])
+    y = (rounded + X[:, 1] - 1.7e6 + random.logistic(size=600) > 2).astype(int)
+    model = RCI(variant="plus").fit(X, y)
+    if not in_full:
+        monkeypatch.setattr("rootcausal.report.content.BYTES_IN_FULL", 0)
+    model.report(X, tmp_path / "page.html")
+    facts = facts_of(tmp_path / "page.html")
+    shown = block(tmp_path / "page.html", "data", facts["numbers"]).astype(float).reshape(X.shape)
+    for place, quantiles in enumerate(facts["quantiles"]["values"]):
+        assert np.unique(quantiles).size >= 35  # of 101 steps; tenths have fewer values than steps
+        middle = quantiles[50]
+        below, up_to = np.searchsorted(quantiles, middle, "left"), np.searchsorted(quantiles, middle, "right")
+        assert (shown[:, place] < middle).mean() == pytest.approx(below / 101, abs=0.02)
+        assert (shown[:, place] <= middle).mean() == pytest.approx(up_to / 101, abs=0.02)
+        assert quantiles[0] == shown[:, place].min() and quantiles[-1] == shown[:, place].max()
 
 
 def test_a_saved_model_keeps_the_quantiles_and_older_files_still_load(pbc, tmp_path):

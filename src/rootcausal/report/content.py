@@ -70,7 +70,7 @@ def page_content(
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
         "variables": _variables(model, names, units),
-        "quantiles": _quantiles(model, explanation),
+        "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.log_odds),
         "graph": graph_facts(causal, values),
         "bootstrap": bootstrap,
@@ -94,14 +94,14 @@ def _variables(model: RCI, names: list[str], units: dict[str, str]) -> list[dict
     ]
 
 
-def _quantiles(model: RCI, explanation: Explanation) -> dict[str, Any]:
+def _quantiles(model: RCI, explanation: Explanation, numbers: str) -> dict[str, Any]:
     """Where to place patients: in the cohort of the fit or, without its quantiles, among themselves."""
     of_fit = model._quantiles is not None
     quantiles = model._quantiles or CohortQuantiles.of(explanation.data, model._model)
     return {
         "of_fit": of_fit,
-        "values": _by_variable(quantiles.values),
-        "errors": _by_variable(quantiles.errors),
+        "values": _by_variable(quantiles.values, numbers),
+        "errors": _by_variable(quantiles.errors, numbers),
     }
 
 
@@ -124,8 +124,10 @@ def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
     return labels
 
 
-def _by_variable(quantiles: F64) -> list[list[float]]:
-    return [[float(f"{number:.7g}") for number in column] for column in quantiles.T]
+def _by_variable(quantiles: F64, numbers: str) -> list[list[float]]:
+    """Rounded as the patients' own numbers are, so that a tie on the page is one in the cohort."""
+    largest = np.finfo(numbers).max
+    return np.clip(quantiles.T, -largest, largest).astype(numbers).tolist()
 
 
 def _number_type(n: int, k: int) -> str:
