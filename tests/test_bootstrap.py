@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from rootcausal import RCI
 from rootcausal import bootstrap as bootstrap_module
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
-from rootcausal.intervals import interval, ranks
+from rootcausal.intervals import interval, ranks, spread_of_values
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +63,49 @@ def test_explanation_carries_the_spread(frame, model):
     assert explanation.lower == pytest.approx(np.minimum(lower, model.shapley_values(frame)))
     assert explanation.upper == pytest.approx(np.maximum(upper, model.shapley_values(frame)))
     assert explanation.frequency == pytest.approx((draws > 0).mean(axis=0))
-    higher = np.stack([ranks(draw) <= ranks(model.shapley_values(frame)) for draw in draws])
+    stated = ranks(model.shapley_values(frame))
+    higher = np.stack([(draw > 0) & (ranks(draw) <= stated) for draw in draws])
     assert explanation.rank_stability == pytest.approx(higher.mean(axis=0))
+
+
+def test_a_dropped_variable_has_no_rank():
+    cohort = simulate(200, 20, random_state=3)
+    explanation = RCI(attribution="paper").fit(cohort.X, cohort.y).bootstrap(30).explain(cohort.X)
+    stated = explanation.values > 0
+    assert (explanation.rank_stability <= explanation.frequency)[stated].all()
+
+
+class Drawn:
+    """A resample of which only its Shapley values are known; as in a real one, dropped columns are zero."""
+
+    def __init__(self, values):
+        self.values = values
+        self.order = np.flatnonzero(values.any(axis=0))
+
+    def shapley(self, X):
+        return self.values[X[:, 0].astype(int)]
+
+
+# Few different numbers, so that ties and zeros are common.
+shocks = arrays(float, (3, 4), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0]))
+
+
+@given(shocks, st.lists(shocks, min_size=2, max_size=5))
+def test_ranks_are_stable_where_the_variable_is_a_root_cause_of_that_rank(stated, draws):
+    X = np.arange(3.0)[:, None]
+    spread = spread_of_values([Drawn(draw) for draw in draws], X, stated)
+    assert (spread.rank_stability <= spread.frequency).all()
+    for row, column in np.ndindex(stated.shape):
+        # Who comes before: larger values, and equal ones further left.
+        places = [
+            sum(np.r_[values[row, :column] >= values[row, column], values[row, column:] > values[row, column]])
+            for values in (stated, *draws)
+        ]
+        held = [
+            draw[row, column] > 0 and place <= places[0]
+            for draw, place in zip(draws, places[1:], strict=True)
+        ]
+        assert spread.rank_stability[row, column] == pytest.approx(np.mean(held))
 
 
 def test_blocks_of_patients_do_not_change_the_spread(frame, model, monkeypatch):

@@ -75,7 +75,8 @@ class Explanation:
     provenance : how the model was made.
     lower, upper : (n, p) ends of the 95 % interval of ``values``.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
-    rank_stability : (n, p) share of resamples that rank the variable as high as here, or higher.
+    rank_stability : (n, p) share of resamples in which the variable is a root cause of this patient and ranks
+        as high as here, or higher; never above ``frequency``.
         These four are None unless the model has a bootstrap.
     """
 

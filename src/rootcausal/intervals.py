@@ -23,7 +23,9 @@ class Spread:
     ----------
     lower, upper : (n, p) ends of the 95 % percentile interval.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
-    rank_stability : (n, p) share of resamples that rank it as high as stated, or higher.
+    rank_stability : (n, p) share of resamples in which it is a root cause of this patient, and ranks as high
+        as stated or higher. It is never above ``frequency``: a resample that dropped the variable gives it
+        no rank.
     """
 
     lower: F64
@@ -38,13 +40,13 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spre
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
     ends = np.zeros((2, n, p))
     frequency = np.zeros((n, p))
-    stability = np.ones((n, p))
+    stability = np.zeros((n, p))
     for rows in _blocks(n, len(models) * max(1, cols.size)):
         draws = np.stack([m.shapley(X[rows])[:, cols] for m in models])
         ends[:, rows, cols] = interval(draws, values[rows, cols])
         frequency[rows, cols] = (draws > 0).mean(axis=0)
-        stated = _ranks_among(p, values[rows, cols])
-        stability[rows, cols] = np.mean([_ranks_among(p, draw) <= stated for draw in draws], axis=0)
+        stated = ranks(values[rows])[:, cols]
+        stability[rows, cols] = np.mean([(draw > 0) & (ranks(draw) <= stated) for draw in draws], axis=0)
     return Spread(ends[0], ends[1], frequency, stability)
 
 
@@ -64,11 +66,6 @@ def ranks(values: F64) -> Index:
     order = np.argsort(-values, axis=1, kind="stable")
     np.put_along_axis(rank, order, np.arange(1, values.shape[1] + 1)[None, :], axis=1)
     return rank
-
-
-def _ranks_among(p: int, values: F64) -> Index:
-    """Ranks among p columns, of which those that are not at hand are zero: they come before negative ones."""
-    return ranks(values) + np.where(values < 0, p - values.shape[1], 0)
 
 
 def _blocks(n_rows: int, values_a_row: int) -> Iterator[slice]:
