@@ -1,6 +1,7 @@
 """Intervals: seeded, the same on any number of jobs, resumable, and never a way out for patients' rows."""
 
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -114,6 +115,31 @@ def test_blocks_of_patients_do_not_change_the_spread(frame, model, monkeypatch):
     pieces = model.explain(frame)
     for name in ("lower", "upper", "frequency", "rank_stability"):
         assert np.array_equal(getattr(whole, name), getattr(pieces, name))
+
+
+def test_blocks_of_patients_do_not_change_what_if(frame, model, monkeypatch):
+    explanation = model.explain(frame)
+    column = int(model.causal_order_[0])
+    draws = [m.with_shock(frame.to_numpy(), column, 1.5) for m in model.bootstrap_.models]
+    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
+    answer = explanation.what_if(column, error=1.5)
+    expected = interval(np.stack([log_odds for log_odds, _ in draws]), answer.log_odds)
+    assert answer.log_odds_interval == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    expected = interval(np.stack([data for _, data in draws]), answer.data)
+    assert answer.data_interval == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_what_if_holds_a_block_of_draws_and_its_answer(frame, model, monkeypatch):
+    many = model.explain(pd.concat([frame] * 20))
+    block = 20_000
+    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", block)
+    tracemalloc.start()
+    answer = many.what_if("x0")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    held = sum(array.nbytes for array in vars(answer).values())
+    # A block is there as draws, stacked, and as np.quantile's own copy; the stated answer needs errors.
+    assert peak < held + 4 * block * 8 + 4 * many.data.nbytes
 
 
 def test_without_a_bootstrap_nothing_is_claimed(cohort, frame):

@@ -13,7 +13,7 @@ from scipy.special import expit
 from .core.attribution import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .intervals import interval, ranks, spread_of_values
+from .intervals import ranks, spread_of_values, spread_of_what_if
 from .validation import Matrix
 
 
@@ -165,12 +165,10 @@ class Explanation:
         log_odds, data = self._model.with_shock(self.data, column, error)
         if not self._resamples:
             return WhatIf(log_odds, expit(log_odds), data)
-        draws = [model.with_shock(self.data, column, error) for model in self._resamples]
-        log_odds_interval = interval(np.stack([draw[0] for draw in draws]), log_odds)
-        data_interval = interval(np.stack([draw[1] for draw in draws]), data)
-        return WhatIf(
-            log_odds, expit(log_odds), data, log_odds_interval, expit(log_odds_interval), data_interval
+        log_odds_ends, data_ends = spread_of_what_if(
+            self._resamples, self.data, column, error, log_odds, data
         )
+        return WhatIf(log_odds, expit(log_odds), data, log_odds_ends, expit(log_odds_ends), data_ends)
 
     def _column(self, variable: str | int) -> int:
         if variable in self.feature_names:

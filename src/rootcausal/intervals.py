@@ -50,6 +50,21 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spre
     return Spread(ends[0], ends[1], frequency, stability)
 
 
+def spread_of_what_if(
+    models: Sequence[CausalModel], X: F64, column: int, error: float, log_odds: F64, data: F64
+) -> tuple[F64, F64]:
+    """Intervals (2, n) and (2, n, p) around the stated ``log_odds`` and ``data`` of patients X whose shock on
+    one column is set to ``error``.
+    """
+    n, p = data.shape
+    log_odds_ends, data_ends = np.empty((2, n)), np.empty((2, n, p))
+    for rows in _blocks(n, len(models) * p):
+        draws = [model.with_shock(X[rows], column, error) for model in models]
+        log_odds_ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), log_odds[rows])
+        data_ends[:, rows] = interval(np.stack([draw[1] for draw in draws]), data[rows])
+    return log_odds_ends, data_ends
+
+
 def interval(draws: F64, stated: F64) -> F64:
     """(2, ...): percentile interval over the first axis of draws, widened to hold the stated value.
 
