@@ -91,21 +91,20 @@ class Drawn:
 shocks = arrays(float, (3, 4), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0]))
 
 
+def before(values, column):
+    """How many columns rank before one: larger values, and equal ones further left."""
+    return (values[:column] >= values[column]).sum() + (values[column:] > values[column]).sum()
+
+
 @given(shocks, st.lists(shocks, min_size=2, max_size=5))
 def test_ranks_are_stable_where_the_variable_is_a_root_cause_of_that_rank(stated, draws):
     X = np.arange(3.0)[:, None]
     spread = spread_of_values([Drawn(draw) for draw in draws], X, stated)
     assert (spread.rank_stability <= spread.frequency).all()
     for row, column in np.ndindex(stated.shape):
-        # Who comes before: larger values, and equal ones further left.
-        places = [
-            sum(np.r_[values[row, :column] >= values[row, column], values[row, column:] > values[row, column]])
-            for values in (stated, *draws)
-        ]
-        held = [
-            draw[row, column] > 0 and place <= places[0]
-            for draw, place in zip(draws, places[1:], strict=True)
-        ]
+        stated_place, *places = (before(values[row], column) for values in (stated, *draws))
+        causes = [draw[row, column] > 0 for draw in draws]
+        held = [cause and place <= stated_place for cause, place in zip(causes, places, strict=True)]
         assert spread.rank_stability[row, column] == pytest.approx(np.mean(held))
 
 

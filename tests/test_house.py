@@ -24,7 +24,7 @@ ABOVE = {
     "data": {"experiments", "report", "cli", "estimator"},
 }
 ROOMS = {
-    "numba": {"tables/numba_cpu.py", "comparators/local_importance.py"},
+    "numba": {"tables/numba_cpu.py", "tables/compiled.py"},
     "llvmlite": {"tables/numba_cpu.py"},
 }
 DASK = {"tables/dask_rows.py", "tables/dask_frame.py", "dask_cohort.py", "parquet_files.py"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import ThreadpoolController
 
 from .bootstrap_file import read_resamples, write_resamples
 from .core.attribution import CausalModel
@@ -28,6 +27,7 @@ from .core.pipeline import Settings, learn
 from .core.table import F64
 from .errors import InputError
 from .progress import counting_progress
+from .tables.blas import one_blas_thread
 from .tables.choose import choose_table, one_thread
 
 SECONDS_BETWEEN_SAVES = 20.0
@@ -145,7 +145,7 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     rows = _draw_rows(cohort.y, rng)
-    with _one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
+    with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether.
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
@@ -173,14 +173,3 @@ def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         f"{MAX_DRAWS} resamples had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has too few "
         f"patients of one kind ({int(np.bincount(y).min())}) to resample"
     )
-
-
-_threadpools: ThreadpoolController | None = None
-
-
-def _one_blas_thread() -> AbstractContextManager:
-    global _threadpools
-    if _threadpools is None:
-        # Finding the libraries takes longer than a small fit.
-        _threadpools = ThreadpoolController()
-    return _threadpools.limit(limits=1, user_api="blas")

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..core.table import F64, Index
+from ..tables.compiled import compiled
 
 # scikit-learn's trees round their input to this type before they compare it with a threshold.
 F32 = NDArray[np.float32]
@@ -80,7 +80,7 @@ def plain_lost_votes(tree: Any, own: F32, others: F32, y: Index) -> Votes:
     return lost
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _lost_votes(
     left: Index, right: Index, feature: Index, threshold: F64, vote: Index, own: F32, others: F32, y: Index
 ) -> Votes:

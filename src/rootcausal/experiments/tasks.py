@@ -19,6 +19,7 @@ from ..core.moments import describe_columns
 from ..core.ordering import order_columns
 from ..data import simulate
 from ..metrics import rank_biased_overlap, shapley_mse
+from ..tables.blas import one_blas_thread
 from ..tables.choose import choose_table, one_thread
 from ..version import __version__
 from .paper import VARIANTS
@@ -174,7 +175,9 @@ def _row(source: Source, number: int, method: str, evaluate: Callable[[str], dic
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread and no warnings: more threads would add numbers in another order, and rows would differ."""
-    with ThreadpoolController().limit(limits=1), one_thread("auto"), warnings.catch_warnings():
+    # OpenMP counts its threads for each calling thread.
+    openmp = ThreadpoolController().limit(limits=1, user_api="openmp")
+    with one_blas_thread(), openmp, one_thread("auto"), warnings.catch_warnings():
         # Separated classes, or no variable that passes the test: both happen at n = 100, and count.
         warnings.simplefilter("ignore")
         yield

@@ -29,6 +29,7 @@ from scipy.special import expit, log_expit
 from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, LogitSums
+from .compiled import compiled
 
 # 2^f on |f| ≤ 1/2, minimax (mpmath.chebyfit, 9 terms): absolute error below 9e-13.
 C0, C1, C2 = 1.0, 0.6931471805459335, 0.2402265069581299
@@ -81,7 +82,7 @@ def _power_of_two(y: float) -> float:
     return (low + high * (f2 * f2)) * _low_bits_as_exponent(whole + EXPONENT_IN_LOW_BITS)
 
 
-@njit(fastmath=FASTMATH, nogil=True, cache=True)
+@compiled(fastmath=FASTMATH, nogil=True)
 def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
     """out[0:2]: the two sums of the residuals of i given j; out[2:4]: of j given i."""
     slope = r * scale
@@ -106,7 +107,7 @@ def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
     out[3] = gauss_j
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: F64) -> None:
     """Units first..last−1 of pair_sums; unit = chunk · pairs + pair, so columns stay in cache."""
     for unit in range(first, last):
@@ -119,7 +120,7 @@ def _pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: 
         _pair_rows(Z[i[pair], rows], Z[j[pair], rows], r, scale, out[chunk, pair])
 
 
-@njit(fastmath=FASTMATH, nogil=True, cache=True)
+@compiled(fastmath=FASTMATH, nogil=True)
 def _column_rows(z: F64, out: F64) -> None:
     magnitude = gauss = logs = 0.0
     for start in range(0, z.size, ROWS_A_PRODUCT):
@@ -134,13 +135,13 @@ def _column_rows(z: F64, out: F64) -> None:
     out[1] = gauss
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _column_units(Z: F64, first: int, last: int, out: F64) -> None:
     for column in range(first, last):
         _column_rows(Z[column], out[column])
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: int) -> None:
     """Replace columns first..last−1 of ``cols``, and their rows of R, by those of the residuals."""
     error = Z[root]

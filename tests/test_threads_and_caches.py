@@ -1,0 +1,103 @@
+"""What the package leaves behind in its process, and what it needs of the machine it runs on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import rootcausal
+from rootcausal import RCI
+from rootcausal import bootstrap as bootstrap_module
+from rootcausal.data import simulate
+
+PATIENCE = 60  # seconds, after which a test that hangs fails instead
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads() -> Iterator[None]:
+    """Two threads, also on one core; set by a thread that is gone, so that nobody owns the number."""
+    with ThreadPoolExecutor(1) as gone:
+        limits = gone.submit(threadpool_limits, 2, user_api="blas").result()
+    yield
+    with ThreadPoolExecutor(1) as gone:
+        gone.submit(limits.restore_original_limits).result()
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+@pytest.mark.parametrize("limited_by_the_user", [False, True])
+def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
+    limited_by_the_user: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two resamples overlap; the one that began first ends first."""
+    both_are_at_work, first_is_done = threading.Barrier(2), threading.Event()
+    seen: list[set[int]] = []
+    resample, learn = bootstrap_module.resample, bootstrap_module.learn
+
+    def watched_learn(*arguments: Any) -> Any:
+        if both_are_at_work.wait(PATIENCE):
+            assert first_is_done.wait(PATIENCE)
+        seen.append(blas_threads())
+        return learn(*arguments)
+
+    def watched_resample(*arguments: Any) -> Any:
+        model = resample(*arguments)
+        first_is_done.set()
+        return model
+
+    cohort = simulate(100, 4, random_state=0)
+    model = RCI().fit(cohort.X, cohort.y)
+    monkeypatch.setattr(bootstrap_module, "learn", watched_learn)
+    monkeypatch.setattr(bootstrap_module, "resample", watched_resample)
+    with (
+        threadpool_limits(2, user_api="blas") if limited_by_the_user else nullcontext(),
+        joblib.parallel_config(backend="threading", n_jobs=2),
+    ):
+        assert blas_threads() == {2}
+        model.bootstrap(2)
+        assert blas_threads() == {2}
+    assert seen == [{1}, {1}]
+
+
+def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
+    package = tmp_path / "rootcausal"
+    source = Path(rootcausal.__file__).parent
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    # A file where the folder should be keeps out even root, as a read-only disk would.
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    for folder in {path.parent for path in package.rglob("*.py")}:
+        (folder / "__pycache__").touch()
+    nowhere = dict.fromkeys(("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"), str(blocked / "cache"))
+    code = """if True:
+        import numpy as np
+        import rootcausal.comparators
+        from rootcausal.tables.numba_cpu import NumbaRaw
+        table = NumbaRaw(np.eye(3), None).standardize(np.arange(3), np.zeros(3), np.ones(3))
+        print(np.isclose(table.column_sums()[0, 1], np.exp(-0.5)), rootcausal.__file__)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-B", "-c", code],
+        env=os.environ | nowhere | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", str(package / "__init__.py")]
