@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_facts import facts_of
 
@@ -81,6 +82,38 @@ def test_ids_become_unique_labels(pbc, tmp_path):
     out = tmp_path / "page.html"
     model.report(cohort.X[:5], out, ids=["a", "a", "", "b", "a (row 1)"])
     assert facts_of(out)["labels"] == ["a (row 1)′", "a (row 2)", "(row 3)", "b", "a (row 1)"]
+
+
+@pytest.mark.parametrize("nothing", [b"mg/dl", float("nan"), pd.NaT, pd.NA, np.bytes_(b"x")], ids=repr)
+def test_what_is_no_text_is_refused_by_name(pbc, tmp_path, nothing):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    for options, what in (
+        ({"units": {"x0": "g", "x1": nothing}}, "the unit of 'x1' is"),
+        ({"ids": ["a", "b", nothing]}, "the id of row 3 is"),
+        ({"notes": ["fine", nothing]}, "a note is"),
+        ({"target": nothing}, "target is"),
+    ):
+        with pytest.raises(InputError, match=what):
+            model.report(cohort.X[:3], out, **options)
+    assert not out.exists()
+
+
+def test_units_have_to_be_given_by_name(pbc, tmp_path):
+    cohort, model = pbc
+    for units in (["g", "mm"], pd.Series({"x0": "g"})):
+        with pytest.raises(InputError, match="units must be a dict"):
+            model.report(cohort.X[:3], tmp_path / "page.html", units=units)
+
+
+def test_numbers_serve_as_names(pbc, tmp_path):
+    cohort, model = pbc
+    out = tmp_path / "page.html"
+    model.report(cohort.X[:2], out, ids=[7, 8.5], target=5, units={"x0": 10, "x1": None}, notes=[2024])
+    facts = facts_of(out)
+    assert (facts["target"], facts["labels"], facts["made"]["notes"]) == ("5", ["7", "8.5"], ["2024"])
+    units = {variable["name"]: variable["unit"] for variable in facts["variables"]}
+    assert (units["x0"], units["x1"]) == ("10", "")
 
 
 def test_cohort_counts(pbc, tmp_path):

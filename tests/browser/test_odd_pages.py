@@ -22,6 +22,8 @@ HOSTILE = [
     "😀 emoji",
     "%%script%%",
     "\u2028line",
+    "__proto__",
+    "constructor",
     "",
 ]
 
@@ -72,6 +74,25 @@ def test_hostile_names_are_shown_as_text(watched, tmp_path):
     assert page.locator("h2:visible").inner_text() == "Patient <script>alert(1)</script>"
     page.locator("#search").fill("(row ")
     assert page.locator("#matches [data-row]").count() == 5  # the empty and the repeated ids
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString", "hasOwnProperty"])
+def test_names_that_every_object_has_are_no_views(watched, tmp_path, name):
+    X, y = draw(60, 3)
+    path = tmp_path / "page.html"
+    RCI(variant="plus").fit(X, y).report(X, path, ids=[name, *range(1, 60)])
+    for address in (f"#{name}", f"#{name}/3", f"#patient/{name}"):
+        page = watched.open(path, address)
+        assert page.locator("#patient").is_visible()
+        label = "3" if address.endswith("/3") else name
+        assert page.locator("h2:visible").inner_text() == f"Patient {label}"
+
+
+def test_a_disease_may_be_called_by_a_number(watched, tmp_path):
+    X, y = draw(60, 3)
+    path = tmp_path / "page.html"
+    RCI(variant="plus").fit(X, y).report(X, path, target=5)
+    assert every_view(watched, path).title() == "Root causes of “5”"
 
 
 def test_redacted_ids_are_nowhere_in_the_file(watched, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +42,15 @@ def page_content(
     X: Any,
     y: Any,
     ids: Any,
-    units: dict[str, str],
+    units: Mapping[str, str] | None,
     target: str | None,
     notes: Sequence[str],
     redact_ids: bool,
 ) -> Content:
     """Everything that the page of these patients shows."""
+    units = {} if units is None else units
+    if not isinstance(units, Mapping):
+        raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
     explanation = model.explain(X, ids=ids)
     causal = model._model
     values = explanation.values[:, causal.order]
@@ -66,7 +69,7 @@ def page_content(
     facts = {
         "numbers": numbers,
         "labels": _labels(explanation.ids, redact_ids),
-        "target": target or "the disease",
+        "target": "the disease" if target is None else _text(target, "target") or "the disease",
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
         "variables": _variables(model, names, units),
@@ -79,19 +82,35 @@ def page_content(
     return Content(facts, blocks)
 
 
-def _variables(model: RCI, names: list[str], units: dict[str, str]) -> list[dict[str, Any]]:
+def _variables(model: RCI, names: list[str], units: Mapping[str, str]) -> list[dict[str, Any]]:
     """The variables in causal order."""
     causal, ancestor = model._model, model.ancestor_probability_
     return [
         {
             "name": names[column],
-            "unit": units.get(names[column], ""),
+            "unit": _unit(units, names[column]),
             "coef": float(causal.coef[place]),
             "sd": float(causal.sd[place]),
             "ancestor": None if ancestor is None else float(ancestor[column]),
         }
         for place, column in enumerate(causal.order)
     ]
+
+
+def _unit(units: Mapping[str, Any], name: str) -> str:
+    unit = units.get(name)
+    return "" if unit is None else _text(unit, f"the unit of {name!r}")
+
+
+def _text(name: Any, what: str) -> str:
+    """What the page prints for a name that a caller gave: bytes and missing values are none."""
+    try:
+        missing = name is None or not bool(name == name)  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA does not say whether it does
+        missing = True
+    if missing or isinstance(name, bytes):
+        raise InputError(f"{what} is {name!r}: give it as text")
+    return str(name)
 
 
 def _quantiles(model: RCI, explanation: Explanation, numbers: str) -> dict[str, Any]:
@@ -109,7 +128,7 @@ def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
     """What each patient is called; every label is there once, since links and searches use it."""
     if redact:
         return [str(number) for number in range(1, len(ids) + 1)]
-    texts = [str(name) for name in ids]
+    texts = [_text(name, f"the id of row {row}") for row, name in enumerate(ids, start=1)]
     times = Counter(texts)
     taken = {text for text in texts if text.strip() and times[text] == 1}
     labels = []
@@ -201,7 +220,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[
             name for column, name in enumerate(names) if column not in ordered and name not in exhausted
         ],
         "exhausted": [str(name) for name in provenance["exhausted"]],
-        "notes": [str(note) for note in notes],
+        "notes": [_text(note, "a note") for note in notes],
         "checks": checks,
     }
 

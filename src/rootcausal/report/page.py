@@ -62,7 +62,7 @@ def write_report(
     redact_ids: bool = False,
 ) -> None:
     """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters."""
-    content = page_content(model, X, y, ids, units or {}, target, notes, redact_ids)
+    content = page_content(model, X, y, ids, units, target, notes, redact_ids)
     page = _page(content).encode("utf-8")
     with atomic_write(out) as handle:
         handle.write(page)

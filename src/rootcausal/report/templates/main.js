@@ -35,7 +35,7 @@ function onTabKey(event) {
 function followAddress() {
   const { view, row } = fromAddress();
   currentRow = row;
-  showView(view in VIEWS ? view : "patient");
+  showView(Object.hasOwn(VIEWS, view) ? view : "patient");
 }
 
 function redraw() {
