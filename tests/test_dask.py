@@ -135,7 +135,7 @@ def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) ->
     assert same_model(model, expected)
     assert model.classes_.tolist() == ["well", "ill"]
     assert model.feature_names_in_.tolist() == list(X.columns)
-    assert model.provenance_["table"] == "DaskRaw"
+    assert model.provenance_["backend"] == "dask"
     assert model.provenance_["cases"] == int((small["d"] == 1).sum())
 
 

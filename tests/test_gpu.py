@@ -47,5 +47,5 @@ def test_a_table_larger_than_the_card_is_refused_with_its_size() -> None:
 
 def test_auto_takes_the_gpu_for_large_work_only() -> None:
     small, large = simulate(200, 10, random_state=0), simulate(2000, 800, random_state=0)
-    assert RCI().fit(small.X, small.y).provenance_["table"] == "NumbaRaw"
-    assert RCI().fit(large.X, large.y).provenance_["table"] == "CupyRaw"
+    assert RCI().fit(small.X, small.y).provenance_["backend"] == "numba"
+    assert RCI().fit(large.X, large.y).provenance_["backend"] == "cupy"

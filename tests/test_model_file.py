@@ -80,7 +80,7 @@ def test_damaged_foreign_and_newer_files_are_refused(saved: Path, tmp_path: Path
     whole = saved.read_bytes()
     cases = {
         "cut.rci": whole[: len(whole) // 2],
-        "flipped.rci": whole[:700] + bytes([whole[700] ^ 0xFF]) + whole[701:],
+        "flipped.rci": whole[:200] + bytes([whole[200] ^ 0xFF]) + whole[201:],
         "empty.rci": b"",
         "text.rci": b"not a model",
         "pickle.rci": pickle.dumps({"coef": [1, 2]}),

@@ -159,11 +159,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
             "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
-            "table": type(raw).__name__,
+            "backend": raw.backend,
             "rows": raw.shape[0],
             "cases": cohort.n_cases,
             "columns": raw.shape[1],
             "exhausted": [cohort.label(c) for c in ordering.exhausted],
+            "adds_nothing": [cohort.label(c) for c in ordering.adds_nothing],
             "separated": learned.separated,
             "converged": learned.converged,
             "pairs_evaluated": ordering.n_pairs,

@@ -216,6 +216,16 @@ def test_without_a_bootstrap_the_page_says_so(watched, pbc):
     assert "which the page was not given" in page.locator("#about").inner_text()
 
 
+def test_why_variables_are_left_out(watched, pbc):
+    path, *_ = pbc
+    facts = watched.open(path, "#about").locator("#about").inner_text()
+    assert (
+        "associated with the outcome, but adding nothing once earlier variables are known\nchol, trig"
+        in facts
+    )
+    assert "sums by the numba backend" in facts
+
+
 def test_what_the_checks_found(watched, tmp_path):
     cohort = load_pbc()
     model = RCI().fit(cohort.X, cohort.y)

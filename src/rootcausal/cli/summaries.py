@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from ..cohort_files import Patients
+from ..provenance import LeftOut, backend_used, left_out
 from ..target_labels import Disease
 from ..version import __version__
 from ..wording import listed, one_line
@@ -48,9 +49,23 @@ def say_order(model: "RCI") -> None:
         say(f"  {place:>3}. {name:<{width}}  {model.coef_[k]:+.3f}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {len(order) - VARIABLES_SHOWN} more variables")
-    left_out = [one_line(names[k], 40) for k in sorted(set(range(len(names))) - set(order))]
-    if left_out:
-        say(f"left out, no sign of a dependence on the disease: {listed(left_out, 10)}")
+    _say_left_out(left_out(names, order, model.provenance_))
+
+
+def _say_left_out(variables: LeftOut) -> None:
+    independent = "no sign of a dependence on the disease"
+    if variables.adds_nothing is None:
+        independent += ", or none once earlier variables are known"
+    reasons = {
+        independent: variables.independent,
+        "associated with the disease, but adding nothing once earlier variables are known": (
+            variables.adds_nothing
+        ),
+        "wholly explained by earlier variables": variables.exhausted,
+    }
+    for reason, names in reasons.items():
+        if names:
+            say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
 
 
 def say_meaning(base_value: float) -> None:
@@ -80,7 +95,7 @@ def percent(risk: float) -> str:
 def made_with(model: "RCI") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
-    return {**parameters, "table": model.provenance_["table"]}
+    return {**parameters, "backend": backend_used(model.provenance_)}
 
 
 def provenance(command: str, details: dict[str, Any]) -> str:

@@ -42,6 +42,8 @@ class Ordering:
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival.
     exhausted : columns that were left out because earlier roots explain all their variance.
+    adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
+        regressed out, it no longer does.
     n_pairs : pairs evaluated.
     table : the rows, with each ordered column replaced by its error.
     table_cols : (k,) where ``table`` keeps the columns of ``order``.
@@ -53,6 +55,7 @@ class Ordering:
     mixing: F64
     margins: F64
     exhausted: Index
+    adds_nothing: Index
     n_pairs: int
     table: Table
     table_cols: Index
@@ -170,13 +173,15 @@ class _Rounds:
         mixing = np.zeros((cols.size, cols.size))
         for place, loading in enumerate(self._loadings):
             mixing[place:, place] = loading[cols[place:]]
+        exhausted = np.array(self._exhausted, dtype=np.intp)
         return Ordering(
             order=self._kept[cols],
             mean=self._mean[cols],
             sd=self._sd[cols],
             mixing=mixing,
             margins=np.array(self._margins),
-            exhausted=self._kept[np.array(self._exhausted, dtype=np.intp)],
+            exhausted=self._kept[exhausted],
+            adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
             n_pairs=self._n_pairs,
             table=self._table,
             table_cols=cols,

@@ -60,6 +60,11 @@ class RawTable(Protocol):
     """A cohort as it came: the first pass over it decides which columns go on."""
 
     @property
+    def backend(self) -> str:
+        """What users call whoever sums here."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the whole data set, not of a part."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..annotated import diagnosis
 from ..cohort_quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
+from ..provenance import backend_used, left_out
 from ..version import __version__
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
@@ -205,21 +206,16 @@ def _packed(table: Any, kind: str) -> str:
 def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[str, Any]]) -> dict[str, Any]:
     """How model and page were made."""
     provenance = model.provenance_
-    ordered = set(model.causal_order_.tolist())
-    exhausted = set(provenance["exhausted"])
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
         "parameters": {key: _plain(value) for key, value in provenance["parameters"].items()},
-        "table": provenance["table"],
+        "backend": backend_used(provenance),
         "rows": provenance["rows"],
         "cases": provenance["cases"],
         "columns": provenance["columns"],
         "separated": bool(provenance["separated"]),
-        "independent": [
-            name for column, name in enumerate(names) if column not in ordered and name not in exhausted
-        ],
-        "exhausted": [str(name) for name in provenance["exhausted"]],
+        "left_out": asdict(left_out(names, model.causal_order_.tolist(), provenance)),
         "notes": [_text(note, "a note") for note in notes],
         "checks": checks,
     }

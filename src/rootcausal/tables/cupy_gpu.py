@@ -28,6 +28,8 @@ VALUES_A_STRIP = 1 << 25
 class CupyRaw:
     """Rows of X (n, p), with labels y in {0, 1} or None, copied to the current device."""
 
+    backend = "cupy"
+
     def __init__(self, X: F64, y: np.ndarray | None) -> None:
         check_memory(X.shape)
         self._X = cp.asarray(X)

@@ -116,6 +116,8 @@ class Source(Protocol):
 class DaskRaw:
     """A cohort on a cluster, as it came."""
 
+    backend = "dask"
+
     def __init__(self, client: Client, source: Source) -> None:
         self._client = client
         self._source = source

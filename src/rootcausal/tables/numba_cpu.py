@@ -165,6 +165,8 @@ class NumbaRaw:
     compiled loop, whatever the layout of X.
     """
 
+    backend = "numba"
+
     def __init__(self, X: F64, y: np.ndarray | None) -> None:
         self._X = X
         self._y = y

@@ -15,6 +15,8 @@ from ..core.table import F64, ColumnMoments, Index, LogitSums
 class ReferenceRaw:
     """Rows of X (n, p), with labels y in {0, 1} or None."""
 
+    backend = "numpy"
+
     def __init__(self, X: F64, y: np.ndarray | None) -> None:
         self._X = X
         self._y = y

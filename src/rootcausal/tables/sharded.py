@@ -17,6 +17,10 @@ class ShardedRaw:
         self._parts = list(parts)
 
     @property
+    def backend(self) -> str:
+        return self._parts[0].backend
+
+    @property
     def shape(self) -> tuple[int, int]:
         return sum(part.shape[0] for part in self._parts), self._parts[0].shape[1]
 

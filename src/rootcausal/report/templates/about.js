@@ -12,7 +12,6 @@ const ASSUMPTIONS = [
 function drawAbout() {
   const made = content.made;
   const line = (term, ...meaning) => [element("dt", {}, term), element("dd", {}, ...meaning)];
-  const names = (list) => (list.length ? listOf(list) : "none");
   document.getElementById("about").replaceChildren(
     element("h2", {}, "How it was made"),
     element("h3", {}, "The cohort that the model learned from"),
@@ -21,8 +20,7 @@ function drawAbout() {
       { class: "facts" },
       line("Patients", `${made.rows.toLocaleString("en")}, of whom ${made.cases.toLocaleString("en")} (${percent(made.cases / made.rows)}) have the outcome “`, named(outcome), "”"),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
-      line("Left out: no sign that the outcome depends on them", names(made.independent)),
-      line("Left out: wholly explained by earlier variables", names(made.exhausted)),
+      leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line("Patients on this page", labels.length.toLocaleString("en")),
       made.notes.map((note) => line("Note", note)),
       line("Places in the cohort", content.quantiles.of_fit
@@ -35,7 +33,7 @@ function drawAbout() {
       { class: "facts" },
       line("Method", "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left."),
       Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
-      line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by ${made.table}`),
+      line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by the ${made.backend} backend`),
       line("Seed", content.bootstrap === null
         ? "none: no random numbers were drawn, so the same table gives the same model"
         : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
@@ -50,6 +48,19 @@ function drawAbout() {
     ...checks(made).filter((part) => part !== null),
     element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
   );
+}
+
+/** Reasons and names; a model file of before does not tell the first two reasons apart. */
+function leftOut({ independent, adds_nothing: addsNothing, exhausted }) {
+  const explained = ["wholly explained by earlier variables", exhausted];
+  if (addsNothing === null) {
+    return [["no sign that the outcome depends on them, or none once earlier variables are known", independent], explained];
+  }
+  return [
+    ["no sign that the outcome depends on them", independent],
+    ["associated with the outcome, but adding nothing once earlier variables are known", addsNothing],
+    explained,
+  ];
 }
 
 function howSureMade() {

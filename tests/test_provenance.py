@@ -1,0 +1,94 @@
+"""What people are told of how a model was made is true, also of a file that remembers less."""
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import ok
+from page_facts import facts_of
+
+from rootcausal import RCI
+from rootcausal.cli.summaries import say_order
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    """A cause of d, a variable that follows from it, one that has nothing to do with d, and a sum of two."""
+    random = np.random.default_rng(0)
+    n = 2000
+    cause, noise = random.laplace(size=(2, n))
+    follower = 0.9 * cause + random.laplace(size=n)
+    table = pd.DataFrame({"cause": cause, "follower": follower, "noise": noise, "both": cause + follower})
+    return table.assign(d=(2 * cause + random.logistic(size=n) > 0).astype(int))
+
+
+@pytest.fixture
+def paths(cohort, tmp_path):
+    """The cohort, its model, and that model as a file of before: less is known of how it was made."""
+    table, path, older = (tmp_path / name for name in ("cohort.csv", "model.rci", "older.rci"))
+    cohort.to_csv(table, index=False)
+    RCI(alpha=0.001).fit(cohort.drop(columns="d"), cohort["d"]).save(path)
+    with zipfile.ZipFile(path) as new, zipfile.ZipFile(older, "w") as old:
+        for name in new.namelist():
+            data = new.read(name)
+            if name.endswith(".json"):
+                header = json.loads(data)
+                made = header["provenance"] | {"table": "NumbaRaw"}
+                header["provenance"] = {k: v for k, v in made.items() if k not in ("backend", "adds_nothing")}
+                data = json.dumps(header)
+            old.writestr(name, data)
+    return table, path, older
+
+
+def said_of_left_out(printed):
+    return [line.removeprefix("left out, ") for line in printed.splitlines() if line.startswith("left out")]
+
+
+def test_the_command_line_says_why_a_variable_is_left_out(paths, tmp_path):
+    table, *_ = paths
+    fit = ["fit", table, "--target", "d", "--alpha", "0.001", "--out", tmp_path / "m.rci"]
+    assert said_of_left_out(ok(*fit)) == [
+        "no sign of a dependence on the disease: noise",
+        "associated with the disease, but adding nothing once earlier variables are known: follower, both",
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:residual variance is exhausted")
+def test_the_command_line_says_what_is_wholly_explained(paths, tmp_path):
+    table, *_ = paths
+    printed = ok("fit", table, "--target", "d", "--variant", "plus", "--out", tmp_path / "m.rci")
+    (said,) = said_of_left_out(printed)
+    assert said.startswith("wholly explained by earlier variables: ")
+
+
+def test_the_page_says_why_a_variable_is_left_out(cohort, paths, tmp_path):
+    _, path, older = paths
+    left_out = []
+    for model in (RCI.load(path), RCI.load(older)):
+        model.report(cohort.drop(columns="d"), tmp_path / "page.html")
+        left_out.append(facts_of(tmp_path / "page.html")["made"]["left_out"])
+    assert left_out == [
+        {"independent": ["noise"], "adds_nothing": ["follower", "both"], "exhausted": []},
+        {"independent": ["follower", "noise", "both"], "adds_nothing": None, "exhausted": []},
+    ]
+
+
+def test_a_file_of_before_is_not_made_to_say_more_than_it_knows(paths, capsys):
+    say_order(RCI.load(paths[2]))
+    assert said_of_left_out(capsys.readouterr().out) == [
+        "no sign of a dependence on the disease, or none once earlier variables are known: "
+        "follower, noise, both"
+    ]
+
+
+def test_users_are_told_the_backend_by_its_name(cohort, paths, tmp_path):
+    table, *files = paths
+    assert RCI.load(files[0]).provenance_["backend"] == "numba"
+    for path in files:
+        assert "backend=numba" in ok("explain", path, table)
+        RCI.load(path).report(cohort.drop(columns="d"), tmp_path / "page.html")
+        assert facts_of(tmp_path / "page.html")["made"]["backend"] == "numba"
+    model = RCI(backend="numpy").fit(cohort.drop(columns="d"), cohort["d"])
+    assert model.provenance_["backend"] == "numpy"
