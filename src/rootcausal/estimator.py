@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import model_file
 from .annotated import ids_of
 from .bootstrap import Bootstrap, TrainingRows, bootstrap
-from .cohort import Cohort, Target, open_cohort
+from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY
@@ -27,6 +27,7 @@ from .core.table import F64
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
+from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .validation import encode_target, matrix_for_scoring
 from .version import __version__

@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
-from .cohort import Cohort, open_cohort
+from .cohort import Cohort
 from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .estimator import check_variant, warn_exhausted
 from .learned_graph import direct_effects
+from .open_cohort import open_cohort
 from .progress import ordering_progress
 
 
