@@ -189,8 +189,7 @@ def _plain_errors(client: Client) -> Iterator[None]:
 
 def shapley_frame(model: Any, X: Any, names: Sequence[str]) -> Any:
     """Shapley values of a dask dataframe as a dask dataframe; nothing is computed yet."""
-    missing = [name for name in getattr(model, "feature_names_in_", ()) if name not in set(X.columns)]
-    if missing:
+    if not set(X.columns).issuperset(getattr(model, "feature_names_in_", ())):
         matrix_for_scoring(model, X._meta)  # says which columns are missing
     return X.map_partitions(_shapley_partition, model, list(names), meta=dict.fromkeys(names, "f8"))
 
