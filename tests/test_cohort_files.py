@@ -167,7 +167,11 @@ def test_hostile_names_survive_a_round_trip(tmp_path: Path, ending: str) -> None
         ),
         ("a,d\n1,0\n2,\n3,\n", "'d' (the target) (2). Leave out the rows concerned with --drop-missing."),
         ("a,d\n1,yes\n2,NA\n3,no\n", "'d' (the target) (1)"),
-        ("a,b,d\n1,inf,0\n2,-Inf,1\n", "infinite values, here with their counts: 'b' (2). Replace them"),
+        (
+            "a,b,d\n1,inf,0\n2,-Inf,1\n",
+            "values that are infinite or above 1e+140, here with their counts: 'b' (2). Correct them",
+        ),
+        ("a,b,d\n1,1.7e308,0\n2,-1e150,1\n", "infinite or above 1e+140, here with their counts: 'b' (2)."),
         ("a,b,Died\n1,2,0\n", "no column 'd' (--target); its columns are 'a', 'b', 'Died'."),
         (
             ",a,d\n0,1,0\n1,2,1\n",

@@ -53,6 +53,10 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "infinite values (inf) in 'x0' (1)",
     ),
     "constant": (lambda f: f.assign(x2=4.0), "'x2' is constant"),
+    "nearly constant": (
+        lambda f: f.assign(x2=8e15 + f.index % 2),
+        "too little variation for 64-bit numbers to hold in 'x2' (from 8000000000000000.0 to 80",
+    ),
     "copies": (lambda f: f.assign(z=3.0 - 2.0 * f["x1"]), "'x1' and 'z' are copies"),
     "one class": (lambda f: f.assign(d=1), "it has one class: 1"),
     "three classes": (lambda f: f.assign(d=f.index % 3), "it has 3 classes: 0, 1, 2"),
@@ -73,6 +77,12 @@ def test_bad_tables_are_refused_in_the_words_used_in_memory(
         RCI(backend="dask").fit(dd.from_pandas(bad, 3), "d")
     assert words in str(on_cluster.value)
     assert str(on_cluster.value) == str(in_memory.value)
+
+
+def test_numbers_too_large_are_counted(client: Client, good: pd.DataFrame) -> None:
+    bad = good.assign(x4=good["x4"].mask(good.index > 297, 1e300))
+    with pytest.raises(InputError, match=r"numbers too large to compute with: 'x4' \(2\); correct them"):
+        RCI(backend="dask").fit(dd.from_pandas(bad, 3), "d")
 
 
 def test_arguments_that_do_not_fit_together(client: Client, good: pd.DataFrame) -> None:

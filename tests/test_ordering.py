@@ -138,7 +138,7 @@ def test_a_column_far_from_zero_keeps_its_variance() -> None:
     far = cohort.X / cohort.X.std(axis=0) + 1.7e9
     columns = describe_columns(NumbaRaw(far, cohort.y))
     np.testing.assert_allclose(columns.sd, np.std(far - 1.7e9, axis=0, ddof=1), rtol=1e-6)
-    assert not columns.constant.size
+    assert not columns.flat.size
     near = cohort.X / cohort.X.std(axis=0)
     np.testing.assert_array_equal(order(far, cohort.y, "plus").order, order(near, cohort.y, "plus").order)
 

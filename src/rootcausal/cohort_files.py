@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .core.table import LARGEST
 from .errors import InputError
 from .table_files import column_names, read_columns, stream_columns
 from .target_labels import one_spelling
@@ -207,7 +208,7 @@ def _as_table(columns: Mapping[str, npt.NDArray[np.float64]]) -> Any:
 def _numbers(
     path: str | PathLike[str], table: Any, features: Sequence[str], advice: str
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Return each variable as float64, missing as NaN; text and infinite values are errors."""
+    """Return each variable as float64, missing as NaN; text and numbers too large are errors."""
     columns: dict[str, npt.NDArray[np.float64]] = {}
     texts: list[str] = []
     for name in features:
@@ -221,12 +222,13 @@ def _numbers(
             f"{shown(path)} has columns that are not numbers: {listed(texts)}. "
             f"Encode them as numbers, or {advice}."
         )
-    infinite = {name: int(np.isinf(values).sum()) for name, values in columns.items()}
-    found = [f"{quoted(name)} ({count})" for name, count in infinite.items() if count]
+    too_large = {name: int((np.abs(values) > LARGEST).sum()) for name, values in columns.items()}
+    found = [f"{quoted(name)} ({count})" for name, count in too_large.items() if count]
     if found:
         raise InputError(
-            f"{shown(path)} has infinite values, here with their counts: {listed(found)}. "
-            f"Replace them by numbers, or {advice}."
+            f"{shown(path)} has values that are infinite or above {LARGEST:g}, here with their counts: "
+            f"{listed(found)}. "
+            f"Correct them, or {advice}."
         )
     return columns
 

@@ -26,12 +26,12 @@ from .tables.dask_rows import DaskRaw
 from .validation import (
     Matrix,
     choose_classes,
-    matrix_for_scoring,
-    refuse_constant,
     refuse_copies,
     refuse_duplicates,
+    refuse_flat,
     refuse_not_finite,
     refuse_text,
+    refuse_too_large,
     refuse_unlabelled,
     suspected_copies,
 )
@@ -102,6 +102,7 @@ def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, tar
     if look.rows < 2:
         raise InputError(f"the table has {look.rows} row(s) (n_samples={look.rows}): at least two are needed")
     refuse_not_finite(look.missing, look.infinite, label)
+    refuse_too_large([f"{label(int(c))!r} ({look.too_large[c]})" for c in np.flatnonzero(look.too_large)])
     classes, n_cases = np.empty(0), 0
     if target is not None:
         refuse_unlabelled(look.labels_missing)
@@ -111,7 +112,7 @@ def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, tar
     raw = DaskRaw(client, rows)
 
     def check_columns(columns: Columns) -> None:
-        refuse_constant(columns, label)
+        refuse_flat(columns, label, rows.extremes)
         pairs = suspected_copies(look.projection, look.weight, look.rows, columns)
         if pairs:
             suspects = np.unique(pairs)
@@ -190,12 +191,12 @@ def _plain_errors(client: Client) -> Iterator[None]:
 def shapley_frame(model: Any, X: Any, names: Sequence[str]) -> Any:
     """Shapley values of a dask dataframe as a dask dataframe; nothing is computed yet."""
     if not set(X.columns).issuperset(getattr(model, "feature_names_in_", ())):
-        matrix_for_scoring(model, X._meta)  # says which columns are missing
+        model._patients(X._meta)  # says which columns are missing
     return X.map_partitions(_shapley_partition, model, list(names), meta=dict.fromkeys(names, "f8"))
 
 
 def _shapley_partition(partition: pd.DataFrame, model: Any, names: list[str]) -> pd.DataFrame:
     if partition.empty:
         return pd.DataFrame(columns=names, index=partition.index, dtype=np.float64)
-    matrix: Matrix = matrix_for_scoring(model, partition)
+    matrix: Matrix = model._patients(partition)
     return pd.DataFrame(model._model.shapley(matrix.values), columns=names, index=partition.index)

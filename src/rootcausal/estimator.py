@@ -20,16 +20,16 @@ from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
 from .core.logistic import WEAK_PENALTY
-from .core.moments import describe_columns
+from .core.moments import describe_columns, reach
 from .core.ordering import VARIANTS, Ordering
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
-from .core.table import F64
+from .core.table import F64, LARGEST
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
 from .open_cohort import open_cohort
 from .progress import ordering_progress
-from .validation import encode_target, matrix_for_scoring
+from .validation import Matrix, encode_target, matrix_for_scoring
 from .version import __version__
 
 # What keeps coefficients finite where the classes are separated.
@@ -237,8 +237,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
-        check_is_fitted(self)
-        return self._model.errors(matrix_for_scoring(self, X).values)[:, np.sort(self.causal_order_)]
+        return self._model.errors(self._patients(X).values)[:, np.sort(self.causal_order_)]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`."""
@@ -251,6 +250,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 raise InputError("input_features should have length equal to number of features")
             names = list(input_features)
         return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
+
+    def _patients(self, X: Any) -> Matrix:
+        """Validated patients whom the model can score."""
+        check_is_fitted(self)
+        within = np.full(self.n_features_in_, LARGEST)
+        within[self._model.order] = reach(self._model.mean, self._model.sd)
+        return matrix_for_scoring(self, X, within)
 
     def _names(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
@@ -268,8 +274,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self._shapley(X)
 
     def _shapley(self, X: Any) -> F64:
-        check_is_fitted(self)
-        return self._model.shapley(matrix_for_scoring(self, X).values)
+        return self._model.shapley(self._patients(X).values)
 
     def scores(self, X: Any) -> F64:
         """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
@@ -303,8 +308,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
             their row numbers (of AnnData: ``obs_names``).
         """
-        check_is_fitted(self)
-        matrix = matrix_for_scoring(self, X)
+        matrix = self._patients(X)
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return Explanation.of(
             self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
@@ -348,8 +352,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         X : the cohort of :meth:`fit`, or new patients.
         y : their diagnosis; without it only the checks that need none are made.
         """
-        check_is_fitted(self)
-        matrix = matrix_for_scoring(self, X)
+        matrix = self._patients(X)
         labels = None
         if y is not None:
             labels, _ = encode_target(y, self.classes_[1], matrix.values.shape[0])

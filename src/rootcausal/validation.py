@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from .annotated import variables
 from .core.moments import Columns
-from .core.table import F64, Index
+from .core.table import F64, LARGEST, Index
 from .errors import InputError
 from .wording import listed
 
@@ -44,11 +44,14 @@ def matrix_for_fit(estimator: Any, X: Any) -> Matrix:
     return matrix
 
 
-def matrix_for_scoring(estimator: Any, X: Any) -> Matrix:
-    """Validated new data: columns of a dataframe are matched by name, those of an array by place."""
+def matrix_for_scoring(estimator: Any, X: Any, reach: F64) -> Matrix:
+    """Validated new data: columns of a dataframe are matched by name, those of an array by place.
+
+    ``reach`` (p,): the largest values that the model can score.
+    """
     names = getattr(estimator, "feature_names_in_", None)
     matrix = _matrix(estimator, X, names=None if names is None else tuple(names), fitting=False)
-    check_finite(matrix)
+    check_finite(matrix, reach)
     return matrix
 
 
@@ -158,13 +161,26 @@ def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
 
 
-def check_finite(matrix: Matrix) -> None:
-    """Refuse missing and infinite values, naming each column with its count."""
-    # One sum over everything is finite in nearly all cases, and costs a fraction of a mask.
+def check_finite(matrix: Matrix, largest: F64 | float = LARGEST) -> None:
+    """Refuse missing and infinite values, naming each column with its count, and values above ``largest``."""
+    X = matrix.values
+    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(matrix.values.sum()):
+        if np.einsum("ij,ij->", X, X) <= np.min(largest) ** 2:
             return
-    refuse_not_finite(np.isnan(matrix.values).sum(axis=0), np.isinf(matrix.values).sum(axis=0), matrix.label)
+    refuse_not_finite(np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0), matrix.label)
+    too_large = np.abs(X) > largest
+    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0))}
+    refuse_too_large([f"{X[r, c]:g} in {matrix.label(c)!r}, row {r + 1}" for c, r in first.items()])
+
+
+def refuse_too_large(found: Sequence[str]) -> None:
+    """Refuse values, given in words, with which float64 cannot compute."""
+    if found:
+        raise InputError(
+            f"X holds numbers too large to compute with: {listed(found)}; correct them, or give the "
+            "column in another unit"
+        )
 
 
 def refuse_not_finite(missing: Index, infinite: Index, label: Callable[[int], str]) -> None:
@@ -183,19 +199,33 @@ def refuse_not_finite(missing: Index, infinite: Index, label: Callable[[int], st
 
 
 def check_columns(matrix: Matrix, columns: Columns) -> None:
-    """Refuse constant columns, and columns that are exact linear images of each other."""
-    refuse_constant(columns, matrix.label)
+    """Refuse flat columns, and columns that are exact linear images of each other."""
     X = matrix.values
+    refuse_flat(columns, matrix.label, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)))
     weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
     projection: F64 = weights @ X
     for a, b in suspected_copies(projection, float(weights.sum()), X.shape[0], columns):
         refuse_copies(a, b, _correlation(X, columns, a, b), matrix.label)
 
 
-def refuse_constant(columns: Columns, label: Callable[[int], str]) -> None:
-    if columns.constant.size:
-        names = [label(c) for c in columns.constant]
-        raise InputError(f"{_plural(names, 'column')} constant: drop what does not vary between patients")
+def refuse_flat(
+    columns: Columns, label: Callable[[int], str], extremes: Callable[[Index], tuple[F64, F64]]
+) -> None:
+    """Refuse columns that do not vary, or too little; ``extremes`` gives the least and largest of some."""
+    if not columns.flat.size:
+        return
+    lowest, highest = extremes(columns.flat)
+    constant = [label(c) for c in columns.flat[lowest == highest]]
+    if constant:
+        raise InputError(f"{_plural(constant, 'column')} constant: drop what does not vary between patients")
+    spans = [
+        f"{label(c)!r} (from {float(low)!r} to {float(high)!r})"
+        for c, low, high in zip(columns.flat, lowest, highest, strict=True)
+    ]
+    raise InputError(
+        f"too little variation for 64-bit numbers to hold in {listed(spans, NAMED_AT_MOST)}: subtract a "
+        "fixed number from the column, give it in another unit, or drop it"
+    )
 
 
 def refuse_copies(a: int, b: int, correlation: float, label: Callable[[int], str]) -> None:
@@ -225,7 +255,8 @@ def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -
 
 def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
     z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
-    return float(z_a @ z_b) / (X.shape[0] - 1)
+    # Far from zero the mean itself is rounded.
+    return float((z_a - z_a.mean()) @ (z_b - z_b.mean())) / (X.shape[0] - 1)
 
 
 def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..annotated import diagnosis
-from ..core.moments import describe_columns
+from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
 from ..tables.choose import choose_table
 from ..validation import check_columns, encode_target, matrix_for_fit, matrix_for_scoring
@@ -45,7 +45,8 @@ class Comparator(BaseEstimator, ABC):
     def scores(self, X: Any) -> F64:
         """(n, p): higher is a stronger root cause; ``-inf`` for variables that the method does not rank."""
         check_is_fitted(self)
-        return self._score(self._standardised(matrix_for_scoring(self, X).values))
+        matrix = matrix_for_scoring(self, X, reach(self.mean_, self.sd_))
+        return self._score(self._standardised(matrix.values))
 
     @abstractmethod
     def _learn(self, Z: F64, y: Index) -> None:

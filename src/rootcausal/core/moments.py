@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
-from .table import F64, ColumnMoments, Index, RawTable
+from .table import F64, LARGEST, ColumnMoments, Index, RawTable
 
 # A standard deviation this small beside the mean is rounding, not variation.
-CONSTANT = 16 * np.finfo(float).eps
+ROUNDING = 2 * np.finfo(float).eps
+# The square of a smaller one leaves float64.
+SMALLEST = 1e-140
+# Standard deviations from the mean up to which a patient can be scored.
+FARTHEST = 1e30
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
 # Storage is compacted once this share of it is out of use: copying stays cheap beside what it saves.
@@ -35,9 +39,14 @@ class Columns:
     moments: ColumnMoments
 
     @property
-    def constant(self) -> Index:
-        """Columns without variation."""
-        return np.flatnonzero(~(self.sd > CONSTANT * np.abs(self.mean)))
+    def flat(self) -> Index:
+        """Columns that do not vary, or by too little for float64 to hold."""
+        return np.flatnonzero(~(self.sd > np.maximum(ROUNDING * np.abs(self.mean), SMALLEST)))
+
+
+def reach(mean: F64, sd: F64) -> F64:
+    """The largest values of new patients that columns of this mean and standard deviation can take."""
+    return np.minimum(np.abs(mean) + FARTHEST * sd, LARGEST)
 
 
 def describe_columns(table: RawTable) -> Columns:
@@ -60,9 +69,11 @@ def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
     mean = moments.total / n
     squared_error = np.maximum(moments.square - n * mean * mean, 0.0) / (n - 1) / n
     spread = squared_error.sum(axis=0)
+    # Squared once more, columns far from unit scale would leave float64; a power of two changes no digit.
+    _, scale = np.frexp(spread)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (mean[1] - mean[0]) / np.sqrt(spread)
-        df = spread**2 / (squared_error**2 / (n - 1)).sum(axis=0)
+        df = np.ldexp(spread, -scale) ** 2 / (np.ldexp(squared_error, -scale) ** 2 / (n - 1)).sum(axis=0)
     # No variance within the classes: they are told apart either perfectly or not at all.
     certain = spread == 0.0
     difference = mean[1] - mean[0]

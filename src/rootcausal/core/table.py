@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 F64 = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+# What tables may hold: squares of values up to this, summed over any number of rows, stay within float64.
+LARGEST = 1e140
+
 
 @dataclass(frozen=True)
 class ColumnMoments:

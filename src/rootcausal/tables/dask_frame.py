@@ -19,7 +19,7 @@ import pandas as pd
 from dask import delayed
 from distributed import Client, Future
 
-from ..core.table import F64, ColumnMoments, Index
+from ..core.table import F64, LARGEST, ColumnMoments, Index
 from .dask_rows import Part, add_up, wait_for
 from .numba_cpu import NumbaRaw, NumbaTable, use_threads
 
@@ -34,7 +34,7 @@ class FirstLook:
     Attributes
     ----------
     rows : number of rows.
-    missing, infinite : (p,) such values in each column.
+    missing, infinite, too_large : (p,) such values in each column.
     labels_missing : rows without a label.
     moments : sums about zero by label; a table without labels has the one label None.
     too_many_labels : some labels are not in ``moments``.
@@ -46,6 +46,7 @@ class FirstLook:
     rows: int
     missing: Index
     infinite: Index
+    too_large: Index
     labels_missing: int
     moments: dict[Hashable, ColumnMoments]
     too_many_labels: bool
@@ -62,6 +63,7 @@ class FirstLook:
             self.rows + other.rows,
             self.missing + other.missing,
             self.infinite + other.infinite,
+            self.too_large + other.too_large,
             self.labels_missing + other.labels_missing,
             {label: moments[label] for label in kept},
             self.too_many_labels or other.too_many_labels or len(kept) < len(moments),
@@ -114,6 +116,12 @@ class FrameRows:
             _moments(partition, self._columns, self._target, self._classes, shift)
             for partition in self._partitions(self._columns)
         )
+
+    def extremes(self, cols: Index) -> tuple[F64, F64]:
+        """The least and the largest value of some columns."""
+        chosen = self._frame[[self._columns[c] for c in cols]]
+        lowest, highest = (future.result() for future in self._client.compute([chosen.min(), chosen.max()]))
+        return lowest.to_numpy(dtype=np.float64), highest.to_numpy(dtype=np.float64)
 
     def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]:
         """Standardized parts of about equal numbers of rows, joined where Dask happened to read them.
@@ -196,6 +204,7 @@ def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashab
         rows=len(X),
         missing=np.isnan(X).sum(axis=0),
         infinite=np.isinf(X).sum(axis=0),
+        too_large=(np.abs(X) > LARGEST).sum(axis=0),
         labels_missing=labels_missing,
         moments=moments,
         too_many_labels=too_many,
