@@ -35,7 +35,7 @@ MAX_DRAWS = 1000
 ROWS_PER_CLASS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bootstrap:
     """Models of resampled cohorts.
 
@@ -72,7 +72,7 @@ class Bootstrap:
         return quantiles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainingRows:
     """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them."""
 

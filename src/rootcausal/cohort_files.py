@@ -21,7 +21,7 @@ from .target_labels import one_spelling
 from .wording import listed, plural, quoted, shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Patients:
     """The rows of a cohort file.
 

@@ -17,7 +17,7 @@ STEPS = 101
 VALUES_A_BLOCK = 4_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CohortQuantiles:
     """Quantiles from the least to the greatest, in steps of one percent.
 

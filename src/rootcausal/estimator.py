@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
-from .annotated import ids_of
+from .annotated import diagnosis, ids_of
 from .bootstrap import Bootstrap, TrainingRows, bootstrap
 from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
@@ -29,7 +29,8 @@ from .errors import InputError
 from .explanation import Explanation
 from .open_cohort import open_cohort
 from .progress import ordering_progress
-from .validation import Matrix, encode_target, matrix_for_scoring
+from .refit import old_model_kept
+from .validation import Matrix, encode_known, matrix_for_scoring
 from .version import __version__
 
 # What keeps coefficients finite where the classes are separated.
@@ -119,7 +120,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
         if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
-        with open_cohort(self, X, Target(y, self.positive)) as cohort:
+        with old_model_kept(self), open_cohort(self, X, Target(y, self.positive)) as cohort:
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> RCI:
@@ -332,7 +333,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : patients, with the columns of the cohort.
         out : the file to write, whole or not at all.
-        y : (n,) their diagnoses, if known: the page then says what the checks of the model found.
+        y : (n,) their diagnoses, if known: the page then says what the checks of the model found, as far as
+            these patients allow them.
         ids : what to call them, as in :meth:`explain`.
         units : unit of each variable, by name.
         target : what to call the diagnosis.
@@ -350,12 +352,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : the cohort of :meth:`fit`, or new patients.
-        y : their diagnosis; without it only the checks that need none are made.
+        y : their diagnosis, as in :meth:`fit`. Without it, or with fewer than two patients of either kind,
+            only the checks that need none are made, and the answer says which were not.
         """
         matrix = self._patients(X)
         labels = None
         if y is not None:
-            labels, _ = encode_target(y, self.classes_[1], matrix.values.shape[0])
+            labels = encode_known(diagnosis(X, y), self.classes_, matrix.values.shape[0])
         return diagnose(self._model, matrix.values, labels, self._names(), self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,8 @@ from .core.attribution import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .intervals import ranks, spread_of_values, spread_of_what_if
-from .validation import Matrix
+from .validation import Matrix, column_names
+from .wording import listed
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class RootCause:
     frequency: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WhatIf:
     """Patients with one shock set to another value.
 
@@ -60,7 +61,7 @@ class WhatIf:
     data_interval: F64 | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Shapley values of patients, with what is needed to read them.
 
@@ -229,12 +230,15 @@ def _ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
     if ids is None:
         return tuple(range(n_rows))
     if isinstance(ids, str):
-        try:
-            ids = X[ids]
-        except (KeyError, TypeError, IndexError) as error:
-            raise InputError(f"no id column {ids!r} in the table") from error
+        names = column_names(X) if nw.dependencies.is_into_dataframe(X) else []
+        if ids not in names:
+            known = f", which has {listed(list(map(repr, names)), 8)}" if names else ": X has no column names"
+            raise InputError(f"no id column {ids!r} in the table{known}")
+        ids = nw.from_native(X, eager_only=True).get_column(ids).to_native()
     if nw.dependencies.is_into_series(ids):
         ids = nw.from_native(ids, series_only=True).to_list()
+    if not isinstance(ids, Iterable):
+        raise InputError(f"ids must be the name of a column or one id a patient, not {ids!r}")
     found = tuple(ids)
     if len(found) != n_rows:
         raise InputError(f"{len(found)} ids were given for {n_rows} patients")

@@ -18,6 +18,7 @@ from .estimator import check_variant, warn_exhausted
 from .learned_graph import direct_effects
 from .open_cohort import open_cohort
 from .progress import ordering_progress
+from .refit import old_model_kept
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -61,7 +62,7 @@ class DirectLiNGAM(BaseEstimator):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        with open_cohort(self, X, None) as cohort:
+        with old_model_kept(self), open_cohort(self, X, None) as cohort:
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:

@@ -69,7 +69,7 @@ def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool
             ensure_min_samples=2 if fitting else 1,
         )
         return Matrix(values, names, None)
-    columns = _column_names(X)
+    columns = column_names(X)
     if fitting:
         if len(frame) < 2:
             raise InputError(
@@ -103,12 +103,18 @@ def _as_frame(X: Any) -> Any:
             "to X.map_partitions; fit and shapley_values take X as it is"
         )
     if nw.dependencies.is_into_dataframe(X):
-        refuse_duplicates(_column_names(X))
+        refuse_duplicates(column_names(X))
         return nw.from_native(X, eager_only=True)
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise InputError(
+            f"this needs rows, and a {type(X).__name__} is a query that has none yet: use what its "
+            "collect() returns"
+        )
     return None
 
 
-def _column_names(X: Any) -> list[Any]:
+def column_names(X: Any) -> list[Any]:
+    """The names of a dataframe of any library."""
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
@@ -261,17 +267,44 @@ def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
 
 def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:
     """Labels as 0 and 1, and the two classes; the second is the disease."""
+    labels = _labels(y, n_rows)
+    check_classification_targets(labels)
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    chosen = choose_classes(classes, counts, positive)
+    return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
+
+
+def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
+    """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
+    labels = _labels(y, n_rows)
+    unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
+    if unknown:
+        healthy, disease = (repr(_plain(c)) for c in classes)
+        raise InputError(
+            f"y holds {listed([repr(label) for label in unknown])}: the model knows the labels {healthy} and "
+            f"{disease}"
+        )
+    return (labels == classes[1]).astype(np.intp)
+
+
+def _labels(y: Any, n_rows: int) -> np.ndarray:
+    """(n,): one label a row, none missing."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
     labels = column_or_1d(_target_values(y), warn=True)
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
-    gone = int(sum(label is None or label != label for label in labels)) if labels.dtype.kind in "fO" else 0
-    refuse_unlabelled(gone)
-    check_classification_targets(labels)
-    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    chosen = choose_classes(classes, counts, positive)
-    return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
+    refuse_unlabelled(sum(map(_is_missing, labels)) if labels.dtype.kind in "fO" else 0)
+    # Truth values that stood beside gaps may still come as objects, which scikit-learn takes for no labels.
+    truth = labels.dtype == object and set(map(type, labels)) <= {bool, np.bool_}
+    return labels.astype(bool) if truth else labels
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True  # pandas.NA cannot tell whether it is equal to itself
 
 
 def refuse_unlabelled(gone: int) -> None:

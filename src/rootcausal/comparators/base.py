@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..annotated import diagnosis
 from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
+from ..refit import old_model_kept
 from ..tables.choose import choose_table
 from ..validation import check_columns, encode_target, matrix_for_fit, matrix_for_scoring
 
@@ -34,12 +35,13 @@ class Comparator(BaseEstimator, ABC):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from a cohort X (dataframe or array, n × p) and its two-valued diagnosis y (n,)."""
-        matrix = matrix_for_fit(self, X)
-        labels, self.classes_ = encode_target(diagnosis(X, y), None, len(matrix.values))
-        columns = describe_columns(choose_table("auto", matrix.values, labels))
-        check_columns(matrix, columns)
-        self.mean_, self.sd_ = columns.mean, columns.sd
-        self._learn(self._standardised(matrix.values), labels)
+        with old_model_kept(self):
+            matrix = matrix_for_fit(self, X)
+            labels, self.classes_ = encode_target(diagnosis(X, y), None, len(matrix.values))
+            columns = describe_columns(choose_table("auto", matrix.values, labels))
+            check_columns(matrix, columns)
+            self.mean_, self.sd_ = columns.mean, columns.sd
+            self._learn(self._standardised(matrix.values), labels)
         return self
 
     def scores(self, X: Any) -> F64:

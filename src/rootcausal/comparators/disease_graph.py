@@ -15,7 +15,7 @@ from ..lingam import DirectLiNGAM
 from .adaptive_logistic import AdaptiveLogistic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DiseaseGraph:
     """A linear causal model of standardised variables X, and of a diagnosis D that they lead to.
 

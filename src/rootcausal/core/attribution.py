@@ -12,7 +12,7 @@ from .table import F64, Index
 ROWS_A_BLOCK = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CausalModel:
     """Everything needed to score a patient.
 

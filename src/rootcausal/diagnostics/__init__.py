@@ -22,14 +22,27 @@ from .terminal import check_terminal
 
 __all__ = ["Check", "Diagnosis", "diagnose"]
 
+PATIENTS_A_CLASS = 2
+OTHER_CHECKS = (
+    "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
+    "cases and controls, effects of the diagnosis, stated against observed risk, single patients who decide. "
+)
+
 
 def diagnose(
     model: CausalModel, X: F64, y: np.ndarray | None, names: list[str], provenance: dict[str, Any]
 ) -> Diagnosis:
-    """Check a model's assumptions on patients X (n, p) with labels y in {0, 1}, or None for new patients."""
+    """Check a model's assumptions on patients X (n, p) with labels y in {0, 1}, or None where unknown."""
     in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order])
     if y is None:
-        return Diagnosis((in_range,), provenance)
+        return Diagnosis((in_range,), provenance, f"{OTHER_CHECKS}This takes the patients' diagnoses.")
+    cases = int(y.sum())
+    if min(cases, y.size - cases) < PATIENTS_A_CLASS:
+        reason = (
+            f"This takes at least {PATIENTS_A_CLASS} patients with the disease and {PATIENTS_A_CLASS} "
+            f"without; here {cases} of {y.size} have it."
+        )
+        return Diagnosis((in_range,), provenance, OTHER_CHECKS + reason)
     evidence = gather(model, X, y, names)
     pairs = pairwise_tests(evidence.errors)
     fit = fit_plain(evidence.errors, evidence.y)

@@ -39,10 +39,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All checks of a model on a cohort."""
+    """All checks of a model on a cohort.
+
+    Attributes
+    ----------
+    checks : those that could be made.
+    provenance : how the model was made.
+    not_made : which checks could not be made with these patients, and why; empty where all were.
+    """
 
     checks: tuple[Check, ...]
     provenance: dict[str, Any]
+    not_made: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -61,6 +69,7 @@ class Diagnosis:
                 }
                 for c in self.checks
             ],
+            "not_made": self.not_made,
             "provenance": self.provenance,
         }
 
@@ -74,6 +83,8 @@ class Diagnosis:
                 lines.append(f"          concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
             if check.advice:
                 lines.append(f"          what to do: {check.advice}")
+        if self.not_made:
+            lines.append(self.not_made)
         return "\n".join(lines)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotated import diagnosis
 from ..cohort_quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
@@ -20,6 +19,7 @@ from .cohort_view import cohort_facts
 from .graph_view import graph_facts
 
 if TYPE_CHECKING:
+    from ..diagnostics import Diagnosis
     from ..estimator import RCI
     from ..explanation import Explanation
 
@@ -78,7 +78,7 @@ def page_content(
         "cohort": cohort_facts(values, explanation.log_odds),
         "graph": graph_facts(causal, values),
         "bootstrap": bootstrap,
-        "made": _made(model, names, notes, _checks(model, X, y)) | {"labelled": y is not None},
+        "made": _made(model, names, notes, model.diagnose(X, y)),
     }
     return Content(facts, blocks)
 
@@ -203,7 +203,7 @@ def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
-def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[str, Any]]) -> dict[str, Any]:
+def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance = model.provenance_
     return {
@@ -217,22 +217,18 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], checks: list[dict[
         "separated": bool(provenance["separated"]),
         "left_out": asdict(left_out(names, model.causal_order_.tolist(), provenance)),
         "notes": [_text(note, "a note") for note in notes],
-        "checks": checks,
+        "checks": [
+            {
+                "question": check.question,
+                "verdict": check.verdict,
+                "statement": check.statement,
+                "advice": check.advice,
+                "variables": [str(name) for name in check.variables],
+            }
+            for check in diagnosis.checks
+        ],
+        "not_made": diagnosis.not_made,
     }
-
-
-def _checks(model: RCI, X: Any, y: Any) -> list[dict[str, Any]]:
-    """What each check of the model's assumptions found; without diagnoses, those that need none."""
-    return [
-        {
-            "question": check.question,
-            "verdict": check.verdict,
-            "statement": check.statement,
-            "advice": check.advice,
-            "variables": [str(name) for name in check.variables],
-        }
-        for check in model.diagnose(X, diagnosis(X, y)).checks
-    ]
 
 
 def _plain(value: Any) -> str | int | float | bool | None:

@@ -98,9 +98,7 @@ function checks(made) {
         ),
       ),
     ),
-    made.labelled
-      ? null
-      : element("p", {}, "The other checks were not made: they need the diagnoses of these patients, which the page was not given."),
+    made.not_made ? element("p", {}, made.not_made) : null,
   ];
 }
 
