@@ -285,6 +285,9 @@ def test_column_names(tmp_path: Path) -> None:
         (["0.0", "1.0", "1.0"], None, "1", 2),
         (["TRUE", "False", "false"], None, "true", 1),
         (["Yes", "no", "YES", "No"], None, "yes", 2),
+        (["1", "2", "2"], None, "2", 2),
+        (["-1", "1", "1"], None, "1", 2),
+        (["Case", "control", "CASE", "Control"], None, "case", 2),
         (["1", "2", "2"], "1", "1", 1),
         (["ill", "well", "ill"], "well", "well", 1),
         (["Yes", "no", "no"], "NO", "no", 2),
@@ -305,9 +308,9 @@ def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: 
         ([1, 1], None, r"must hold two labels, but it holds only one label, '1' \(2 rows\)"),
         ([0, 1, 2], None, r"but it holds 3 labels: '0' \(1 row\), '1' \(1 row\), '2' \(1 row\)"),
         (
-            [1, 2, 2],
+            [1, 3, 3],
             None,
-            r"holds '1' \(1 row\) and '2' \(2 rows\): say which one is the disease with --positive",
+            r"holds '1' \(1 row\) and '3' \(2 rows\): say which one is the disease with --positive",
         ),
         (["ill", "well"], None, r"holds 'ill' \(1 row\) and 'well' \(1 row\): say which"),
         (

@@ -139,6 +139,16 @@ def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) ->
     assert model.provenance_["cases"] == int((small["d"] == 1).sum())
 
 
+def test_labels_are_read_by_the_rule_used_in_memory(client: Client, small: pd.DataFrame) -> None:
+    said = small.assign(d=np.where(small["d"] == 1, "case", "control"))
+    model = RCI().fit(dd.from_pandas(said, 2), "d")
+    assert model.classes_.tolist() == ["control", "case"]
+    assert same_model(model, RCI().fit(small.drop(columns="d"), small["d"]))
+    unsaid = small.assign(d=np.where(small["d"] == 1, "died", "lived"))
+    with pytest.warns(UserWarning, match="'died' and 'lived' do not say which of them is the disease"):
+        assert RCI().fit(dd.from_pandas(unsaid, 2), "d").classes_.tolist() == ["died", "lived"]
+
+
 def test_columns_far_from_zero_keep_their_variance(client: Client, small: pd.DataFrame) -> None:
     far = small.assign(x0=small["x0"] + 1.7e9)
     expected = RCI().fit(far.drop(columns="d"), far["d"])

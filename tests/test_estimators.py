@@ -109,7 +109,8 @@ def test_scores_leave_out_what_is_not_ranked() -> None:
 def test_positive_says_which_label_is_the_disease() -> None:
     cohort = load_pbc()
     words = np.where(cohort.y == 1, "died", "lived")
-    default = RCI().fit(cohort.X, words)
+    with pytest.warns(UserWarning, match="'died' and 'lived' do not say which of them is the disease"):
+        default = RCI().fit(cohort.X, words)
     assert default.classes_.tolist() == ["died", "lived"]
     told = RCI(positive="died").fit(cohort.X, words)
     assert told.classes_.tolist() == ["lived", "died"]

@@ -13,7 +13,7 @@ from .core.table import F64, Index, RawTable
 
 
 class Target(NamedTuple):
-    """The diagnosis: its labels, and which one is the disease (None: the second of the sorted ones)."""
+    """The diagnosis: its labels, and which one is the disease (None: see target_labels)."""
 
     y: Any
     positive: Any

@@ -30,6 +30,7 @@ from .explanation import Explanation
 from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .refit import old_model_kept
+from .target_labels import warn_of_choice
 from .validation import Matrix, encode_known, matrix_for_scoring
 from .version import __version__
 
@@ -57,7 +58,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
-        Which label of y is the disease. By default the second of the sorted labels, as in scikit-learn.
+        Which label of y is the disease. By default the one that says so itself (1 beside 0, "yes" beside
+        "no", "case" beside "control"); for other labels the second of the sorted ones, as in scikit-learn,
+        with a warning.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
 
@@ -125,6 +128,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, cohort: Cohort) -> RCI:
         raw, self.classes_ = cohort.raw, cohort.classes
+        if self.positive is None:
+            healthy, disease = (repr(label) for label in self.classes_.tolist())
+            how = f"choose by RCI(positive={disease}) or RCI(positive={healthy})"
+            warn_of_choice(self.classes_, how, stacklevel=3)
         columns = describe_columns(raw)
         cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:

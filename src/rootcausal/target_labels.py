@@ -1,5 +1,10 @@
-"""Labels of the diagnosis: which of the two means disease."""
+"""Labels of the diagnosis: which of the two means disease.
 
+One rule for all doors: what the user says; else what the labels say themselves. Where neither does, the
+command line asks, and Python takes the second in order and warns.
+"""
+
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +16,18 @@ from .errors import InputError
 from .wording import listed, plural, quoted
 
 # Pairs of labels, (healthy, disease), that mean the same to everybody.
-KNOWN_LABELS = (("0", "1"), ("false", "true"), ("no", "yes"))
+KNOWN_LABELS = (
+    ("0", "1"),
+    ("-1", "1"),
+    ("1", "2"),
+    ("false", "true"),
+    ("no", "yes"),
+    ("negative", "positive"),
+    ("control", "case"),
+    ("healthy", "sick"),
+    ("healthy", "diseased"),
+    ("unaffected", "affected"),
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +37,36 @@ class Disease:
     label: Any
     text: str
     n_cases: int
+
+
+def place_of_disease(labels: Iterable[Any]) -> int | None:
+    """Which of two labels says itself that it is the disease: its place, or None where neither does."""
+    folded = [_text(label).strip().casefold() for label in labels]
+    return next(
+        (folded.index(disease) for healthy, disease in KNOWN_LABELS if {healthy, disease} == set(folded)),
+        None,
+    )
+
+
+def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> None:
+    """Name the choice that was made for labels, the disease second, that do not say it themselves."""
+    if place_of_disease(classes) is None:
+        first, second = (repr(label.item() if isinstance(label, np.generic) else label) for label in classes)
+        warnings.warn(
+            f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
+            f"it, since it comes second in order; {how_to_choose}",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _text(label: Any) -> str:
+    """A label as it is written in a file: true, 1, yes."""
+    if isinstance(label, bool | np.bool_):
+        return str(label).lower()
+    return (
+        f"{label:.0f}" if isinstance(label, float | np.floating) and float(label).is_integer() else str(label)
+    )
 
 
 def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
@@ -47,7 +93,7 @@ def choose_counted(
     unique: npt.NDArray[Any], counts: npt.NDArray[Any], target: str, positive: str | None
 ) -> Disease:
     """The same, given each label once, with its rows counted."""
-    texts = [str(label).lower() if unique.dtype.kind == "b" else str(label) for label in unique]
+    texts = [_text(label) for label in unique]
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
     ]
@@ -57,13 +103,13 @@ def choose_counted(
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
-        known = [pair for pair in KNOWN_LABELS if set(pair) == set(texts)]
-        if not known:
+        place = place_of_disease(unique)
+        if place is None:
             raise InputError(
                 f"the target {quoted(target)} holds {named[0]} and {named[1]}: "
                 "say which one is the disease with --positive LABEL."
             )
-        wanted = known[0][1]
+        wanted = texts[place]
     else:
         wanted = positive if positive in texts else positive.strip().casefold()
     matches = [k for k in range(2) if texts[k] == wanted]

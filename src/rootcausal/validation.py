@@ -16,6 +16,7 @@ from .annotated import variables
 from .core.moments import Columns
 from .core.table import F64, LARGEST, Index
 from .errors import InputError
+from .target_labels import place_of_disease
 from .wording import listed
 
 # Columns this close to |r| = 1 are the same measurement twice.
@@ -313,7 +314,10 @@ def refuse_unlabelled(gone: int) -> None:
 
 
 def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np.ndarray:
-    """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows."""
+    """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows.
+
+    The disease is ``positive``; without it the label that says so itself, or else the second in order.
+    """
     if classes.size != 2:
         shown = listed([repr(_plain(c)) for c in classes], NAMED_AT_MOST)
         raise InputError(
@@ -331,9 +335,8 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
             raise InputError(
                 f"positive={positive!r} is not a label of the target, which has {first} and {second}"
             )
-        if positive == classes[0]:
-            return classes[::-1]
-    return classes
+        return classes[::-1] if positive == classes[0] else classes
+    return classes[::-1] if place_of_disease(classes) == 0 else classes
 
 
 def _target_values(y: Any) -> Any:

@@ -26,7 +26,8 @@ def _between_0_and_1(alpha: float) -> float:
 CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
 Target = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
-    str | None, typer.Option(help="Label that means disease. Not needed for 0/1, true/false and yes/no.")
+    str | None,
+    typer.Option(help="Label that means disease. Not needed for 0/1, true/false, yes/no or control/case."),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]

@@ -17,6 +17,7 @@ from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
 from ..refit import old_model_kept
 from ..tables.choose import choose_table
+from ..target_labels import warn_of_choice
 from ..validation import check_columns, encode_target, matrix_for_fit, matrix_for_scoring
 
 
@@ -38,6 +39,7 @@ class Comparator(BaseEstimator, ABC):
         with old_model_kept(self):
             matrix = matrix_for_fit(self, X)
             labels, self.classes_ = encode_target(diagnosis(X, y), None, len(matrix.values))
+            warn_of_choice(self.classes_, "encode y as 0 and 1 to choose", stacklevel=2)
             columns = describe_columns(choose_table("auto", matrix.values, labels))
             check_columns(matrix, columns)
             self.mean_, self.sd_ = columns.mean, columns.sd
