@@ -139,6 +139,14 @@ def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) ->
     assert model.provenance_["cases"] == int((small["d"] == 1).sum())
 
 
+def test_labels_in_another_order_never_mean_two_things(client: Client, small: pd.DataFrame) -> None:
+    X, shuffled = small.drop(columns="d"), small["d"].sample(frac=1, random_state=0)
+    model = RCI().fit(dd.from_pandas(X, 3), dd.from_pandas(shuffled, 3))
+    assert same_model(model, RCI().fit(X, shuffled.loc[X.index]))
+    with pytest.raises(InputError, match="y has the index of X in another order"):
+        RCI().fit(X, shuffled)
+
+
 def test_labels_are_read_by_the_rule_used_in_memory(client: Client, small: pd.DataFrame) -> None:
     said = small.assign(d=np.where(small["d"] == 1, "case", "control"))
     model = RCI().fit(dd.from_pandas(said, 2), "d")

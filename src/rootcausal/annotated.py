@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import narwhals as nw
+
 from .errors import InputError
 
 
@@ -17,6 +19,13 @@ def is_anndata(X: Any) -> bool:
 def variables(X: Any) -> Any:
     """The table of an AnnData as a dataframe; anything else as it is."""
     return X.to_df() if is_anndata(X) else X
+
+
+def row_index(X: Any) -> Any:
+    """The pandas index of the rows, or None where they have none."""
+    if is_anndata(X):
+        return X.obs_names
+    return X.index if nw.dependencies.is_pandas_like_dataframe(X) else None
 
 
 def diagnosis(X: Any, y: Any) -> Any:

@@ -27,6 +27,7 @@ from .core.pipeline import Settings, learn
 from .core.table import F64
 from .errors import InputError
 from .progress import counting_progress
+from .rows_checksum import checksum
 from .tables.blas import one_blas_thread
 from .tables.choose import choose_table, one_thread
 
@@ -74,12 +75,21 @@ class Bootstrap:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them."""
+    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them.
+
+    ``seal`` is the checksum of X where it is the user's own array, which may change.
+    """
 
     X: F64
     y: np.ndarray
     settings: Settings
     backend: str
+    seal: int | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether X still is what was fitted."""
+        return self.seal is None or self.seal == checksum(self.X)
 
     def fingerprint(self, random_state: int) -> str:
         """What must be equal for resamples to belong together; the rows enter as a hash only."""

@@ -31,6 +31,7 @@ class Cohort:
     classes : (2,) labels, the disease second; empty for a cohort without labels.
     n_cases : rows with the disease.
     rows : values (n, p) and labels (n,), where they are in this process.
+    borrowed : the values may be the user's own array.
     """
 
     raw: RawTable
@@ -39,3 +40,4 @@ class Cohort:
     classes: np.ndarray
     n_cases: int
     rows: tuple[F64, Index] | None = None
+    borrowed: bool = False

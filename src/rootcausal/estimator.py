@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import model_file
-from .annotated import diagnosis, ids_of
+from .annotated import ids_of
 from .bootstrap import Bootstrap, TrainingRows, bootstrap
 from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
@@ -30,8 +30,9 @@ from .explanation import Explanation
 from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .refit import old_model_kept
+from .rows_checksum import checksum
 from .target_labels import warn_of_choice
-from .validation import Matrix, encode_known, matrix_for_scoring
+from .validation import Matrix, encode_known, labels_of, matrix_for_scoring
 from .version import __version__
 
 # What keeps coefficients finite where the classes are separated.
@@ -113,8 +114,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : dataframe of any library, AnnData or array, of shape (n, p); numbers without missing values. With
             ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a folder).
-        y : (n,) diagnosis with two labels; for AnnData also the name of a column of ``obs``; for rows on a
-            cluster a dask Series, or the name of a column.
+        y : (n,) diagnosis with two labels, matched to the rows of X by place; for AnnData also the name of a
+            column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
+            matches by its index. A pandas Series with the index of X in another order is refused.
         """
         check_variant(self.variant)
         if self.attribution not in ATTRIBUTIONS:
@@ -163,7 +165,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
-            self._cohort = TrainingRows(values, labels, self._settings(), self.backend)
+            seal = checksum(values) if cohort.borrowed else None
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
             self._quantiles = CohortQuantiles.of(values, self._model)
         self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
@@ -226,7 +229,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Notes
         -----
-        The cohort is kept in memory from :meth:`fit` for this, and never written to a file.
+        The cohort is kept in memory from :meth:`fit` for this, and never written to a file. An array is not
+        copied: one that was changed in place meanwhile is refused.
         """
         check_is_fitted(self)
         if self._cohort is None:
@@ -234,6 +238,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
                 "this model has no cohort at hand, since it was loaded, copied or fitted on a cluster: "
                 "fit it in memory before bootstrap (a bootstrap made before saving is kept)"
             )
+        if not self._cohort.unchanged:
+            raise InputError("X was changed in place since fit: fit again before bootstrap, or fit X.copy()")
         if not (isinstance(n, int | np.integer) and n >= 2):
             raise InputError(f"n must be a whole number of at least 2 resamples, not {n!r}")
         self.bootstrap_ = bootstrap(
@@ -365,7 +371,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = self._patients(X)
         labels = None
         if y is not None:
-            labels = encode_known(diagnosis(X, y), self.classes_, matrix.values.shape[0])
+            labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
         return diagnose(self._model, matrix.values, labels, self._names(), self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:

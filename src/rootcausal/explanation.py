@@ -113,7 +113,7 @@ class Explanation:
             values=values,
             base_value=model.intercept,
             errors=model.errors(matrix.values),
-            data=matrix.values,
+            data=matrix.values.copy() if matrix.borrowed else matrix.values,
             feature_names=tuple(names),
             ids=_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,

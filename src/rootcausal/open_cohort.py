@@ -8,11 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from .annotated import diagnosis
 from .cohort import Cohort, Target
 from .errors import InputError, MissingExtraError
 from .tables.choose import check_backend, choose_table
-from .validation import check_columns, encode_target, matrix_for_fit
+from .validation import check_columns, encode_target, labels_of, matrix_for_fit
 
 
 def open_cohort(estimator: Any, X: Any, target: Target | None) -> AbstractContextManager[Cohort]:
@@ -44,7 +43,7 @@ def _in_memory(estimator: Any, X: Any, target: Target | None) -> Cohort:
     matrix = matrix_for_fit(estimator, X)
     labels, classes = None, np.empty(0)
     if target is not None:
-        labels, classes = encode_target(diagnosis(X, target.y), target.positive, matrix.values.shape[0])
+        labels, classes = encode_target(labels_of(X, target.y), target.positive, matrix.values.shape[0])
     raw = choose_table(estimator.backend, matrix.values, labels)
     return Cohort(
         raw=raw,
@@ -53,4 +52,5 @@ def _in_memory(estimator: Any, X: Any, target: Target | None) -> Cohort:
         classes=classes,
         n_cases=0 if labels is None else int(labels.sum()),
         rows=None if labels is None else (matrix.values, labels),
+        borrowed=matrix.borrowed,
     )

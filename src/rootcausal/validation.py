@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .annotated import variables
+from .annotated import diagnosis, row_index, variables
 from .core.moments import Columns
 from .core.table import F64, LARGEST, Index
 from .errors import InputError
@@ -28,11 +28,15 @@ VALUES_A_BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers (n, p), with the names of the columns and the dataframe library they came in, if any."""
+    """Numbers (n, p), with the names of the columns and the dataframe library they came in, if any.
+
+    ``borrowed``: the numbers may be the user's own, who can change them.
+    """
 
     values: F64
     names: tuple[str, ...] | None
     library: nw.Implementation | None
+    borrowed: bool = False
 
     def label(self, column: int | np.integer) -> str:
         return self.names[column] if self.names is not None else f"x{column}"
@@ -69,7 +73,7 @@ def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool
             ensure_all_finite=False,
             ensure_min_samples=2 if fitting else 1,
         )
-        return Matrix(values, names, None)
+        return Matrix(values, names, None, borrowed=values is X or not values.flags.owndata)
     columns = column_names(X)
     if fitting:
         if len(frame) < 2:
@@ -264,6 +268,24 @@ def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
     z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
     # Far from zero the mean itself is rounded.
     return float((z_a - z_a.mean()) @ (z_b - z_b.mean())) / (X.shape[0] - 1)
+
+
+def labels_of(X: Any, y: Any) -> Any:
+    """The diagnosis that y gives or, for AnnData, names. Labels are matched to rows by their place.
+
+    A dask Series is matched by its index; so that both mean the same, an index that is that of X in another
+    order is refused.
+    """
+    y = diagnosis(X, y)
+    rows = row_index(X)
+    if rows is None or not nw.dependencies.is_pandas_like_series(y) or rows.equals(y.index):
+        return y
+    if len(rows) == len(y) and rows.isin(y.index).all() and y.index.isin(rows).all():
+        raise InputError(
+            "y has the index of X in another order: use y.loc[X.index] to match labels by index, or "
+            "y.to_numpy() to match them by place"
+        )
+    return y
 
 
 def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:

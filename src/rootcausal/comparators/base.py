@@ -12,13 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..annotated import diagnosis
 from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
 from ..refit import old_model_kept
 from ..tables.choose import choose_table
 from ..target_labels import warn_of_choice
-from ..validation import check_columns, encode_target, matrix_for_fit, matrix_for_scoring
+from ..validation import check_columns, encode_target, labels_of, matrix_for_fit, matrix_for_scoring
 
 
 class Comparator(BaseEstimator, ABC):
@@ -38,7 +37,7 @@ class Comparator(BaseEstimator, ABC):
         """Learn from a cohort X (dataframe or array, n × p) and its two-valued diagnosis y (n,)."""
         with old_model_kept(self):
             matrix = matrix_for_fit(self, X)
-            labels, self.classes_ = encode_target(diagnosis(X, y), None, len(matrix.values))
+            labels, self.classes_ = encode_target(labels_of(X, y), None, len(matrix.values))
             warn_of_choice(self.classes_, "encode y as 0 and 1 to choose", stacklevel=2)
             columns = describe_columns(choose_table("auto", matrix.values, labels))
             check_columns(matrix, columns)
