@@ -157,8 +157,8 @@ def test_labels_are_read_by_the_rule_used_in_memory(client: Client, small: pd.Da
         assert RCI().fit(dd.from_pandas(unsaid, 2), "d").classes_.tolist() == ["died", "lived"]
 
 
-def test_columns_far_from_zero_keep_their_variance(client: Client, small: pd.DataFrame) -> None:
-    far = small.assign(x0=small["x0"] + 1.7e9)
+def test_columns_far_from_zero_or_unit_scale_keep_their_variance(client: Client, small: pd.DataFrame) -> None:
+    far = small.assign(x0=small["x0"] + 1.7e9, x1=small["x1"] * 1e-80, x2=small["x2"] * 1e80)
     expected = RCI().fit(far.drop(columns="d"), far["d"])
     assert same_model(RCI(backend="dask").fit(dd.from_pandas(far, 3), "d"), expected)
 

@@ -61,7 +61,7 @@ def test_other_labels_get_a_warning_that_names_the_choice(first: object, second:
     with pytest.warns(UserWarning, match="do not say which") as caught:
         model = RCI(alpha=0.5).fit(X, labels)
     assert [str(warning.message) for warning in caught] == [
-        f"{chosen}choose by RCI(positive={second!r}) or RCI(positive={first!r})"
+        f"{chosen}choose by positive={second!r} or positive={first!r}"
     ]
     assert caught[0].filename == __file__
     assert model.classes_.tolist() == [first, second]

@@ -131,9 +131,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _fit(self, cohort: Cohort) -> RCI:
         raw, self.classes_ = cohort.raw, cohort.classes
         if self.positive is None:
-            healthy, disease = (repr(label) for label in self.classes_.tolist())
-            how = f"choose by RCI(positive={disease}) or RCI(positive={healthy})"
-            warn_of_choice(self.classes_, how, stacklevel=3)
+            warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
         columns = describe_columns(raw)
         cohort.check_columns(columns)
         with ordering_progress(self.progress) as on_round:

@@ -49,12 +49,15 @@ def place_of_disease(labels: Iterable[Any]) -> int | None:
 
 
 def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> None:
-    """Name the choice that was made for labels, the disease second, that do not say it themselves."""
+    """Name the choice that was made for labels, the disease second, that do not say it themselves.
+
+    In ``how_to_choose``, {0} and {1} stand for the labels.
+    """
     if place_of_disease(classes) is None:
         first, second = (repr(label.item() if isinstance(label, np.generic) else label) for label in classes)
         warnings.warn(
             f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
-            f"it, since it comes second in order; {how_to_choose}",
+            f"it, since it comes second in order; {how_to_choose.format(first, second)}",
             UserWarning,
             stacklevel=stacklevel + 1,
         )
