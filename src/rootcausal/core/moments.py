@@ -14,7 +14,7 @@ from scipy.special import stdtr
 from .table import F64, LARGEST, ColumnMoments, Index, RawTable
 
 # A standard deviation this small beside the mean is rounding, not variation.
-ROUNDING = 2 * np.finfo(float).eps
+FLAT = 2 * np.finfo(float).eps
 # The square of a smaller one leaves float64.
 SMALLEST = 1e-140
 # Standard deviations from the mean up to which a patient can be scored.
@@ -41,7 +41,7 @@ class Columns:
     @property
     def flat(self) -> Index:
         """Columns that do not vary, or by too little for float64 to hold."""
-        return np.flatnonzero(~(self.sd > np.maximum(ROUNDING * np.abs(self.mean), SMALLEST)))
+        return np.flatnonzero(~(self.sd > np.maximum(FLAT * np.abs(self.mean), SMALLEST)))
 
 
 def reach(mean: F64, sd: F64) -> F64:
