@@ -1,6 +1,7 @@
 """Intervals: seeded, the same on any number of jobs, resumable, and never a way out for patients' rows."""
 
 import pickle
+import shutil
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tampering import with_array
 
 from rootcausal import RCI
 from rootcausal import bootstrap as bootstrap_module
@@ -262,8 +264,97 @@ def test_resamples_of_something_else_are_refused(tmp_path, cohort, frame):
         RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
 
 
+def test_asking_for_fewer_keeps_all_that_are_finished(tmp_path, cohort, frame, model, monkeypatch):
+    boot = tmp_path / "boot.npz"
+    fitted = RCI().fit(frame, cohort.y)
+    fitted.bootstrap(20, random_state=5, resume=boot)
+    before = boot.read_bytes()
+    assert len(fitted.bootstrap(5, random_state=5, resume=boot).bootstrap_) == 5
+    assert boot.read_bytes() == before
+    monkeypatch.setattr(bootstrap_module, "resample", lambda *_: pytest.fail("learned again"))
+    again = fitted.bootstrap(20, random_state=5, resume=boot).bootstrap_
+    assert same(again, bootstrap_module.Bootstrap(model.bootstrap_.models[:20], 5))
+
+
+def test_resamples_of_another_version_are_refused(tmp_path, cohort, frame, monkeypatch):
+    boot = tmp_path / "boot.npz"
+    fitted = RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
+    before = boot.read_bytes()
+    monkeypatch.setattr(bootstrap_module, "__version__", "99.0")
+    with pytest.raises(InputError, match=r"made by rootcausal .*, and this is 99.0, .*: choose another file"):
+        fitted.bootstrap(4, resume=boot)
+    assert boot.read_bytes() == before
+
+
+def test_resamples_from_before_versions_were_kept_are_refused(tmp_path, cohort, frame):
+    boot = tmp_path / "boot.npz"
+    shutil.copy(Path(__file__).parent / "old_files" / "resamples-version-1.npz", boot)
+    with pytest.raises(InputError, match=r"written by an older rootcausal, .*: delete it, or choose"):
+        RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
+
+
+def test_a_drawn_seed_is_named_and_saved(tmp_path, cohort, frame):
+    model = RCI().fit(frame, cohort.y).bootstrap(3, random_state=None, resume=tmp_path / "boot.npz")
+    seed = model.provenance_["bootstrap"]["random_state"]
+    assert type(seed) is int and seed == model.bootstrap_.random_state
+    model.save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    assert loaded.provenance_ == model.provenance_ and loaded.bootstrap_.random_state == seed
+    # None goes on with what is there, and the seed gives the same numbers again.
+    longer = RCI().fit(frame, cohort.y).bootstrap(5, random_state=None, resume=tmp_path / "boot.npz")
+    assert same(longer.bootstrap_, RCI().fit(frame, cohort.y).bootstrap(5, random_state=seed).bootstrap_)
+    other = RCI().fit(frame, cohort.y).bootstrap(3, random_state=None)
+    assert other.bootstrap_.random_state != seed
+
+
+def test_numpy_scalars_resume_what_plain_numbers_began(tmp_path, cohort, frame):
+    boot = tmp_path / "boot.npz"
+    RCI(variant="plus", alpha=1).fit(frame, cohort.y).bootstrap(3, random_state=2, resume=boot)
+    model = RCI(variant=np.str_("plus"), alpha=np.float64(1)).fit(frame, cohort.y)
+    assert len(model.bootstrap(3, random_state=np.int64(2), resume=boot).bootstrap_) == 3
+
+
+@pytest.mark.parametrize("seed", [-1, 2.5, "three", np.random.RandomState(0)])
+def test_seeds_are_checked(cohort, frame, seed):
+    with pytest.raises(InputError, match="random_state must be a whole number"):
+        RCI().fit(frame, cohort.y).bootstrap(3, random_state=seed)
+
+
+def put(value):
+    def change(array):
+        array[0] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coef", put(np.nan)),
+        ("mean", put(np.inf)),
+        ("sd", put(0.0)),
+        ("mixing", put(-1.0)),
+        ("mixing", put(np.nan)),
+        ("order", lambda order: np.zeros_like(order)),
+        ("order", put(5)),
+        ("sizes", put(2**62)),
+        ("sizes", lambda sizes: np.zeros(20_000, dtype=int)),
+        ("intercepts", put(np.nan)),
+        ("n_columns", lambda n: np.array([10**10])),
+    ],
+)
+def test_resamples_that_nobody_learned_are_refused(tmp_path, cohort, frame, name, change):
+    boot = tmp_path / "boot.npz"
+    fitted = RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2, resume=boot)
+    fitted.save(tmp_path / "model.rci")
+    with pytest.raises(InputError, match="damaged"):
+        fitted.bootstrap(2, resume=with_array(boot, f"bootstrap_{name}", change))
+    with pytest.raises(InputError, match="damaged"):
+        RCI.load(with_array(tmp_path / "model.rci", f"bootstrap_{name}", change))
+
+
 def test_pickles_are_not_loaded(tmp_path, cohort, frame):
-    np.savez(tmp_path / "boot.npz", format=np.array([Path], dtype=object))
+    np.savez(tmp_path / "boot.npz", bootstrap_coef=np.array([Path], dtype=object))
     with pytest.raises(InputError, match="not a file of finished resamples"):
         RCI().fit(frame, cohort.y).bootstrap(3, resume=tmp_path / "boot.npz")
 

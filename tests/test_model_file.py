@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tampering import HEADER, archive_of, array_bytes, members_of, with_array, with_header
 
 from rootcausal import RCI, InputError
 from rootcausal.data import load_pbc
+
+OLD = Path(__file__).parent / "old_files"
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +86,8 @@ def test_damaged_foreign_and_newer_files_are_refused(saved: Path, tmp_path: Path
     cases = {
         "cut.rci": whole[: len(whole) // 2],
         "flipped.rci": whole[:200] + bytes([whole[200] ^ 0xFF]) + whole[201:],
+        "longer.rci": whole + b"more",
+        "later.rci": b"more" + whole,
         "empty.rci": b"",
         "text.rci": b"not a model",
         "pickle.rci": pickle.dumps({"coef": [1, 2]}),
@@ -95,48 +102,226 @@ def test_damaged_foreign_and_newer_files_are_refused(saved: Path, tmp_path: Path
         RCI.load(tmp_path)
 
 
-def rewritten(saved: Path, path: Path, change: object) -> Path:
-    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            new.writestr(name, change(name, content))
-    return path
-
-
-def test_a_newer_version_says_upgrade(saved: Path, tmp_path: Path) -> None:
-    def newer(name: str, content: bytes) -> bytes:
-        return (
-            json.dumps(json.loads(content) | {"version": 99}).encode() if name.endswith(".json") else content
-        )
-
+def test_a_newer_version_says_upgrade(saved: Path) -> None:
     with pytest.raises(InputError, match=r"written by a newer rootcausal .* upgrade rootcausal"):
-        RCI.load(rewritten(saved, tmp_path / "newer.rci", newer))
+        RCI.load(with_header(saved, lambda header: header | {"version": 99}))
 
 
 def test_an_array_with_a_pickle_inside_is_never_loaded(saved: Path, tmp_path: Path) -> None:
-    import io
-
     class Bomb:
         def __reduce__(self) -> tuple:
             return (Path.touch, (tmp_path / "exploded",))
 
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
-    bomb = rewritten(
-        saved, tmp_path / "bomb.rci", lambda name, old: buffer.getvalue() if name == "coef.npy" else old
-    )
     with pytest.raises(InputError, match="damaged"):
-        RCI.load(bomb)
+        RCI.load(with_array(saved, "coef", lambda _: np.array([Bomb()], dtype=object)))
     assert not (tmp_path / "exploded").exists()
 
 
-def test_arrays_that_do_not_fit_together_are_refused(saved: Path, tmp_path: Path) -> None:
-    import io
+def test_models_of_version_1_are_read() -> None:
+    expected = json.loads((OLD / "model-version-1.json").read_text(encoding="utf-8"))
+    model = RCI.load(OLD / "model-version-1.rci")
+    patients = pd.DataFrame(expected["patients"], columns=expected["feature_names"])
+    assert model.provenance_ == expected["provenance"]
+    assert model.classes_.tolist() == expected["classes"]
+    assert model.feature_names_in_.tolist() == expected["feature_names"]
+    assert model.causal_order_.tolist() == expected["causal_order"]
+    assert model.bootstrap_.random_state == 4
+    np.testing.assert_allclose(model.shapley_values(patients), expected["shapley"], rtol=1e-12)
+    resampled = [resample.shapley(patients.to_numpy()) for resample in model.bootstrap_.models]
+    np.testing.assert_allclose(resampled, expected["resampled_shapley"], rtol=1e-12)
 
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([0, 99]))
-    odd = rewritten(
-        saved, tmp_path / "odd.rci", lambda name, old: buffer.getvalue() if name == "order.npy" else old
-    )
+
+@pytest.mark.parametrize(
+    ("positive", "labels"),
+    [
+        (np.int64(1), np.array([0, 1])),
+        (np.int8(1), np.array([0, 1], dtype=np.int8)),
+        (np.float32(1), np.array([0, 1], dtype=np.float32)),
+        (np.bool_(True), np.array([False, True])),
+        (np.str_("ill"), np.array(["well", "ill"])),
+        ("ill", np.array(["well", "ill"], dtype="U9")),
+        ("ill", np.array(["well", "ill"], dtype=object)),
+    ],
+    ids=repr,
+)
+def test_numpy_scalars_as_parameters_are_saved(
+    positive: object, labels: np.ndarray, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    model = RCI(alpha=np.float64(0.3), variant=np.str_("plus"), positive=positive)
+    model.fit(frame, labels[load_pbc().y]).bootstrap(np.int64(2), random_state=np.int64(3))
+    model.save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    assert loaded.get_params() == model.get_params()
+    assert loaded.provenance_ == model.provenance_
+    assert loaded.provenance_["bootstrap"] == {"resamples": 2, "random_state": 3}
+    assert loaded.classes_.dtype == model.classes_.dtype == labels.dtype
+    assert loaded.classes_.tolist() == labels.tolist()
+    with zipfile.ZipFile(tmp_path / "model.rci") as archive:
+        json.loads(archive.read(HEADER), parse_constant=pytest.fail)
+
+
+def test_labels_that_no_text_can_hold_are_refused_when_saving(frame: pd.DataFrame, tmp_path: Path) -> None:
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
+    model = RCI().fit(frame, days[load_pbc().y])
+    with pytest.raises(InputError, match=r"label .*2020.* cannot be saved: use text, numbers or booleans"):
+        model.save(tmp_path / "model.rci")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_without_variables_comes_back(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="no variable depends"):
+        model = RCI(alpha=1e-9).fit(rng.uniform(size=(40, 2)), np.arange(40) % 2)
+    model.bootstrap(2).save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    assert loaded.causal_order_.size == 0 and len(loaded.bootstrap_) == 2
+
+
+def put(value: object, place: object = 0) -> Callable[[np.ndarray], None]:
+    def change(array: np.ndarray) -> None:
+        array[place] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coef", put(np.nan)),
+        ("coef", put(1e300)),
+        ("mean", put(np.inf)),
+        ("sd", put(0.0)),
+        ("sd", put(-1.0)),
+        ("sd", put(5e-324)),
+        ("order", lambda order: order[[0, 0, *range(2, order.size)]]),
+        ("order", put(99)),
+        ("order", lambda order: order.astype(float)),
+        ("mixing", put(np.nan, (1, 0))),
+        ("mixing", put(0.5, (0, 1))),
+        ("mixing", put(-0.5, (0, 0))),
+        ("mixing", lambda mixing: mixing[::-1]),
+        ("unmixing", lambda unmixing: unmixing * 1.001),
+        ("unmixing", lambda unmixing: unmixing.T),
+        ("margins", put(np.nan)),
+        ("ancestor_probability", put(1.5)),
+        ("ancestor_probability", put(np.nan)),
+        ("value_quantiles", lambda quantiles: quantiles[::-1]),
+        ("error_quantiles", put(np.nan)),
+        ("coef", lambda coef: coef[:-1]),
+        ("coef", lambda coef: coef.astype(">f8")),
+        ("coef", lambda coef: coef.astype("<f4")),
+        ("mixing", lambda mixing: np.asfortranarray(mixing)),
+    ],
+)
+def test_arrays_that_no_model_has_are_refused(name: str, change: Callable, saved: Path) -> None:
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
+        RCI.load(with_array(saved, name, change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"intercept": 1e999},
+        {"intercept": None},
+        {"n_columns": 10**10},
+        {"n_columns": True},
+        {"classes": ["ill"]},
+        {"classes": ["ill", "ill"]},
+        {"classes": ["ill", 1]},
+        {"classes": [[0], [1]]},
+        {"classes_type": "<i2", "classes": [0, 10**6]},
+        {"feature_names": ["age"] * 10},
+        {"feature_names": [*"abcdefghi"]},
+        {"feature_names": [1, *"abcdefghi"]},
+        {"feature_names": "abcdefghij"},
+        {"bootstrap": {"random_state": 0}},
+        {"provenance": {}},
+        {"provenance": 5},
+        {"version": "2"},
+        {"format": "something else"},
+    ],
+    ids=str,
+)
+def test_headers_that_no_model_has_are_refused(change: dict, saved: Path) -> None:
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
+        RCI.load(with_header(saved, lambda header: header | change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exhausted": 5},
+        {"columns": 11},
+        {"cases": -1},
+        {"separated": None},
+        {"parameters": {"alpha": 0.0}},
+        {"parameters": {"variant": "sideways"}},
+        {"parameters": {"colour": "red"}},
+        {"parameters": {"positive": 0}},
+    ],
+    ids=str,
+)
+def test_provenance_that_no_model_has_is_refused(change: dict, saved: Path) -> None:
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
+        RCI.load(with_header(saved, lambda header: header | {"provenance": header["provenance"] | change}))
+
+
+def test_headers_that_break_a_parser_are_refused(saved: Path) -> None:
+    members = members_of(saved.read_bytes())
+    for header in (b"[" * 100_000, b"NaN", b"\xff\xfe", b'{"version": ' + b"9" * 10_000 + b"}"):
+        saved.write_bytes(archive_of({**members, HEADER: header}))
+        with pytest.raises(InputError, match="damaged"):
+            RCI.load(saved)
+
+
+def test_what_is_declared_is_checked_before_it_is_read(saved: Path) -> None:
+    members = members_of(saved.read_bytes())
+    large = {
+        "coef.npy": array_bytes(np.zeros(3 << 20)),
+        HEADER: b" " * (5 << 20) + members[HEADER],
+        "mixing.npy": members["mixing.npy"].replace(b"'shape': (", b"'shape': (99999999999, "),
+    }
+    for name, content in large.items():
+        saved.write_bytes(archive_of({**members, name: content}))
+        with pytest.raises(InputError, match="damaged"):
+            RCI.load(saved)
+    # An array that is larger than it says is read no further than it says.
+    coef = members["coef.npy"]
+    more = coef + bytes(20 << 20)
+    actual, declared = (len(content).to_bytes(4, "little") for content in (more, coef))
+    saved.write_bytes(archive_of({**members, "coef.npy": more}).replace(actual, declared))
     with pytest.raises(InputError, match="damaged"):
-        RCI.load(odd)
+        RCI.load(saved)
+
+
+def test_members_that_are_not_ours_are_refused(saved: Path) -> None:
+    members = members_of(saved.read_bytes())
+    saved.write_bytes(archive_of({**members, "more.npy": members["coef.npy"]}))
+    with pytest.raises(InputError, match=r"it holds 'more.npy', which is none of its arrays"):
+        RCI.load(saved)
+    saved.write_bytes(archive_of({name: members[name] for name in members if name != "coef.npy"}))
+    with pytest.raises(InputError, match="it lacks 'coef'"):
+        RCI.load(saved)
+    with zipfile.ZipFile(saved, "w") as twice:
+        for name in members:
+            twice.writestr(name, members[name])
+        with pytest.warns(UserWarning, match="Duplicate"):
+            twice.writestr(HEADER, members[HEADER])
+    with pytest.raises(InputError, match="same name"):
+        RCI.load(saved)
+
+
+def test_a_file_whose_checksum_is_missing_or_wrong_is_refused(saved: Path) -> None:
+    members = members_of(saved.read_bytes())
+    saved.write_bytes(archive_of(members, checksum=False))
+    with pytest.raises(InputError, match="checksum is missing"):
+        RCI.load(saved)
+    saved.write_bytes(archive_of({**members, "sha256": b"0" * 64}, checksum=False))
+    with pytest.raises(InputError, match="checksum differs"):
+        RCI.load(saved)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.rci")
+    with pytest.raises(InputError, match="not a regular file"):
+        RCI.load(tmp_path / "model.rci")

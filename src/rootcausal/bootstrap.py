@@ -9,6 +9,7 @@ resamples are the 200 of a shorter run.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -16,11 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from .bootstrap_file import read_resamples, write_resamples
+from .bootstrap_file import Resamples, read_resamples, write_resamples
 from .core.attribution import CausalModel
 from .core.moments import describe_columns
 from .core.pipeline import Settings, learn
@@ -30,10 +32,13 @@ from .progress import counting_progress
 from .rows_checksum import checksum
 from .tables.blas import one_blas_thread
 from .tables.choose import choose_table, one_thread
+from .version import __version__
+from .wording import one_line, shown
 
 SECONDS_BETWEEN_SAVES = 20.0
 MAX_DRAWS = 1000
 ROWS_PER_CLASS = 2
+SEED_BITS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,40 +108,51 @@ def bootstrap(
     cohort: TrainingRows,
     n: int,
     *,
-    random_state: int,
+    random_state: int | None,
     n_jobs: int | None,
     progress: bool,
     resume: str | PathLike[str] | None,
 ) -> Bootstrap:
     """Learn from n resamples; see :meth:`rootcausal.RCI.bootstrap`."""
-    fingerprint = cohort.fingerprint(random_state) if resume is not None else ""
-    models = _resumed(resume, fingerprint)[:n]
+    found = read_resamples(resume) if resume is not None and Path(resume).exists() else None
+    seed = _seed(random_state, found)
+    fingerprint = cohort.fingerprint(seed) if resume is not None else ""
+    if found is not None:
+        _check_made_alike(found, resume, fingerprint, cohort.X.shape[1])
+    models = [] if found is None else list(found.models)
+    n_found = len(models)
     saved = time.monotonic()
     try:
-        with counting_progress(progress, "resamples", n, len(models)) as advance:
-            for model in _models(cohort, range(len(models), n), random_state, n_jobs):
+        with counting_progress(progress, "resamples", n, min(n, len(models))) as advance:
+            for model in _models(cohort, range(len(models), n), seed, n_jobs):
                 models.append(model)
                 advance()
                 if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                    write_resamples(resume, models, fingerprint)
+                    write_resamples(resume, models, fingerprint, seed)
                     saved = time.monotonic()
     finally:
         # Also when interrupted: what is done is kept.
-        if resume is not None and models:
-            write_resamples(resume, models, fingerprint)
-    return Bootstrap(tuple(models), random_state)
+        if resume is not None and len(models) > n_found:
+            write_resamples(resume, models, fingerprint, seed)
+    return Bootstrap(tuple(models[:n]), seed)
 
 
-def _resumed(resume: str | PathLike[str] | None, fingerprint: str) -> list[CausalModel]:
-    if resume is None or not Path(resume).exists():
-        return []
-    models, made_for = read_resamples(resume)
-    if made_for != fingerprint:
-        raise InputError(
-            f"{str(resume)!r} holds resamples of another cohort, other options or another seed: "
-            "choose another file, or delete this one"
-        )
-    return models
+def _seed(random_state: int | None, found: Resamples | None) -> int:
+    if random_state is not None:
+        return random_state
+    return secrets.randbits(SEED_BITS) if found is None else found.random_state
+
+
+def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: int) -> None:
+    """Refuse finished resamples to which new ones do not belong."""
+    if found.made_by != __version__:
+        made_by = one_line(found.made_by)
+        of_what = f"made by rootcausal {made_by}, and this is {__version__}, whose numbers may differ"
+    elif found.fingerprint != fingerprint or any(model.n_columns != n_columns for model in found.models):
+        of_what = "of another cohort, other options or another seed"
+    else:
+        return
+    raise InputError(f"{shown(path)} holds resamples {of_what}: choose another file, or delete this one")
 
 
 def _models(

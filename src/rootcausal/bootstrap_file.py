@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .atomic_write import atomic_write
+from .array_archive import FileKind, read_archive, write_archive
 from .core.attribution import CausalModel
 from .core.table import F64
-from .errors import InputError
+from .model_checks import check_mixing, check_numbers, check_order, check_unmixing
 
 PREFIX = "bootstrap_"
 # One after the other: resample by resample, and each mixing matrix as the rows of its lower triangle.
 FLAT = ("order", "mean", "sd", "coef", "mixing")
+WHOLE_NUMBERS = ("order", "sizes", "n_columns")
 MEMBERS = (*FLAT, "sizes", "intercepts", "n_columns")
-FORMAT = "rootcausal resamples 1"
+# Each becomes several objects: a file of a few bytes must not become millions of them.
+MOST_RESAMPLES = 10_000
+RESAMPLES = FileKind(
+    format="rootcausal resamples",
+    version=2,
+    oldest=2,
+    name="file of finished resamples",
+    what="a file of finished resamples",
+    arrays=tuple(PREFIX + name for name in MEMBERS),
+    compressed=False,
+    headerless="format.npy",
+)
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """Finished resamples: their models, and what they were made from.
+
+    Attributes
+    ----------
+    models : one for each resample.
+    fingerprint : hash of the cohort, the settings and the seed.
+    random_state : the seed.
+    made_by : version of rootcausal.
+    """
+
+    models: list[CausalModel]
+    fingerprint: str
+    random_state: int
+    made_by: str
 
 
 def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
     """Flat arrays from which :func:`unpack` makes the same models."""
     flat = {name: np.concatenate([getattr(m, name) for m in models]) for name in FLAT[:-1]}
-    flat["mixing"] = np.concatenate([m.mixing[np.tril_indices(m.order.size)] for m in models])
+    flat["mixing"] = np.concatenate([m.mixing[_triangle(m.order.size)] for m in models])
     flat["sizes"] = np.array([m.order.size for m in models])
     flat["intercepts"] = np.array([m.intercept for m in models])
     flat["n_columns"] = np.array([models[0].n_columns])
@@ -34,22 +64,21 @@ def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
     """Models from flat arrays; a ValueError says what does not fit."""
-    flat = {name: np.asarray(arrays[PREFIX + name]) for name in MEMBERS}
+    flat = {name: arrays[PREFIX + name] for name in MEMBERS}
     for name, array in flat.items():
-        if array.dtype.kind != ("i" if name in ("order", "sizes", "n_columns") else "f"):
-            raise ValueError(f"array {PREFIX}{name} has the wrong type")
-    sizes, n_columns = flat["sizes"], int(flat["n_columns"].item())
+        if array.ndim != 1 or array.dtype.kind != ("i" if name in WHOLE_NUMBERS else "f"):
+            raise ValueError(f"array {PREFIX}{name} has the wrong shape or type")
+    sizes, total = flat["sizes"], flat["order"].size
+    if not (1 <= sizes.size <= MOST_RESAMPLES and sizes.min() >= 0 and sizes.max() <= total):
+        raise ValueError("the numbers of variables in the resamples are out of range")
     triangles = sizes * (sizes + 1) // 2
-    if (
-        sizes.ndim != 1
-        or sizes.min(initial=0) < 0
-        or flat["intercepts"].shape != sizes.shape
-        or flat["mixing"].shape != (triangles.sum(),)
-        or any(flat[name].shape != (sizes.sum(),) for name in FLAT[:-1])
-    ):
+    lengths = dict.fromkeys(FLAT, sizes.sum()) | {"mixing": triangles.sum()}
+    lengths |= {"intercepts": sizes.size, "n_columns": 1}
+    if any(flat[name].size != length for name, length in lengths.items()):
         raise ValueError("the arrays of the resamples do not fit together")
-    if flat["order"].size and not (flat["order"].min() >= 0 and flat["order"].max() < n_columns):
-        raise ValueError("a resample names columns that do not exist")
+    n_columns = int(flat["n_columns"][0])
+    check_order(flat["order"], n_columns, np.repeat(np.arange(sizes.size), sizes))
+    check_numbers(flat["mean"], flat["sd"], flat["coef"], flat["intercepts"])
     ends, triangle_ends = np.cumsum(sizes), np.cumsum(triangles)
     return [
         _model(
@@ -67,26 +96,40 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
 def _model(columns: dict[str, np.ndarray], triangle: F64, intercept: float, n_columns: int) -> CausalModel:
     k = columns["order"].size
     mixing = np.zeros((k, k))
-    mixing[np.tril_indices(k)] = triangle
-    unmixing = solve_triangular(mixing, np.eye(k), lower=True).T if k else np.zeros((0, 0))
+    mixing[_triangle(k)] = triangle
+    check_mixing(mixing)
+    unmixing = np.zeros((0, 0))
+    if k:
+        unmixing = solve_triangular(mixing, np.eye(k, order="F"), lower=True, overwrite_b=True).T
+    check_unmixing(unmixing)
     return CausalModel(n_columns=n_columns, mixing=mixing, unmixing=unmixing, intercept=intercept, **columns)
 
 
-def write_resamples(path: str | PathLike[str], models: Sequence[CausalModel], fingerprint: str) -> None:
+def is_seed(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _triangle(k: int) -> np.ndarray:
+    return np.tri(k, dtype=bool)
+
+
+def write_resamples(
+    path: str | PathLike[str], models: Sequence[CausalModel], fingerprint: str, random_state: int
+) -> None:
     """Write finished resamples whole or not at all."""
-    with atomic_write(path) as handle:
-        arrays: dict[str, Any] = pack(models)
-        np.savez(handle, format=np.array(FORMAT), fingerprint=np.array(fingerprint), **arrays)
+    header = {"fingerprint": fingerprint, "random_state": random_state}
+    write_archive(path, RESAMPLES, header, pack(models))
 
 
-def read_resamples(path: str | PathLike[str]) -> tuple[list[CausalModel], str]:
-    """Finished resamples, and the fingerprint of what they were made from."""
-    try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            if str(archive["format"]) != FORMAT:
-                raise ValueError("its format is another one")
-            return unpack(archive), str(archive["fingerprint"])
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{str(path)!r} is not a file of finished resamples, or it is damaged ({error})"
-        ) from error
+def read_resamples(path: str | PathLike[str]) -> Resamples:
+    """Finished resamples; a file that holds something else is an InputError."""
+    return read_archive(path, RESAMPLES, _restore)
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples:
+    fingerprint, random_state, made_by = (
+        header[name] for name in ("fingerprint", "random_state", "rootcausal")
+    )
+    if not (isinstance(fingerprint, str) and isinstance(made_by, str) and is_seed(random_state)):
+        raise ValueError("its header does not say what the resamples were made from")
+    return Resamples(unpack(arrays), fingerprint, random_state, made_by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import model_file
 from .annotated import ids_of
 from .bootstrap import Bootstrap, TrainingRows, bootstrap
+from .bootstrap_file import MOST_RESAMPLES, is_seed
 from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
@@ -31,8 +33,9 @@ from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .refit import old_model_kept
 from .rows_checksum import checksum
+from .tables.choose import check_backend
 from .target_labels import warn_of_choice
-from .validation import Matrix, encode_known, labels_of, matrix_for_scoring
+from .validation import Matrix, encode_known, labels_of, matrix_for_scoring, plain
 from .version import __version__
 
 # What keeps coefficients finite where the classes are separated.
@@ -118,15 +121,19 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
             matches by its index. A pandas Series with the index of X in another order is refused.
         """
+        self._check_parameters()
+        with old_model_kept(self), open_cohort(self, X, Target(y, self.positive)) as cohort:
+            return self._fit(cohort)
+
+    def _check_parameters(self) -> None:
         check_variant(self.variant)
         if self.attribution not in ATTRIBUTIONS:
             raise InputError(
                 f"unknown attribution {self.attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}"
             )
-        if not (isinstance(self.alpha, int | float) and 0.0 < self.alpha <= 1.0):
+        if not (isinstance(self.alpha, Real) and 0.0 < self.alpha <= 1.0):
             raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
-        with old_model_kept(self), open_cohort(self, X, Target(y, self.positive)) as cohort:
-            return self._fit(cohort)
+        check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:
         raw, self.classes_ = cohort.raw, cohort.classes
@@ -168,7 +175,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             self._quantiles = CohortQuantiles.of(values, self._model)
         self.provenance_: dict[str, Any] = {
             "rootcausal": __version__,
-            "parameters": {key: value for key, value in self.get_params().items() if key != "progress"},
+            "parameters": {k: plain(value) for k, value in self.get_params().items() if k != "progress"},
             "backend": raw.backend,
             "rows": raw.shape[0],
             "cases": cohort.n_cases,
@@ -182,7 +189,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _settings(self) -> Settings:
-        return Settings(self.variant, float(self.alpha), self.attribution)
+        return Settings(str(self.variant), float(self.alpha), str(self.attribution))
 
     def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
@@ -204,7 +211,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self,
         n: int = 200,
         *,
-        random_state: int = 0,
+        random_state: int | None = 0,
         n_jobs: int | None = None,
         progress: bool = False,
         resume: str | PathLike[str] | None = None,
@@ -214,12 +221,14 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         n : number of resamples; 200 are enough for intervals to read, 1,000 for intervals to print.
-        random_state : seed; the same one gives the same numbers, whatever the number of jobs.
+        random_state : seed; the same one gives the same numbers, whatever the number of jobs. None draws one,
+            which ``bootstrap_`` and ``provenance_`` then name, or goes on with that of ``resume``.
         n_jobs : how many resamples at once, as joblib counts them (-1 is one a core); with None one, or as
             many as the surrounding ``joblib.parallel_config`` says, for instance on a Dask cluster.
         progress : show a progress bar on standard error if it takes longer than two seconds.
         resume : file in which finished resamples are kept, so that an interrupted run goes on. It holds
-            models and a hash, no patients.
+            models and a hash, no patients. Where it holds more than ``n``, the first ``n`` are taken and all
+            are kept. Resamples of another cohort, other options or another version of rootcausal are refused.
 
         Returns
         -------
@@ -238,12 +247,19 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
         if not self._cohort.unchanged:
             raise InputError("X was changed in place since fit: fit again before bootstrap, or fit X.copy()")
-        if not (isinstance(n, int | np.integer) and n >= 2):
-            raise InputError(f"n must be a whole number of at least 2 resamples, not {n!r}")
+        if not (isinstance(n, Integral) and 2 <= n <= MOST_RESAMPLES):
+            raise InputError(
+                f"n must be a whole number of at least 2 resamples, and at most {MOST_RESAMPLES:,}, not {n!r}"
+            )
+        seed = plain(random_state)
+        if not (seed is None or is_seed(seed)):
+            raise InputError(
+                f"random_state must be a whole number of at least 0, or None to draw one, not {seed!r}"
+            )
         self.bootstrap_ = bootstrap(
-            self._cohort, int(n), random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
+            self._cohort, int(n), random_state=seed, n_jobs=n_jobs, progress=progress, resume=resume
         )
-        resampling = {"resamples": len(self.bootstrap_), "random_state": random_state}
+        resampling = {"resamples": len(self.bootstrap_), "random_state": self.bootstrap_.random_state}
         self.provenance_ = {**self.provenance_, "bootstrap": resampling}
         return self
 

@@ -341,7 +341,7 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
     The disease is ``positive``; without it the label that says so itself, or else the second in order.
     """
     if classes.size != 2:
-        shown = listed([repr(_plain(c)) for c in classes], NAMED_AT_MOST)
+        shown = listed([repr(plain(c)) for c in classes], NAMED_AT_MOST)
         raise InputError(
             "the target needs exactly two classes, disease and healthy; it has "
             f"{_count(classes.size)}: {shown}. Only binary classification is supported."
@@ -349,11 +349,11 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
     for label, count in zip(classes, counts, strict=True):
         if count < 2:
             raise InputError(
-                f"only one row has the label {_plain(label)!r}: at least two of each class are needed"
+                f"only one row has the label {plain(label)!r}: at least two of each class are needed"
             )
     if positive is not None:
         if positive not in classes.tolist():
-            first, second = (repr(_plain(c)) for c in classes)
+            first, second = (repr(plain(c)) for c in classes)
             raise InputError(
                 f"positive={positive!r} is not a label of the target, which has {first} and {second}"
             )
@@ -372,8 +372,9 @@ def _count(classes: int) -> str:
     return "one class" if classes == 1 else f"{classes} classes"
 
 
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def plain(value: Any) -> Any:
+    """The value of a numpy scalar as Python's own number, truth value or text; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _plural(names: Sequence[Any], noun: str) -> str:
