@@ -7,15 +7,26 @@ Parquet file when the run ends, however it ends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
+from ..array_archive import check_inflation
 from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..wording import shown
+from ..wording import one_line, shown
 
 SEED_KEY = b"rootcausal_seed"
+TEXTS = ("source", "method", "error", "version")
+COUNTS = {"n": 2**31, "p": 2**31, "number": 2**31, "pairs": 2**63}  # what their Parquet columns can hold
+MEASURES = ("overlap", "mse", "seconds")
+MAY_BE_MISSING = (*MEASURES, "pairs", "error")
+# Rows are a few hundred bytes each, and hardly shrink in Parquet: a file that grows more is a bomb.
+LONGEST_LINE, LONGEST_TEXT = 1 << 16, 1000
+FREE_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class RowFile:
         rows = list(rows)
         self._keep(rows)
         with open(self.journal, "a", encoding="utf-8") as handle:
-            handle.writelines(json.dumps({"seed": self.seed, **asdict(row)}) + "\n" for row in rows)
+            handle.writelines(_line({"seed": self.seed, **asdict(row)}) for row in rows)
 
     def lacks(self, number: int, method: str) -> bool:
         """Whether a row is missing, or holds no more than an error: such a cell is run again."""
@@ -85,43 +96,119 @@ class RowFile:
         ordered = [asdict(self.rows[key]) for key in sorted(self.rows)]
         table = pa.Table.from_pylist(ordered, schema=_schema(self.seed))
         with atomic_write(self.path) as handle:
-            parquet.write_table(table, handle, compression="zstd")
+            parquet.write_table(table, handle, compression="zstd", write_page_checksum=True)
         self.journal.unlink()
 
 
 def read_rows(path: Path, seed: int | None = None) -> list[Row]:
     """Read rows, and refuse files that hold something else, or were made from another seed."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        table = parquet.read_table(path)
-        made_from = int((table.schema.metadata or {})[SEED_KEY])
-        rows = [Row(**row) for row in table.select([field.name for field in fields(Row)]).to_pylist()]
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise InputError(
-            f"{shown(path)} does not hold result rows ({error}): delete it, or choose another folder"
-        ) from error
+        columns, made_from = _read_columns(path)
+        by_row = zip(*columns.values(), strict=True)
+        rows = [_row(dict(zip(columns, values, strict=True))) for values in by_row]
+    except (OSError, pa.ArrowException, LookupError, ValueError, TypeError, MemoryError) as error:
+        raise _no_rows(path, error) from error
     if seed is not None:
         _check_seed(path, made_from, seed)
     return rows
 
 
+def _read_columns(path: Path) -> tuple[dict[str, list[Any]], int]:
+    """The columns of a Parquet file and its seed, once its footer says that it is no larger than it looks."""
+    from pyarrow import parquet
+
+    size = path.stat().st_size
+    with parquet.ParquetFile(path, read_dictionary=list(TEXTS), page_checksum_verification=True) as file:
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        check_inflation(sum(group.total_byte_size for group in groups), size)
+        if file.metadata.num_rows > max(FREE_ROWS, size):
+            raise ValueError("it declares far more rows than a file of its size can hold")
+        seed = int((file.schema_arrow.metadata or {})[SEED_KEY])
+        expected = _schema(seed)
+        table = file.read(columns=expected.names)
+    table.validate(full=True)
+    columns = {}
+    for field in expected:
+        column = table.column(field.name)
+        if field.name in TEXTS:
+            column = column.combine_chunks()
+            # Each text once, however many rows hold it.
+            words = column.dictionary.to_pylist()
+            columns[field.name] = [
+                None if place is None else words[place] for place in column.indices.to_pylist()
+            ]
+        elif column.type != field.type:
+            raise ValueError(f"its column {field.name!r} is of another type")
+        else:
+            columns[field.name] = column.to_pylist()
+    return columns, seed
+
+
 def _read_journal(path: Path, seed: int) -> list[Row]:
-    lines = path.read_text(encoding="utf-8").splitlines()
     rows = []
-    for place, line in enumerate(lines):
-        try:
-            found = json.loads(line)
-            made_from = found.pop("seed")
-            row = Row(**found)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if place == len(lines) - 1:
-                break  # a process was killed while it wrote this line
-            raise InputError(f"{shown(path)} does not hold result rows ({error}): delete it") from error
-        _check_seed(path, made_from, seed)
-        rows.append(row)
+    try:
+        if not path.is_file():
+            raise ValueError("it is not a regular file")
+        with open(path, "rb") as handle:
+            while line := handle.readline(LONGEST_LINE):
+                try:
+                    made_from, row = _parse(line)
+                except (ValueError, LookupError, TypeError, RecursionError):
+                    if not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+                        break  # a process was killed while it wrote this line
+                    raise
+                _check_seed(path, made_from, seed)
+                rows.append(row)
+    except InputError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _no_rows(path, error) from error
     return rows
+
+
+def _line(values: Mapping[str, Any]) -> str:
+    text = json.dumps(values, allow_nan=False)
+    return json.dumps({**values, "crc32": zlib.crc32(text.encode())}) + "\n"
+
+
+def _parse(line: bytes) -> tuple[int, Row]:
+    """The seed and the row of one line; a ValueError, or what wrong types raise, says that it holds none."""
+    found = json.loads(line)
+    if not isinstance(found, dict):
+        raise ValueError("a line is not a row")
+    # Journals of older versions have no checksum.
+    checksum = found.pop("crc32", None)
+    if checksum is not None and checksum != zlib.crc32(json.dumps(found).encode()):
+        raise ValueError("the checksum of a line differs")
+    seed = found.pop("seed")
+    if type(seed) is not int:
+        raise ValueError("a seed is not a whole number")
+    return seed, _row(found)
+
+
+def _row(values: Mapping[str, Any]) -> Row:
+    """A row of values from a file; a ValueError says which of them it cannot have."""
+    row = Row(**values)
+    for name, value in values.items():
+        if value is None:
+            fits = name in MAY_BE_MISSING
+        elif name in TEXTS:
+            # Half a character, which JSON can hold, cannot be encoded.
+            fits = isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT and bool(value.encode())
+        elif name in MEASURES:
+            fits = isinstance(value, float) and math.isfinite(value)
+        else:
+            fits = type(value) is int and 0 <= value < COUNTS[name]
+        if not fits:
+            raise ValueError(f"{name} cannot be {one_line(repr(value))}")
+    return row
+
+
+def _no_rows(path: Path, error: BaseException) -> InputError:
+    why = one_line(error, 200)
+    return InputError(f"{shown(path)} does not hold result rows ({why}): delete it, or choose another folder")
 
 
 def _check_seed(path: Path, made_from: int, seed: int) -> None:
@@ -129,14 +216,12 @@ def _check_seed(path: Path, made_from: int, seed: int) -> None:
         raise InputError(f"{shown(path)} was made from seed {made_from}, not {seed}: choose another folder")
 
 
-def _schema(seed: int) -> object:
+def _schema(seed: int) -> Any:
     import pyarrow as pa
 
-    text = pa.dictionary(pa.int32(), pa.string())
-    kinds = {"source": text, "method": text, "error": pa.string(), "version": text}
-    kinds |= dict.fromkeys(("n", "p", "number"), pa.int32())
-    kinds |= dict.fromkeys(("overlap", "mse", "seconds"), pa.float64())
-    kinds |= {"pairs": pa.int64()}
+    kinds = dict.fromkeys(("source", "method", "version"), pa.dictionary(pa.int32(), pa.string()))
+    kinds |= {"error": pa.string(), "pairs": pa.int64()}
+    kinds |= dict.fromkeys(("n", "p", "number"), pa.int32()) | dict.fromkeys(MEASURES, pa.float64())
     return pa.schema(
         [(field.name, kinds[field.name]) for field in fields(Row)], {SEED_KEY: str(seed).encode()}
     )

@@ -22,6 +22,7 @@ from ..metrics import rank_biased_overlap, shapley_mse
 from ..tables.blas import one_blas_thread
 from ..tables.choose import choose_table, one_thread
 from ..version import __version__
+from ..wording import printable
 from .paper import VARIANTS
 from .rows import Row
 from .shared_fits import SharedFits
@@ -166,10 +167,18 @@ def _row(source: Source, number: int, method: str, evaluate: Callable[[str], dic
     n, p = source.shape
     found: dict[str, Any] = dict.fromkeys(("overlap", "mse", "seconds", "pairs", "error"))
     try:
-        found |= evaluate(method)
+        found |= _finite(evaluate(method))
     except Exception as error:  # whatever a method does wrong becomes a row that says so
-        found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:ERROR_LIMIT]
+        found["error"] = f"{type(error).__name__}: {printable(' '.join(str(error).split()))}"[:ERROR_LIMIT]
     return Row(source.name, n, p, number, method, version=__version__, **found)
+
+
+def _finite(found: dict[str, Any]) -> dict[str, Any]:
+    """Refuse the score of a fit that diverged beyond the largest number."""
+    endless = [name for name, value in found.items() if value is not None and not math.isfinite(value)]
+    if endless:
+        raise OverflowError(f"{' and '.join(endless)} not finite")
+    return found
 
 
 @contextmanager
