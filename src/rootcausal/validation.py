@@ -302,7 +302,7 @@ def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     labels = _labels(y, n_rows)
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
     if unknown:
-        healthy, disease = (repr(_plain(c)) for c in classes)
+        healthy, disease = (repr(plain(c)) for c in classes)
         raise InputError(
             f"y holds {listed([repr(label) for label in unknown])}: the model knows the labels {healthy} and "
             f"{disease}"
