@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,21 @@ def test_missing_values_are_counted_to_the_end_and_nothing_is_written(
     assert not {151, 201, 300, 441} & set(rows)
     pq.write_table(pa.table({name: np.full(250, np.nan) for name in columns}), patients)
     assert "leaves no row" in error(3, "explain", model_file, patients, "--drop-missing", "--out", out)
+
+
+@pytest.mark.parametrize("row_group_size", [50_000, 2_000_000])
+def test_the_pieces_hold_a_small_part_of_the_file(tmp_path: Path, row_group_size: int) -> None:
+    big = tmp_path / "big.parquet"
+    # Random numbers, so that the file is as large as its rows.
+    columns = np.random.default_rng(0).random((2, 2_000_000))
+    table = pa.table({"a": columns[0], "b": columns[1]})
+    pq.write_table(table, big, row_group_size=row_group_size, use_dictionary=False)
+    del table, columns
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in stream_new_patients(big, ["a", "b"])]
+    assert len(held) > 20
+    assert max(held) < big.stat().st_size / 4
 
 
 @pytest.mark.slow

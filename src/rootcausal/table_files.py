@@ -17,6 +17,7 @@ from .wording import listed, plural, printable, quoted, shown
 
 # Rows wider than a block cannot be read, and a block holds few rows of a table with 20,000 columns.
 _CSV_BLOCK_BYTES = 1 << 25
+_PARQUET_BUFFER_BYTES = 1 << 16
 _ROWS_PER_PIECE = 1 << 16
 
 
@@ -110,7 +111,8 @@ def _open_parquet(path: str | PathLike[str]) -> Any:
     source = pa.OSFile(os.fspath(path))
     if source.size() == 0:
         raise InputError(f"{shown(path)} is empty.")
-    return pq.ParquetFile(source)
+    # By default whole row groups are read ahead, so that small pieces would still hold the whole file.
+    return pq.ParquetFile(source, pre_buffer=False, buffer_size=_PARQUET_BUFFER_BYTES)
 
 
 def _read_csv(path: str | PathLike[str], columns: list[str], text_column: str | None) -> Any:
