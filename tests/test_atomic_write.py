@@ -1,8 +1,11 @@
 """Files that are written whole or not at all."""
 
+import builtins
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +64,32 @@ def test_write_protected_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(OSError, match="the file is write-protected"):
         check_can_write(path)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EDQUOT, errno.EACCES])
+def test_a_system_that_refuses_every_change_is_named_with_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    # A read-only system refuses to remove a file that is not there as well.
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    path = tmp_path / "c.csv"
+    for place in (builtins, "open"), (os, "unlink"), (Path, "unlink"):
+        monkeypatch.setattr(*place, refuse)
+    with pytest.raises(OSError) as asked:
+        check_can_write(path)
+    with pytest.raises(OSError) as tried, atomic_write(path):
+        raise AssertionError("there is nothing to write to")
+    monkeypatch.undo()
+    for caught in (asked, tried):
+        assert caught.value.strerror == f"cannot write '{path}': {os.strerror(number)}."
+
+
+def test_a_path_that_the_system_cannot_look_up_is_named(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 300 + ".csv")
+    for attempt in (check_can_write, lambda path: atomic_write(path).__enter__()):
+        with pytest.raises(OSError) as caught:
+            attempt(path)
+        assert caught.value.strerror.startswith(f"cannot write '{path}'"[:150])
+        assert caught.value.strerror.endswith(": File name too long.")

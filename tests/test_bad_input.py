@@ -92,6 +92,16 @@ def test_text_columns_are_named_with_an_example(frame: pd.DataFrame) -> None:
     assert "'female'" in message and "encode" in message
 
 
+@pytest.mark.parametrize(
+    ("cells", "strange"),
+    [([1.0, 2.5, "<0.3"], "<0.3"), (["1", "2_000", "x"], "2_000"), ([True, "3\u00a0", 1], "3\u00a0")],
+)
+def test_the_cell_that_is_no_number_is_the_example(
+    frame: pd.DataFrame, cells: list[object], strange: str
+) -> None:
+    assert f"(for instance {strange!r} in 'iron')" in refused(frame.assign(iron=cells * 20))
+
+
 def test_duplicate_names(frame: pd.DataFrame) -> None:
     frame.columns = ["age", "bili", "age", "iron"]
     assert "column name 'age' is used more than once" in refused(frame)

@@ -113,6 +113,15 @@ def test_failing_write_keeps_the_old_file(
     assert sorted(os.listdir(cohort.parent)) == sorted(["cohort.csv", "model.rci", old.name])
 
 
+def test_a_failing_write_names_its_file(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        open("/nowhere/at/all", "w")
+
+    monkeypatch.setattr(RCI, "save", refuse)
+    arguments = ["fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.with_name("m.rci")]
+    assert error(4, *arguments) == "error: cannot write '/nowhere/at/all': No such file or directory."
+
+
 def test_interrupted_fit_leaves_no_model(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -190,6 +190,59 @@ def test_text_is_reported_with_advice_and_a_limit(tmp_path: Path) -> None:
     assert "Encode them as numbers, or leave the column out with --drop COLUMN." in message(path)
 
 
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("1_000", "1_000"),
+        ("１", "１"),
+        ("3\u00a0", r"3\xa0"),
+        ("\u00a03", r"\xa03"),
+        ("3\u202f000", r"3\u202f000"),
+        ("0x1F", "0x1F"),
+        ("<0.3", "<0.3"),
+    ],
+)
+@pytest.mark.parametrize("good", ["1", "1.5", " 2", "NA", "", "+3", "1e5"])
+def test_the_cell_that_is_no_number_is_the_one_named(tmp_path: Path, cell: str, told: str, good: str) -> None:
+    path = write(tmp_path, f"a,b,d\n5,1,0\n6,{good},1\n7,{cell},0\n8,x,1\n")
+    assert f"not numbers: 'b' (for example '{told}' in data row 3). Encode" in message(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["true", "false", "maybe"], "'maybe' in data row 3"),
+        (["1", "true", "2"], "'true' in data row 2"),
+        (["true", "1", "2"], "'true' in data row 1"),
+    ],
+)
+def test_booleans_are_to_blame_only_among_numbers(tmp_path: Path, cells: list[str], told: str) -> None:
+    path = write(tmp_path, "b,d\n" + "".join(f"{cell},{k % 2}\n" for k, cell in enumerate(cells)))
+    assert f"'b' (for example {told})" in message(path)
+
+
+def test_the_cell_is_found_far_down_a_long_table(tmp_path: Path) -> None:
+    lines = [f"{k},{k}.5,{k % 2}" for k in range(3000)]
+    lines[2345] = "2345,2_345,1"
+    path = write(tmp_path, "a,b,d\n" + "\n".join(lines) + "\n")
+    assert "'b' (for example '2_345' in data row 2346)" in message(path)
+
+
+@pytest.mark.parametrize("first", ["0x1F", "0X1f", " 0x1f", '"0x1F"'])
+def test_hexadecimal_text_is_text(tmp_path: Path, first: str) -> None:
+    path = write(tmp_path, f"whole,sample,d\n1,{first},0\n2,0x20,1\n3,7,0\n4,8,1\n")
+    assert "not numbers: 'sample' (for example '" in message(path)
+    assert "whole" not in message(path)
+    patients = read_cohort(path, "d", drop=["sample"])
+    assert patients.X.to_pydict() == {"whole": [1, 2, 3, 4]}
+
+
+def test_hexadecimal_labels_are_text(tmp_path: Path) -> None:
+    target = read_cohort(write(tmp_path, "a,d\n1,0x0\n2,0x1\n3,0x1\n"), "d").target
+    assert target is not None
+    assert target.tolist() == ["0x0", "0x1", "0x1"]
+
+
 def test_bytes_that_are_no_text_far_down(tmp_path: Path) -> None:
     good, bad = b"1,2,0\n" * 5000, b"1,2,0\n" * 5000
     assert "'b' (not UTF-8 text)" in message(write(tmp_path, b"a,b,d\n" + good + b"1,\xff,0\n" + bad))

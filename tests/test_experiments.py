@@ -144,6 +144,14 @@ def test_scores_that_are_not_numbers_are_a_failure(score: float, why: str) -> No
     assert row.overlap is None and why in row.error
 
 
+def test_a_full_disk_is_named_with_the_journal(tmp_path: Path) -> None:
+    file = RowFile(tmp_path / "synthetic.parquet", 0)
+    file.journal.symlink_to("/dev/full")
+    with pytest.raises(OSError) as caught:
+        file.add([Row("synthetic", 9, 3, 0, "RCI", 1.0, None, None, None, None, "1")])
+    assert caught.value.strerror == f"cannot write '{file.journal}': No space left on device."
+
+
 def test_a_second_command_on_the_same_rows_is_refused(tmp_path: Path) -> None:
     tmp_path.joinpath("rows").mkdir()
     handle = os.open(tmp_path / "rows", os.O_RDONLY)

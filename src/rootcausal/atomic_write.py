@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -25,9 +25,9 @@ def check_can_write(path: str | PathLike[str]) -> None:
         with open(probe, "xb"):
             pass
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
-        probe.unlink(missing_ok=True)
+        _remove(probe)
 
 
 @contextmanager
@@ -53,30 +53,45 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(handle.fileno())
         os.replace(temporary, final)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         if isinstance(error, OSError):
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error) from error
         raise
 
 
 def _destination(path: str | PathLike[str]) -> Path:
     """Follow links to the file that will be replaced, and refuse what must not be replaced."""
-    final = Path(os.path.realpath(path))
-    reason = None
-    if not final.parent.is_dir():
-        reason = f"the folder {shown(final.parent)} does not exist"
-    elif final.is_dir():
-        reason = "it is a folder"
-    elif final.exists() and not final.is_file():
-        reason = "it is not a regular file"
-    elif final.exists() and not os.access(final, os.W_OK):
-        reason = "the file is write-protected"
+    try:
+        final = Path(os.path.realpath(path))
+        reason = _reason_against(final)
+    except OSError as error:
+        raise cannot_write(path, error) from error
     if reason:
         raise OSError(errno.EACCES, f"cannot write {shown(path)}: {reason}.")
     return final
 
 
-def _cannot_write(path: str | PathLike[str], error: OSError) -> OSError:
+def _reason_against(final: Path) -> str | None:
+    """Say why this path must not be replaced, if it must not."""
+    if not final.parent.is_dir():
+        return f"the folder {shown(final.parent)} does not exist"
+    if final.is_dir():
+        return "it is a folder"
+    if final.exists() and not final.is_file():
+        return "it is not a regular file"
+    if final.exists() and not os.access(final, os.W_OK):
+        return "the file is write-protected"
+    return None
+
+
+def _remove(temporary: Path) -> None:
+    # A system that refuses the file, as a read-only one does, may refuse this too: the first error counts.
+    with suppress(OSError):
+        temporary.unlink()
+
+
+def cannot_write(path: str | PathLike[str], error: OSError) -> OSError:
+    """Return the error with a sentence for the user, in which the path is named."""
     if error.strerror and error.strerror.startswith("cannot write "):
         return error
     return OSError(error.errno or errno.EIO, f"cannot write {shown(path)}: {error.strerror or error}.")

@@ -18,6 +18,7 @@ from .core.table import LARGEST
 from .errors import InputError
 from .table_files import column_names, read_columns, stream_columns
 from .target_labels import one_spelling
+from .text_cells import text_example
 from .wording import listed, plural, quoted, shown
 
 
@@ -214,7 +215,7 @@ def _numbers(
     for name in features:
         values = _as_float64(table[name])
         if values is None:
-            texts.append(_text_example(table[name], name))
+            texts.append(text_example(table[name], name))
         else:
             columns[name] = values
     if texts:
@@ -251,26 +252,6 @@ def _as_float64(column: Any) -> npt.NDArray[np.float64] | None:
         return None
     values: npt.NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
     return values
-
-
-def _text_example(column: Any, name: str) -> str:
-    """Describe a column that is not numeric by its first value that is not a number."""
-    import pyarrow as pa
-
-    if pa.types.is_binary(column.type):
-        return f"{quoted(name)} (not UTF-8 text)"
-    first = None
-    for row, value in enumerate(column, start=1):
-        if value.is_valid and value.as_py() != "":
-            first = first or (row, value.as_py())
-            try:
-                float(value.as_py())
-            except (TypeError, ValueError):
-                first = (row, value.as_py())
-                break
-    if first is None:
-        return quoted(name)
-    return f"{quoted(name)} (for example {quoted(first[1], 30)} in data row {first[0]})"
 
 
 def _labels(

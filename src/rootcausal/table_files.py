@@ -6,8 +6,9 @@ A file that cannot be read is one :class:`~rootcausal.errors.InputError` that sa
 import csv
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -116,31 +117,18 @@ def _open_parquet(path: str | PathLike[str]) -> Any:
 
 
 def _read_csv(path: str | PathLike[str], columns: list[str], text_column: str | None) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    def read(on_ragged_row: Any, use_threads: bool) -> Any:
-        return arrow_csv.read_csv(
-            path,
-            arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=use_threads),
-            arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_ragged_row),
-            arrow_csv.ConvertOptions(
-                include_columns=columns,
-                column_types={text_column: pa.string()} if text_column is not None else None,
-            ),
-        )
-
     ragged: list[Any] = []
 
     def note(row: Any) -> str:
         ragged.append(row)
         return "skip"
 
-    table = read(note, use_threads=True)
+    texts = [] if text_column is None else [text_column]
+    table = _parse_csv(path, columns, texts, note)
     if ragged:
         # Only a reader with a single thread knows the number of a row.
         ragged.clear()
-        read(note, use_threads=False)
+        _parse_csv(path, columns, texts, note, use_threads=False)
         first = ragged[0]
         such_rows = f" ({len(ragged)} rows do not fit)" if len(ragged) > 1 else ""
         raise InputError(
@@ -148,4 +136,42 @@ def _read_csv(path: str | PathLike[str], columns: list[str], text_column: str | 
             f"but the header names {plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
             "a comma inside a text needs quotes around it."
         )
+    return _with_hexadecimals_as_text(path, table)
+
+
+def _parse_csv(
+    path: str | PathLike[str],
+    columns: list[str],
+    texts: list[str],
+    on_ragged_row: Callable[[Any], str] | None = None,
+    use_threads: bool = True,
+) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    return arrow_csv.read_csv(
+        path,
+        arrow_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=use_threads),
+        arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_ragged_row),
+        arrow_csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(texts, pa.string())),
+    )
+
+
+def _with_hexadecimals_as_text(path: str | PathLike[str], table: Any) -> Any:
+    """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if not whole or not _holds(path, b"0x", b"0X"):
+        return table
+    texts = _parse_csv(path, whole, whole)
+    for name in whole:
+        if pc.any(pc.match_substring_regex(texts[name], r"^[ \t]*0[xX]")).as_py():
+            table = table.set_column(table.column_names.index(name), name, texts[name])
     return table
+
+
+def _holds(path: str | PathLike[str], *marks: bytes) -> bool:
+    with open(path, "rb") as handle, mmap(handle.fileno(), 0, access=ACCESS_READ) as content:
+        return any(content.find(mark) >= 0 for mark in marks)

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -17,6 +18,7 @@ from .core.moments import Columns
 from .core.table import F64, LARGEST, Index
 from .errors import InputError
 from .target_labels import place_of_disease
+from .text_cells import first_strange
 from .wording import listed
 
 # Columns this close to |r| = 1 are the same measurement twice.
@@ -133,8 +135,7 @@ def _numbers(frame: Any, columns: list[Any]) -> F64:
     # The schema and whole blocks of columns: asking for columns one by one takes seconds where they are many.
     schema = frame.schema
     text = [name for name in columns if not _is_number(schema[name])]
-    example = frame.get_column(text[0]).drop_nulls().head(1).to_list() if text else []
-    refuse_text(columns, text, str(example[0]) if example else None)
+    refuse_text(columns, text, _example(frame.get_column(text[0])) if text else None)
     place = {name: number for number, name in enumerate(schema)}
     by_type: dict[nw.dtypes.DType, list[int]] = {}
     for number, name in enumerate(columns):
@@ -154,6 +155,13 @@ def _of_one_type(block: Any) -> np.ndarray:
         return numbers
     # Decimals, and truth values with gaps between them, arrive as objects.
     return np.column_stack([column.cast(nw.Float64).to_numpy() for column in block.iter_columns()])
+
+
+def _example(column: Any) -> str | None:
+    """The first cell that is no number."""
+    cells = pa.array([str(cell) for cell in column.drop_nulls().to_list()], pa.string())
+    found = first_strange(cells)
+    return None if found is None else found[1]
 
 
 def refuse_text(columns: Sequence[Any], text: Sequence[Any], example: str | None = None) -> None:

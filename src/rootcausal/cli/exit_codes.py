@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import InputError, MissingExtraError
-from ..wording import printable
+from ..wording import printable, shown
 from .console import warnings_as_lines
 
 EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
@@ -35,9 +35,15 @@ class PlainErrors(TyperGroup):
                 if error.errno == errno.EPIPE:
                     raise
                 # Reading turns its own OSError into InputError: what is left comes from writing.
-                fail(error.strerror or str(error), EXIT_CANNOT_WRITE)
+                fail(_cannot_write(error), EXIT_CANNOT_WRITE)
             except KeyboardInterrupt:
                 fail("interrupted; unfinished files were removed.", EXIT_INTERRUPTED)
+
+
+def _cannot_write(error: OSError) -> str:
+    if error.filename is None:
+        return error.strerror or str(error)
+    return f"cannot write {shown(error.filename)}: {error.strerror}."
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..atomic_write import cannot_write
 from ..errors import InputError, MissingExtraError
 from ..wording import plural, printable, shown
 from .console import say
@@ -146,4 +147,4 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(error.errno, f"cannot write {shown(folder)}: {error.strerror}.") from error
+        raise cannot_write(folder, error) from error

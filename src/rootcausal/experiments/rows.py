@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..array_archive import check_inflation
-from ..atomic_write import atomic_write
+from ..atomic_write import atomic_write, cannot_write
 from ..errors import InputError
 from ..wording import one_line, shown
 
@@ -75,8 +75,11 @@ class RowFile:
     def add(self, rows: Iterable[Row]) -> None:
         rows = list(rows)
         self._keep(rows)
-        with open(self.journal, "a", encoding="utf-8") as handle:
-            handle.writelines(_line({"seed": self.seed, **asdict(row)}) for row in rows)
+        try:
+            with open(self.journal, "a", encoding="utf-8") as handle:
+                handle.writelines(_line({"seed": self.seed, **asdict(row)}) for row in rows)
+        except OSError as error:
+            raise cannot_write(self.journal, error) from error
 
     def lacks(self, number: int, method: str) -> bool:
         """Whether a row is missing, or holds no more than an error: such a cell is run again."""
