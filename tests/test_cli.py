@@ -115,7 +115,7 @@ def test_failing_write_keeps_the_old_file(
 
 def test_a_failing_write_names_its_file(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
-        open("/nowhere/at/all", "w")
+        Path("/nowhere/at/all").mkdir()
 
     monkeypatch.setattr(RCI, "save", refuse)
     arguments = ["fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.with_name("m.rci")]

@@ -21,6 +21,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
 from command_line import error, ok
+from dask import delayed
 from dask_cluster import cluster_of, same_model
 from distributed import Client
 
@@ -83,6 +84,74 @@ def test_numbers_too_large_are_counted(client: Client, good: pd.DataFrame) -> No
     bad = good.assign(x4=good["x4"].mask(good.index > 297, 1e300))
     with pytest.raises(InputError, match=r"numbers too large to compute with: 'x4' \(2\); correct them"):
         RCI(backend="dask").fit(dd.from_pandas(bad, 3), "d")
+
+
+def pieces_with_a_bad_one(good: pd.DataFrame, spoil: Spoil) -> list[pd.DataFrame]:
+    return [good.iloc[:100], spoil(good.iloc[100:200]), good.iloc[200:]]
+
+
+def times(piece: pd.DataFrame) -> Any:
+    return pd.to_timedelta(np.arange(len(piece)), "D")
+
+
+LIARS: dict[str, tuple[Spoil, str]] = {
+    "text": (lambda f: f.assign(x2="high"), "column 'x2' in partitions[1] of X holds 'high', where numbers"),
+    "numbers as text": (lambda f: f.assign(x2="1.5"), "'x2' in partitions[1] of X holds '1.5', where"),
+    "categories": (
+        lambda f: f.assign(x2=pd.Categorical(["a"] * len(f))),
+        "'x2' in partitions[1] of X holds 'a'",
+    ),
+    "dates": (
+        lambda f: f.assign(x2=pd.Timestamp("2020-01-01") + times(f)),
+        "'x2' in partitions[1] of X holds '2020-01-01 00:00:00', where numbers are promised",
+    ),
+    "durations": (lambda f: f.assign(x2=times(f)), "'x2' in partitions[1] of X holds '0 days 00:00:00'"),
+    "complex numbers": (lambda f: f.assign(x2=2.0 + 1.0j), "'x2' in partitions[1] of X holds '(2+1j)'"),
+    "missing column": (lambda f: f.drop(columns="x2"), "partitions[1] of X lacks the promised column 'x2'"),
+    "missing target": (lambda f: f.drop(columns="d"), "partitions[1] of X lacks the promised column 'd'"),
+    "a column twice": (
+        lambda f: pd.concat([f, f[["x2"]]], axis=1),
+        "partitions[1] of X has the column 'x2' twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIARS)
+def test_partitions_that_contradict_their_metadata(client: Client, good: pd.DataFrame, case: str) -> None:
+    spoil, words = LIARS[case]
+    pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, spoil)]
+    with pytest.raises(InputError) as caught:
+        RCI(backend="dask").fit(dd.from_delayed(pieces, meta=good.iloc[:0], verify_meta=False), "d")
+    assert words in str(caught.value)
+    assert str(caught.value).endswith(": correct the partition, or the metadata of the dask dataframe")
+
+
+@pytest.mark.parametrize("case", ["text", "dates", "missing column"])
+def test_contradictions_that_dask_itself_finds(client: Client, good: pd.DataFrame, case: str) -> None:
+    pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, LIARS[case][0])]
+    with pytest.raises(
+        InputError, match="a partition of X contradicts its metadata: correct .* 'x2'"
+    ) as caught:
+        RCI(backend="dask").fit(dd.from_delayed(pieces, meta=good.iloc[:0]), "d")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_column_of_complex_numbers_is_refused(client: Client, good: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="'x2' is not numeric"):
+        RCI(backend="dask").fit(dd.from_pandas(good.assign(x2=1j * good["x2"]), 2), "d")
+
+
+def test_partitions_that_hold_numbers_of_another_kind(client: Client, good: pd.DataFrame) -> None:
+    def spoil(piece: pd.DataFrame) -> pd.DataFrame:
+        return piece.assign(x0=piece["x0"].astype("Float64"), x2=piece["x2"].astype(object))
+
+    pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, spoil)]
+    frame = dd.from_delayed(pieces, meta=good.iloc[:0], verify_meta=False)
+    expected = RCI().fit(good.drop(columns="d"), good["d"])
+    assert same_model(RCI(backend="dask").fit(frame, "d"), expected)
+    empty = [delayed(p) for p in pieces_with_a_bad_one(good, lambda piece: piece.assign(x2=None))]
+    with pytest.raises(InputError, match=r"missing values \(NaN\) in 'x2' \(100\)"):
+        RCI(backend="dask").fit(dd.from_delayed(empty, meta=good.iloc[:0], verify_meta=False), "d")
 
 
 def test_arguments_that_do_not_fit_together(client: Client, good: pd.DataFrame) -> None:

@@ -21,7 +21,7 @@ from .cohort import Cohort, Target
 from .core.moments import Columns
 from .errors import InputError
 from .parquet_files import dask_frame
-from .tables.dask_frame import FirstLook, FrameRows
+from .tables.dask_frame import CORRECT, FirstLook, FrameRows
 from .tables.dask_rows import DaskRaw
 from .validation import (
     Matrix,
@@ -52,7 +52,7 @@ def open_dask_cohort(estimator: Any, X: Any, target: Target | None) -> Iterator[
         )
     refuse_duplicates(list(frame.columns))
     frame, columns, labels = _with_target(frame, target)
-    refuse_text(columns, [c for c in columns if not pd.api.types.is_numeric_dtype(frame.dtypes[c])])
+    refuse_text(columns, [c for c in columns if not _holds_numbers(frame.dtypes[c])])
     strings = tuple(column for column in columns if isinstance(column, str))
     names = strings if len(strings) == len(columns) else None
     _set_names(estimator, columns, names)
@@ -85,6 +85,10 @@ def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable]
         return frame.assign(**{name: y}), columns, name
     except ValueError as error:
         raise InputError(f"the partitions of X and y do not match: {error}") from error
+
+
+def _holds_numbers(kind: Any) -> bool:
+    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind)
 
 
 def _set_names(estimator: Any, columns: Sequence[Hashable], names: tuple[str, ...] | None) -> None:
@@ -180,12 +184,24 @@ def _plain_errors(client: Client) -> Iterator[None]:
         raise InputError(
             f"the Dask cluster has had no workers for {error.timeout} seconds: start workers, and fit again"
         ) from error
+    except InputError:
+        raise
     except Exception as error:
+        if isinstance(error, ValueError) and "metadata" in str(error).lower():
+            raise InputError(
+                f"a partition of X contradicts its metadata: {CORRECT} ({_condensed(error)})"
+            ) from error
         if client.status != "closed":
             raise
         raise InputError(
             "the Dask client was closed during the fit: keep it open until fit returns"
         ) from error
+
+
+def _condensed(error: Exception) -> str:
+    """What Dask says in several lines and a table, in one line."""
+    lines = (line.strip(" |+-.") for line in str(error).splitlines())
+    return "; ".join(" ".join(line.split()) for line in lines if line)
 
 
 def shapley_frame(model: Any, X: Any, names: Sequence[str]) -> Any:

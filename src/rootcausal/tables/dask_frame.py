@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
+from numbers import Real
 from typing import Any
 from uuid import uuid4
 
@@ -20,11 +22,13 @@ from dask import delayed
 from distributed import Client, Future
 
 from ..core.table import F64, LARGEST, ColumnMoments, Index
+from ..errors import InputError
 from .dask_rows import Part, add_up, wait_for
 from .numba_cpu import NumbaRaw, NumbaTable, use_threads
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
 LABELS_AT_MOST = 20
+CORRECT = "correct the partition, or the metadata of the dask dataframe"
 
 
 @dataclass(frozen=True)
@@ -90,10 +94,15 @@ class FrameRows:
         self._columns = list(columns)
         self._target = target
         self._classes: list[Any] | None = None
-        self.first_look: FirstLook = self._sums(
-            _first_look(partition, self._columns, target, place)
-            for place, partition in enumerate(self._partitions(self._columns))
-        )
+        try:
+            self.first_look: FirstLook = self._sums(
+                _first_look(partition, self._columns, target, place)
+                for place, partition in enumerate(self._partitions(self._columns))
+            )
+        except (KeyError, IndexError, AttributeError, TypeError):
+            # Dask chooses the columns before a partition can be looked at.
+            self._refuse_lacking_columns()
+            raise
 
     def set_classes(self, classes: Sequence[Any]) -> None:
         """Say which label is class 0 and which is class 1."""
@@ -147,6 +156,16 @@ class FrameRows:
         wanted = columns if self._target is None else [*columns, self._target]
         return self._frame[wanted].to_delayed()
 
+    def _refuse_lacking_columns(self) -> None:
+        wanted = self._columns if self._target is None else [*self._columns, self._target]
+        whole = self._client.compute([_columns_of(partition) for partition in self._frame.to_delayed()])
+        for place, found in enumerate(self._client.gather(whole)):
+            lacking = [column for column in wanted if column not in found]
+            if lacking:
+                raise InputError(
+                    f"partitions[{place}] of X lacks the promised column {lacking[0]!r}: {CORRECT}"
+                )
+
     def _sums(self, looks: Iterable[Any]) -> Any:
         return add_up(self._client, self._client.compute(list(looks)))
 
@@ -192,7 +211,31 @@ def _codes(partition: pd.DataFrame, target: Hashable, classes: list[Any] | None)
 
 
 @delayed
+def _columns_of(partition: Any) -> set[Hashable]:
+    return set(partition.columns) if isinstance(partition, pd.DataFrame) else set()
+
+
+def _refuse_what_is_no_number(partition: pd.DataFrame, columns: list[Hashable], place: int) -> None:
+    """Refuse a partition that holds something else than its metadata says: nothing before here has looked."""
+    where = f"partitions[{place}] of X"
+    names = partition[columns].columns
+    if names.size > len(columns):
+        raise InputError(f"{where} has the column {names[names.duplicated()][0]!r} twice: {CORRECT}")
+    for column, kind in partition[columns].dtypes.items():
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind):
+            continue
+        # A column without any value comes as objects; so may numbers.
+        strange = [cell for cell in partition[column].dropna() if not isinstance(cell, Real | Decimal)]
+        if strange:
+            raise InputError(
+                f"column {column!r} in {where} holds {str(strange[0])[:40]!r}, where numbers are promised: "
+                f"{CORRECT}"
+            )
+
+
+@delayed
 def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashable, place: int) -> FirstLook:
+    _refuse_what_is_no_number(partition, columns, place)
     X = _values(partition, columns)
     # Seeded by place: the answer is the same when a lost partition is summed again.
     weights = np.random.default_rng(place).standard_normal(len(X))
