@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok
+from page_facts import facts_of
 
 from rootcausal import RCI
 from rootcausal.cohort_files import read_cohort
@@ -23,8 +24,28 @@ def test_check_says_what_python_says(cohort: Path) -> None:
     printed = json.loads(ok("check", cohort, "--target", "d", "--id", "patient", "--json"))
     patients = read_cohort(cohort, "d", id_column="patient")
     model = RCI(positive=1).fit(patients.X, patients.target)
-    expected = json.loads(json.dumps(model.diagnose(patients.X, patients.target).to_dict(), default=str))
-    assert printed == expected
+    diagnosis = model.diagnose(patients.X, patients.target, ids=patients.ids)
+    assert printed == json.loads(json.dumps(diagnosis.to_dict(), default=str))
+
+
+def test_check_and_page_name_the_patients_of_the_file(cohort: Path) -> None:
+    lines = cohort.read_text().splitlines()
+    for row, cells in ((3, "NA,1,1,1,1,1"), (20, "1,1,1,1,NA,0"), (50, "9e3,1,1,1,1,1")):
+        lines[row] = f"{lines[row].split(',')[0]},{cells}"
+    cohort.write_text("\n".join(lines) + "\n")
+    page = cohort.with_name("page.html")
+    for options, name in (
+        (["--drop", "patient"], "row 50"),
+        (["--id", "patient"], "p049"),
+    ):
+        arguments = (cohort, "--target", "d", "--drop-missing", *options)
+        assert f"; see {name}." in ok("check", *arguments)
+        ok("report", *arguments, "--out", page)
+        assert any(f"; see {name}." in check["statement"] for check in facts_of(page)["made"]["checks"])
+    ok("report", cohort, "--target", "d", "--drop-missing", "--id", "patient", "--redact-ids", "--out", page)
+    assert "p049" not in page.read_text(encoding="utf-8")
+    cohort.write_text(cohort.read_text().replace('"p049"', '" "'))
+    assert "; see row 50." in ok("check", cohort, "--target", "d", "--drop-missing", "--id", "patient")
 
 
 def test_check_in_words(cohort: Path) -> None:

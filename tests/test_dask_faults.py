@@ -129,11 +129,9 @@ def test_partitions_that_contradict_their_metadata(client: Client, good: pd.Data
 @pytest.mark.parametrize("case", ["text", "dates", "missing column"])
 def test_contradictions_that_dask_itself_finds(client: Client, good: pd.DataFrame, case: str) -> None:
     pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, LIARS[case][0])]
-    with pytest.raises(
-        InputError, match="a partition of X contradicts its metadata: correct .* 'x2'"
-    ) as caught:
+    with pytest.raises(InputError, match="a partition of X contradicts its metadata: correct") as caught:
         RCI(backend="dask").fit(dd.from_delayed(pieces, meta=good.iloc[:0]), "d")
-    assert "\n" not in str(caught.value)
+    assert "'x2'" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_column_of_complex_numbers_is_refused(client: Client, good: pd.DataFrame) -> None:

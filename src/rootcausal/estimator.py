@@ -28,7 +28,7 @@ from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.table import F64, LARGEST
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
-from .explanation import Explanation
+from .explanation import Explanation, patient_ids
 from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .refit import old_model_kept
@@ -373,7 +373,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
 
-    def diagnose(self, X: Any, y: Any = None) -> Diagnosis:
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
         Parameters
@@ -381,12 +381,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         X : the cohort of :meth:`fit`, or new patients.
         y : their diagnosis, as in :meth:`fit`. Without it, or with fewer than two patients of either kind,
             only the checks that need none are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
         matrix = self._patients(X)
         labels = None
         if y is not None:
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
-        return diagnose(self._model, matrix.values, labels, self._names(), self.provenance_)
+        ids = ids_of(X, ids)
+        called = None if ids is None else patient_ids(ids, X, matrix.values.shape[0])
+        return diagnose(self._model, matrix.values, labels, self._names(), called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

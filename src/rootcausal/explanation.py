@@ -115,7 +115,7 @@ class Explanation:
             errors=model.errors(matrix.values),
             data=matrix.values.copy() if matrix.borrowed else matrix.values,
             feature_names=tuple(names),
-            ids=_ids(ids, X, matrix.values.shape[0]),
+            ids=patient_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,
             _model=model,
             _library=matrix.library,
@@ -226,7 +226,8 @@ class Explanation:
         )
 
 
-def _ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
+def patient_ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
+    """What to call the patients of X: as given, as in a column, or by their numbers."""
     if ids is None:
         return tuple(range(n_rows))
     if isinstance(ids, str):

@@ -10,7 +10,7 @@ from ..wording import printable
 from .arguments import CohortFile, Drop, DropMissing, IdColumn, Positive, Target
 from .console import say
 from .fit import read_labelled
-from .summaries import made_with, provenance
+from .summaries import made_with, patient_labels, provenance
 
 
 def check(
@@ -35,7 +35,7 @@ def check(
     from .. import RCI
 
     model = RCI(positive=disease.label, progress=sys.stderr.isatty()).fit(patients.X, patients.target)
-    diagnosis = model.diagnose(patients.X, patients.target)
+    diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))

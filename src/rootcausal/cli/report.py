@@ -26,7 +26,7 @@ from .arguments import (
 )
 from .console import say, status_if_slow
 from .fit import read_labelled
-from .summaries import made_with, provenance, removed, say_removed
+from .summaries import made_with, patient_labels, provenance, removed, say_removed
 
 if TYPE_CHECKING:
     from .. import RCI
@@ -91,7 +91,7 @@ def report(
             patients.X,
             out,
             y=patients.target,
-            ids=_labels(patients),
+            ids=patient_labels(patients),
             target=target,
             notes=[removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else [],
             redact_ids=redact_ids,
@@ -118,9 +118,3 @@ def _fit(patients: Patients, settings: dict[str, Any], bootstrap: int | None, jo
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=progress)
     return model
-
-
-def _labels(patients: Patients) -> list[str]:
-    if patients.ids is not None:
-        return patients.ids
-    return [f"row {number}" for number in patients.row_numbers]

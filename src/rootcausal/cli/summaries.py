@@ -85,6 +85,14 @@ def patient_label(patients: Patients, row: int) -> str:
     return label or f"row {patients.row_numbers[row]}"
 
 
+def patient_labels(patients: Patients) -> list[str]:
+    """Return what to call all patients: their ids or, where there is none, their row numbers in the file."""
+    rows = [f"row {number}" for number in patients.row_numbers]
+    if patients.ids is None:
+        return rows
+    return [text if text.strip() else row for text, row in zip(patients.ids, rows, strict=True)]
+
+
 def percent(risk: float) -> str:
     """Return a risk without calling it certain where rounding would."""
     if risk < 0.01:

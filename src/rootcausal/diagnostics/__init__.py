@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,26 @@ OTHER_CHECKS = (
 
 
 def diagnose(
-    model: CausalModel, X: F64, y: np.ndarray | None, names: list[str], provenance: dict[str, Any]
+    model: CausalModel,
+    X: F64,
+    y: np.ndarray | None,
+    names: list[str],
+    ids: Sequence[Any] | None,
+    provenance: dict[str, Any],
 ) -> Diagnosis:
-    """Check a model's assumptions on patients X (n, p) with labels y in {0, 1}, or None where unknown."""
-    in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order])
+    """Check a model's assumptions on patients X (n, p).
+
+    Parameters
+    ----------
+    y : (n,) labels in {0, 1}, or None where unknown.
+    names : (p,) of the variables.
+    ids : (n,) of the patients; None for their row numbers, from 1.
+    """
+
+    def patient(row: int) -> str:
+        return f"row {row + 1}" if ids is None else str(ids[row])
+
+    in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order], patient)
     if y is None:
         return Diagnosis((in_range,), provenance, f"{OTHER_CHECKS}This takes the patients' diagnoses.")
     cases = int(y.sum())
@@ -55,7 +72,7 @@ def diagnose(
         check_mechanism(evidence, fit),
         check_terminal(evidence, fit),
         check_link(risk, y),
-        check_influence(evidence, fit),
+        check_influence(evidence, fit, patient),
         in_range,
     )
     return Diagnosis(checks, provenance)

@@ -30,12 +30,14 @@ class Evidence:
     columns : (k,) which column of the cohort each belongs to.
     y : (n,) labels 0 and 1.
     names : (k,) of these columns.
+    rows : (n,) which row of the cohort each is.
     """
 
     errors: F64
     columns: Index
     y: np.ndarray
     names: tuple[str, ...]
+    rows: Index
 
     def named(self, places: Index) -> tuple[str, ...]:
         """Names at these places, each once, in their order."""
@@ -62,7 +64,7 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str]) -> Evide
     ordering = order_columns(raw, describe_columns(raw), "plus", 1.0)
     standard = (values[:, varies][:, ordering.order] - ordering.mean) / ordering.sd
     columns = chosen[varies][ordering.order]
-    return Evidence(standard @ ordering.unmixing, columns, y[rows], tuple(names[c] for c in columns))
+    return Evidence(standard @ ordering.unmixing, columns, y[rows], tuple(names[c] for c in columns), rows)
 
 
 @dataclass(frozen=True)

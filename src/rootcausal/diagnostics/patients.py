@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..core.table import F64
+from ..core.table import F64, Index
+from ..wording import one_line
 from .diagnosis import Check, Verdict
 from .evidence import Evidence, PlainLogit
 
@@ -26,12 +27,13 @@ def influence(fit: PlainLogit, y: np.ndarray) -> F64:
     return (moved / np.sqrt(np.diagonal(fit.covariance)))[:, :-1]
 
 
-def check_influence(evidence: Evidence, fit: PlainLogit) -> Check:
+def check_influence(evidence: Evidence, fit: PlainLogit, patient: Callable[[int], str]) -> Check:
+    """``patient`` says what to call a row of the cohort."""
     moved = np.abs(influence(fit, evidence.y))
     largest = float(moved.max(initial=0.0))
     verdict = _by_size(largest, DOUBTFUL_INFLUENCE, BROKEN_INFLUENCE)
     worst = moved.max(axis=0, initial=0.0)
-    rows = np.flatnonzero(moved.max(axis=1, initial=0.0) >= DOUBTFUL_INFLUENCE)
+    rows = evidence.rows[moved.max(axis=1, initial=0.0) >= DOUBTFUL_INFLUENCE]
     return Check(
         "influence",
         "Does no single patient decide the result?",
@@ -39,13 +41,13 @@ def check_influence(evidence: Evidence, fit: PlainLogit) -> Check:
         largest,
         None,
         f"Leaving out one patient moves a coefficient by at most {largest:.1f} standard errors"
-        + (f"; {_rows(rows)}." if rows.size else "."),
+        + (f"; {_named(rows, patient)}." if rows.size else "."),
         "" if verdict == "fine" else "look these patients up for a wrong unit or a misprint.",
         evidence.named(np.argsort(-worst)[: int((worst >= DOUBTFUL_INFLUENCE).sum())]),
     )
 
 
-def check_range(errors: F64, names: Sequence[str]) -> Check:
+def check_range(errors: F64, names: Sequence[str], patient: Callable[[int], str]) -> Check:
     """For any patients, by the errors (n, k) that the model gives them."""
     far = np.abs(errors) > FAR
     patients = np.flatnonzero(far.any(axis=1))
@@ -58,7 +60,7 @@ def check_range(errors: F64, names: Sequence[str]) -> Check:
         share,
         None,
         f"{patients.size} of {len(far)} patients have a shock of more than {FAR:g} standard deviations"
-        + (f"; {_rows(patients)}." if patients.size else "."),
+        + (f"; {_named(patients, patient)}." if patients.size else "."),
         ""
         if verdict == "fine"
         else "risks and Shapley values of these patients are extrapolated: check their units, or fit the "
@@ -67,9 +69,9 @@ def check_range(errors: F64, names: Sequence[str]) -> Check:
     )
 
 
-def _rows(rows: np.ndarray) -> str:
+def _named(rows: Index, patient: Callable[[int], str]) -> str:
     more = f" and {rows.size - ROWS_NAMED} more" if rows.size > ROWS_NAMED else ""
-    return f"rows {', '.join(str(row + 1) for row in rows[:ROWS_NAMED])}{more}"
+    return f"see {', '.join(one_line(patient(int(row)), 40) for row in rows[:ROWS_NAMED])}{more}"
 
 
 def _by_size(size: float, doubtful: float, broken: float) -> Verdict:

@@ -67,9 +67,10 @@ def page_content(
             "seed": int(model.bootstrap_.random_state),
             "kept": kept,
         }
+    labels = _labels(explanation.ids, redact_ids)
     facts = {
         "numbers": numbers,
-        "labels": _labels(explanation.ids, redact_ids),
+        "labels": labels,
         "target": "the disease" if target is None else _text(target, "target") or "the disease",
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
@@ -78,7 +79,7 @@ def page_content(
         "cohort": cohort_facts(values, explanation.log_odds),
         "graph": graph_facts(causal, values),
         "bootstrap": bootstrap,
-        "made": _made(model, names, notes, model.diagnose(X, y)),
+        "made": _made(model, names, notes, model.diagnose(X, y, labels)),
     }
     return Content(facts, blocks)
 
