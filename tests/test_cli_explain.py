@@ -109,9 +109,9 @@ def test_bad_models_and_bad_patients(cohort: Path, model: Path) -> None:
     assert "no model file" in error(3, "explain", cohort.with_name("no.rci"), cohort)
     cohort.with_name("bad.rci").write_bytes(model.read_bytes()[:100])
     error(3, "explain", cohort.with_name("bad.rci"), cohort)
-    cohort.with_name("new.csv").write_text("X0,x1,x2,x3\n1,2,3,4\n")
+    cohort.with_name("new.csv").write_text("x0,X4,x2,x3\n1,2,3,4\n")
     text = error(3, "explain", model, cohort.with_name("new.csv"))
-    assert "lacks 2 columns that the model needs: 'x0' (is it 'X0'?), 'x4'" in text
+    assert "lacks 1 column that the model needs: 'x4' (is it 'X4'?)" in text
     assert "no column 'id' (--id)" in error(3, "explain", model, cohort, "--id", "id")
 
 

@@ -57,8 +57,7 @@ def read_cohort(
 ) -> Patients:
     """Read a cohort to fit on: every column is a variable but the target, the ids and the dropped ones."""
     features = choose_features(path, column_names(path), target, id_column, drop)
-    columns = [*features, target, *([] if id_column is None else [id_column])]
-    tables = [read_columns(path, columns, id_column)]
+    tables = [read_columns(path, [*features, target, *_listed(id_column)], id_column)]
     advice = "leave the column out with --drop COLUMN"
     (patients,) = _patients(path, tables, features, target, id_column, drop_missing, advice)
     return patients
@@ -95,13 +94,17 @@ def read_new_patients(
     path: str | PathLike[str],
     features: Sequence[str],
     *,
+    needed: Sequence[str] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
 ) -> Patients:
-    """Read the columns that a model needs, in its order, and the ids; all other columns stay unread."""
-    columns = _columns_needed(path, features, id_column)
-    tables = [read_columns(path, columns, id_column)]
-    (patients,) = _patients(path, tables, features, None, id_column, drop_missing, "fill the column in")
+    """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
+
+    The file may lack columns that are not `needed` (None: all are).
+    """
+    found = _columns_found(path, features, needed, id_column)
+    tables = [read_columns(path, [*found, *_listed(id_column)], id_column)]
+    (patients,) = _patients(path, tables, found, None, id_column, drop_missing, "fill the column in")
     return patients
 
 
@@ -109,6 +112,7 @@ def stream_new_patients(
     path: str | PathLike[str],
     features: Sequence[str],
     *,
+    needed: Sequence[str] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
 ) -> Iterator[Patients]:
@@ -117,13 +121,19 @@ def stream_new_patients(
     What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
     kept then.
     """
-    columns = _columns_needed(path, features, id_column)
-    tables = stream_columns(path, columns, id_column)
-    yield from _patients(path, tables, features, None, id_column, drop_missing, "fill the column in")
+    found = _columns_found(path, features, needed, id_column)
+    tables = stream_columns(path, [*found, *_listed(id_column)], id_column)
+    yield from _patients(path, tables, found, None, id_column, drop_missing, "fill the column in")
 
 
-def _columns_needed(path: str | PathLike[str], features: Sequence[str], id_column: str | None) -> list[str]:
-    """Return the columns to read for a model; those that the file lacks are an error."""
+def _listed(id_column: str | None) -> list[str]:
+    return [] if id_column is None else [id_column]
+
+
+def _columns_found(
+    path: str | PathLike[str], features: Sequence[str], needed: Sequence[str] | None, id_column: str | None
+) -> list[str]:
+    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
     names = column_names(path)
     if id_column is not None:
         _require_column(path, names, "--id", id_column)
@@ -132,7 +142,9 @@ def _columns_needed(path: str | PathLike[str], features: Sequence[str], id_colum
                 f"--id {quoted(id_column)} is one of the model's variables: choose a column that is not."
             )
     present = set(names)
-    lacking = [name for name in features if name not in present]
+    found = [name for name in features if name in present]
+    # A file with none of the columns is another one, even where the model needs none.
+    lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
     if lacking:
         hints = [
             quoted(name)
@@ -144,7 +156,7 @@ def _columns_needed(path: str | PathLike[str], features: Sequence[str], id_colum
             f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
             f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
         )
-    return [*features, *([] if id_column is None else [id_column])]
+    return found
 
 
 def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:

@@ -25,7 +25,7 @@ from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns, reach
 from .core.ordering import VARIANTS, Ordering
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
-from .core.table import F64, LARGEST
+from .core.table import F64, LARGEST, Index
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
@@ -279,12 +279,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             names = list(input_features)
         return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
 
-    def _patients(self, X: Any) -> Matrix:
-        """Validated patients whom the model can score."""
+    def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
+        """Validated patients whom the model can score; by default X needs the columns of the causal order."""
         check_is_fitted(self)
         within = np.full(self.n_features_in_, LARGEST)
         within[self._model.order] = reach(self._model.mean, self._model.sd)
-        return matrix_for_scoring(self, X, within)
+        return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, within)
 
     def _names(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
@@ -332,15 +332,21 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : patients, with the columns of the cohort.
+        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
+            its resamples, left out.
         ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
             their row numbers (of AnnData: ``obs_names``).
         """
-        matrix = self._patients(X)
+        matrix = self._patients(X, self._needed_columns())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return Explanation.of(
             self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
         )
+
+    def _needed_columns(self) -> Index:
+        """The columns that explanations are made from: a resample may use what the model left out."""
+        resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
+        return np.unique(np.concatenate([self.causal_order_, *(model.order for model in resamples)]))
 
     def report(
         self,
@@ -383,7 +389,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             only the checks that need none are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
-        matrix = self._patients(X)
+        # The checks that look at diagnoses also look at what the model left out.
+        matrix = self._patients(X, None if y is None else np.arange(self.n_features_in_))
         labels = None
         if y is not None:
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])

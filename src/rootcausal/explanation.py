@@ -70,7 +70,7 @@ class Explanation:
     values : (n, p) log-odds that each shock adds; zero for variables outside the causal order.
     base_value : log-odds of a patient whose shocks are all average. This is not the prevalence.
     errors : (n, p) the shocks, in standard deviations; zero for variables outside the causal order.
-    data : (n, p) the measurements.
+    data : (n, p) the measurements; NaN for variables that the model left out and X lacks.
     feature_names : (p,) names of the variables.
     ids : (n,) names of the patients.
     provenance : how the model was made.

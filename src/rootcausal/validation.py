@@ -51,18 +51,35 @@ def matrix_for_fit(estimator: Any, X: Any) -> Matrix:
     return matrix
 
 
-def matrix_for_scoring(estimator: Any, X: Any, reach: F64) -> Matrix:
+def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
 
-    ``reach`` (p,): the largest values that the model can score.
+    Parameters
+    ----------
+    needed : columns that a dataframe must have; the values of others that it lacks are NaN.
+    reach : (p,) the largest values that the model can score.
     """
-    names = getattr(estimator, "feature_names_in_", None)
-    matrix = _matrix(estimator, X, names=None if names is None else tuple(names), fitting=False)
-    check_finite(matrix, reach)
-    return matrix
+    known = getattr(estimator, "feature_names_in_", None)
+    names = None if known is None else tuple(known)
+    matrix = _matrix(estimator, X, names, fitting=False, needed=needed)
+    if names is None or matrix.names is None or matrix.names == names:
+        check_finite(matrix, reach)
+        return matrix
+    found = set(matrix.names)
+    present = [name in found for name in names]
+    check_finite(matrix, reach[present])
+    values = np.full((len(matrix.values), len(names)), np.nan, order="F")
+    values[:, present] = matrix.values
+    return Matrix(values, names, matrix.library)
 
 
-def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool = True) -> Matrix:
+def _matrix(
+    estimator: Any,
+    X: Any,
+    names: tuple[str, ...] | None,
+    fitting: bool = True,
+    needed: Index | None = None,
+) -> Matrix:
     X = variables(X)
     frame = _as_frame(X)
     if frame is None:
@@ -89,17 +106,19 @@ def _matrix(estimator: Any, X: Any, names: tuple[str, ...] | None, fitting: bool
             names = tuple(columns)
     elif names is not None:
         present = set(columns)
-        missing = [name for name in names if name not in present]
+        found = tuple(name for name in names if name in present)
+        # A table with none of the columns is another one, even where the model needs none.
+        wanted = names if not found or needed is None else [names[column] for column in np.sort(needed)]
+        missing = [name for name in wanted if name not in present]
         if missing:
-            raise InputError(
-                f"{_plural(missing, 'column')} missing from the new data; the model was fitted on it"
-            )
+            raise InputError(f"{_plural(missing, 'column')} missing from the new data; the model needs it")
+        names = found
     elif len(columns) != estimator.n_features_in_:
         raise InputError(
             f"X has {len(columns)} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
-    return Matrix(_numbers(frame, list(names or columns)), names, frame.implementation)
+    return Matrix(_numbers(frame, columns if names is None else list(names)), names, frame.implementation)
 
 
 def _as_frame(X: Any) -> Any:

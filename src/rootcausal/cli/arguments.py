@@ -101,3 +101,9 @@ def load_model(path: Path) -> "RCI":
             f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
         )
     return model
+
+
+def columns_of(model: "RCI") -> dict[str, list[str]]:
+    """Return the columns that a model knows as ``features``, and those it cannot do without as ``needed``."""
+    names = [str(name) for name in model.feature_names_in_]
+    return {"features": names, "needed": [names[column] for column in model._needed_columns()]}

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..result_files import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
-from .arguments import DropMissing, check_output, load_model, table_path
+from .arguments import DropMissing, check_output, columns_of, load_model, table_path
 from .console import print_table, say, status_if_slow
 from .summaries import made_with, patient_label, percent, provenance, say_meaning, say_removed
 from .what_if import Question, answer_columns, parse_question, print_answers
@@ -47,7 +47,7 @@ def explain(
     """Rank the root causes of each patient, and give the risk.
 
     Columns are matched by name, in any order; columns that the model does not
-    know are not read.
+    know are not read, and those that it left out may be absent.
 
     With --out, the table has one row per patient: the id (or the row number),
     risk (a probability), log_odds, and for each variable the log-odds that the
@@ -77,7 +77,7 @@ def explain(
         )
     pieces = _Counted(
         stream_new_patients(
-            patients_file, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+            patients_file, **columns_of(model), id_column=id_column, drop_missing=drop_missing
         )
     )
     if out is None:

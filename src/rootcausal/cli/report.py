@@ -21,6 +21,7 @@ from .arguments import (
     Resamples,
     Variant,
     check_output,
+    columns_of,
     load_model,
     page_path,
 )
@@ -104,7 +105,7 @@ def report(
 def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> Patients:
     with status_if_slow(f"reading {quoted(table)}"):
         patients = read_new_patients(
-            table, list(model.feature_names_in_), id_column=id_column, drop_missing=drop_missing
+            table, **columns_of(model), id_column=id_column, drop_missing=drop_missing
         )
     say_removed(patients.n_removed, patients.X.num_rows)
     return patients

@@ -70,11 +70,15 @@ def print_answers(question: Question, patients: Patients, explanation: "Explanat
 
 def answer_columns(question: Question, explanation: "Explanation") -> list[tuple[str, Any]]:
     """Columns for --out: the risk after, with its interval, and the predicted measurements."""
+    import pyarrow as pa
+
     answer = explanation.what_if(question.variable, question.shock)
     columns: list[tuple[str, Any]] = [("what_if_risk", answer.probability)]
     if answer.probability_interval is not None:
         columns += zip(("what_if_risk_lower", "what_if_risk_upper"), answer.probability_interval, strict=True)
-    columns += zip((f"what_if_{name}" for name in explanation.feature_names), answer.data.T, strict=True)
+    # Of a variable that the model left out there may be no measurement: a cell without a value.
+    data = [pa.array(column, from_pandas=True) for column in answer.data.T]
+    columns += zip((f"what_if_{name}" for name in explanation.feature_names), data, strict=True)
     return columns
 
 
