@@ -2,10 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -227,18 +223,3 @@ def test_output_that_cannot_show_a_name(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "\\U0001f642" in done.stdout
-
-
-def test_ctrl_c_in_a_new_process(tmp_path: Path) -> None:
-    script = "import rootcausal.data as data, rootcausal.cli as cli, time\n"
-    script += "data.simulate = lambda **_: (print('begun', flush=True), time.sleep(60))\ncli.main()\n"
-    command = [sys.executable, "-c", script, "simulate", "--out", str(tmp_path / "c.csv")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert stderr == "error: interrupted; unfinished files were removed.\n"
-    assert os.listdir(tmp_path) == []

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Generator
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed, effective_n_jobs
 
 from .bootstrap_file import Resamples, read_resamples, write_resamples
 from .core.attribution import CausalModel
@@ -34,6 +34,7 @@ from .tables.blas import one_blas_thread
 from .tables.choose import choose_table, one_thread
 from .version import __version__
 from .wording import one_line, shown
+from .workers import in_workers
 
 SECONDS_BETWEEN_SAVES = 20.0
 MAX_DRAWS = 1000
@@ -123,8 +124,12 @@ def bootstrap(
     n_found = len(models)
     saved = time.monotonic()
     try:
-        with counting_progress(progress, "resamples", n, min(n, len(models))) as advance:
-            for model in _models(cohort, range(len(models), n), seed, n_jobs):
+        todo = range(len(models), n)
+        with (
+            counting_progress(progress, "resamples", n, min(n, len(models))) as advance,
+            closing(_models(cohort, todo, seed, n_jobs)) as coming,
+        ):
+            for model in coming:
                 models.append(model)
                 advance()
                 if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
@@ -157,11 +162,11 @@ def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: 
 
 def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
-) -> Iterator[CausalModel]:
+) -> Generator[CausalModel, None, None]:
     # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
     alone = effective_n_jobs(n_jobs) == 1
-    yield from parallel(delayed(resample)(cohort, random_state, number, alone) for number in numbers)
+    tasks = (delayed(resample)(cohort, random_state, number, alone) for number in numbers)
+    return in_workers(tasks, n_jobs, max_nbytes=None)
 
 
 def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) -> CausalModel:

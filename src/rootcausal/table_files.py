@@ -5,6 +5,7 @@ A file that cannot be read is one :class:`~rootcausal.errors.InputError` that sa
 
 import csv
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def column_names(path: str | PathLike[str]) -> list[str]:
     """Return the column names of a CSV or Parquet file; a name that occurs twice is an error."""
     if os.path.isdir(path):
         raise InputError(f"cannot read {shown(path)}: it is a folder.")
+    refuse_streams(path)
     with _reading(path):
         names = _csv_header(path) if table_format(path) == "csv" else _open_parquet(path).schema_arrow.names
     repeated = [quoted(name) for name, count in Counter(names).items() if count > 1]
@@ -44,6 +46,18 @@ def column_names(path: str | PathLike[str]) -> list[str]:
             f"{shown(path)} has more than one column named {listed(repeated)}: rename or remove the copies."
         )
     return list(names)
+
+
+def refuse_streams(path: str | PathLike[str]) -> None:
+    """Refuse a pipe, a socket or a device: a table is read more than once, and a pipe only gives once."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return  # whoever opens it says why it cannot
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(
+            f"cannot read {shown(path)}: it is a pipe or a device; write its content to a file first."
+        )
 
 
 def read_columns(path: str | PathLike[str], columns: list[str], text_column: str | None) -> Any:

@@ -13,6 +13,7 @@ import typer
 from ..version import __version__
 from . import check, demo, explain, fit, report, reproduce, simulate
 from .exit_codes import EXIT_CODES_EXPLAINED, PlainErrors
+from .stop_signals import StopSignals
 
 app = typer.Typer(
     cls=PlainErrors,
@@ -39,7 +40,9 @@ def main() -> None:
         # A terminal that cannot show a character of a column name must not end the work.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="rootcausal")
+    signals = StopSignals()
+    signals.listen()
+    app(prog_name="rootcausal", obj=signals)
 
 
 def _show_version(asked: bool) -> None:

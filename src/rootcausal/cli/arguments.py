@@ -10,7 +10,7 @@ import typer
 
 from ..atomic_write import check_can_write
 from ..errors import InputError
-from ..table_files import table_format
+from ..table_files import refuse_streams, table_format
 from ..wording import shown
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def load_model(path: Path) -> "RCI":
     """Load a model that knows the names of its columns."""
     from .. import RCI
 
+    refuse_streams(path)
     try:
         model = RCI.load(path)
     except OSError as error:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..cohort_files import choose_features
 from ..errors import MissingExtraError
+from ..table_files import refuse_streams
 from ..target_labels import Disease, choose_counted, one_spelling
 from ..wording import shown
 from .arguments import Columns
@@ -35,6 +36,8 @@ def fit_on_cluster(
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from .. import RCI
 
+    for file in files:
+        refuse_streams(file)
     where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
     frame = dask_frame(files)
     features = choose_features(files[0], list(frame.columns), columns.target, columns.id_column, columns.drop)

@@ -11,6 +11,7 @@ import typer
 
 from ..atomic_write import cannot_write
 from ..errors import InputError, MissingExtraError
+from ..table_files import refuse_streams
 from ..wording import plural, printable, shown
 from .console import say
 
@@ -70,6 +71,9 @@ def reproduce(
 
     if jobs == 0:
         raise typer.BadParameter("0 jobs would do nothing; -1 is one a core.", param_hint="--jobs")
+
+    if framingham is not None:
+        refuse_streams(framingham)
 
     from ..experiments.runner import run
     from ..experiments.spec import EXPERIMENTS, Scope

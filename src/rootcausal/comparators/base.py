@@ -48,7 +48,8 @@ class Comparator(BaseEstimator, ABC):
     def scores(self, X: Any) -> F64:
         """(n, p): higher is a stronger root cause; ``-inf`` for variables that the method does not rank."""
         check_is_fitted(self)
-        matrix = matrix_for_scoring(self, X, reach(self.mean_, self.sd_))
+        everything = np.arange(self.n_features_in_)
+        matrix = matrix_for_scoring(self, X, everything, reach(self.mean_, self.sd_))
         return self._score(self._standardised(matrix.values))
 
     @abstractmethod

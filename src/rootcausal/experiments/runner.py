@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from ..errors import InputError
 from ..progress import share_progress
 from ..wording import shown
+from ..workers import in_workers
 from .rows import Row, RowFile
 from .tasks import Task
 
@@ -50,10 +51,12 @@ def _work(todo: Sequence[Task], files: Mapping[str, RowFile], jobs: int, progres
     with share_progress(progress, "experiments", sum(task.size for task in todo)) as advance:
         for alone in (False, True):
             chosen = [task for task in todo if task.alone == alone]
-            parallel = Parallel(n_jobs=1 if alone else jobs, return_as="generator_unordered", batch_size=1)
-            for task, rows in parallel(delayed(_run)(task) for task in chosen):
-                files[task.file].add(rows)
-                advance(task.size)
+            work = (delayed(_run)(task) for task in chosen)
+            n_jobs = 1 if alone else jobs
+            with closing(in_workers(work, n_jobs, "generator_unordered", batch_size=1)) as coming:
+                for task, rows in coming:
+                    files[task.file].add(rows)
+                    advance(task.size)
 
 
 @contextmanager
