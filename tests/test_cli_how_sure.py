@@ -39,13 +39,13 @@ def test_check_and_page_name_the_patients_of_the_file(cohort: Path) -> None:
         (["--id", "patient"], "p049"),
     ):
         arguments = (cohort, "--target", "d", "--drop-missing", *options)
-        assert f"; see {name}." in ok("check", *arguments)
+        assert f"; patients: {name}." in ok("check", *arguments)
         ok("report", *arguments, "--out", page)
-        assert any(f"; see {name}." in check["statement"] for check in facts_of(page)["made"]["checks"])
+        assert any(f"; patients: {name}." in check["statement"] for check in facts_of(page)["made"]["checks"])
     ok("report", cohort, "--target", "d", "--drop-missing", "--id", "patient", "--redact-ids", "--out", page)
     assert "p049" not in page.read_text(encoding="utf-8")
     cohort.write_text(cohort.read_text().replace('"p049"', '" "'))
-    assert "; see row 50." in ok("check", cohort, "--target", "d", "--drop-missing", "--id", "patient")
+    assert "; patients: row 50." in ok("check", cohort, "--target", "d", "--drop-missing", "--id", "patient")
 
 
 def test_check_in_words(cohort: Path) -> None:

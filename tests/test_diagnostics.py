@@ -98,9 +98,9 @@ def test_a_wrong_unit_is_seen_in_new_patients_and_in_the_cohort():
     assert [check.name for check in diagnosis.checks] == ["in_range"]
     assert diagnosis.verdict == "broken"
     assert diagnosis.checks[0].variables[0] == "b"
-    assert "see row 1, row 2, row 3, row 4, row 5 and 44 more." in diagnosis.checks[0].statement
+    assert "patients: row 1, row 2, row 3, row 4, row 5 and 44 more." in diagnosis.checks[0].statement
     named = model.diagnose(strange, ids=[f"p{k}\n" for k in range(50)])
-    assert r"see p0\n, p1\n, p2\n, p3\n, p4\n and 44 more." in named.checks[0].statement
+    assert r"patients: p0\n, p1\n, p2\n, p3\n, p4\n and 44 more." in named.checks[0].statement
     assert model.diagnose(X).verdict == "fine"
 
 
@@ -113,10 +113,10 @@ def test_one_patient_that_decides_is_named(monkeypatch):
     y[17] = 0
     check = verdicts(X, y)["influence"]
     assert check.verdict in ("doubtful", "broken")
-    assert "see row 18." in check.statement
+    assert "patients: row 18." in check.statement
     # The same patient, by the number in the cohort, where only some of the rows are looked at.
     monkeypatch.setattr("rootcausal.diagnostics.evidence.ROWS_AT_MOST", 100)
-    assert "see row 18." in verdicts(X, y)["influence"].statement
+    assert "patients: row 18." in verdicts(X, y)["influence"].statement
 
 
 def test_another_cohort_shows_miscalibrated_risks():

@@ -163,9 +163,9 @@ def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: 
 def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
 ) -> Generator[CausalModel, None, None]:
-    # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
     alone = effective_n_jobs(n_jobs) == 1
     tasks = (delayed(resample)(cohort, random_state, number, alone) for number in numbers)
+    # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
     return in_workers(tasks, n_jobs, max_nbytes=None)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -178,6 +177,8 @@ def _of_one_type(block: Any) -> np.ndarray:
 
 def _example(column: Any) -> str | None:
     """The first cell that is no number."""
+    import pyarrow as pa
+
     cells = pa.array([str(cell) for cell in column.drop_nulls().to_list()], pa.string())
     found = first_strange(cells)
     return None if found is None else found[1]

@@ -71,7 +71,7 @@ def check_range(errors: F64, names: Sequence[str], patient: Callable[[int], str]
 
 def _named(rows: Index, patient: Callable[[int], str]) -> str:
     more = f" and {rows.size - ROWS_NAMED} more" if rows.size > ROWS_NAMED else ""
-    return f"see {', '.join(one_line(patient(int(row)), 40) for row in rows[:ROWS_NAMED])}{more}"
+    return f"patients: {', '.join(one_line(patient(int(row)), 40) for row in rows[:ROWS_NAMED])}{more}"
 
 
 def _by_size(size: float, doubtful: float, broken: float) -> Verdict:
