@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rootcausal.core import ordering as ordering_module
 from rootcausal.core import search as search_module
 from rootcausal.core.entropy import GAMMA, K2, block_penalties
 from rootcausal.core.moments import describe_columns
@@ -120,9 +121,11 @@ def test_the_favourite_of_the_last_round_may_lose_by_little(
         search.forget(np.delete(candidates, root), np.array([root]))
 
 
-def test_pruning_spares_most_pairs() -> None:
+@pytest.mark.parametrize(("worth_counting", "share"), [(np.inf, 0.4), (0, 0.9)], ids=["pairs", "blocks"])
+def test_pruning_spares_pairs(worth_counting: float, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordering_module, "PAIRS_NOT_WORTH_COUNTING", worth_counting)
     cohort = simulate(700, 41, random_state=0)
     raw = NumbaRaw(cohort.X, cohort.y)
     columns = describe_columns(raw)
     n_pairs = {variant: order_columns(raw, columns, variant, 1.0).n_pairs for variant in ("plus", "original")}
-    assert n_pairs["plus"] < n_pairs["original"] / 3
+    assert n_pairs["plus"] < n_pairs["original"] * share
