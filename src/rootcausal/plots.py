@@ -163,7 +163,7 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     for place, name in enumerate(names):
         ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
     ax.set_xlim(-0.5 * max(len(names), 2) * 0.5, 0.3 * max(len(names), 2))
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ax.set_axis_off()
     return ax
 
@@ -223,7 +223,7 @@ def _spread(values: F64) -> F64:
 def _name_rows(ax: Axes, explanation: Explanation, shown: Sequence[int], turned: bool = True) -> None:
     ax.set_yticks(range(len(shown)), [_name(explanation, column) for column in shown])
     if turned:
-        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)
 
 
 def _name(explanation: Explanation, column: int) -> str:

@@ -1,0 +1,213 @@
+"""Every other door over every cohort of the zoo: command line, tables, graphs, figures, comparators."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import error, run
+from page_facts import facts_of
+from tables_under_test import sharded
+from typer.testing import Result
+from zoo import REFUSED, Animal
+from zoo_fits import (
+    a_few,
+    assert_no_nan,
+    documented_warnings,
+    every_animal,
+    every_unscreened_animal,
+    finite,
+    fitted,
+    resampled,
+)
+
+import rootcausal
+from rootcausal import RCI, DirectLiNGAM, Explanation, InputError, comparators, data, metrics, plots
+from rootcausal.bootstrap import Bootstrap
+from rootcausal.cli import app
+from rootcausal.comparators import (
+    AdaptiveLogistic,
+    ConditionalOutliers,
+    HitonPC,
+    ICAPrediction,
+    ModelSubstitution,
+    TTest,
+)
+from rootcausal.core.moments import describe_columns
+from rootcausal.core.pipeline import Settings, learn
+from rootcausal.diagnostics import Diagnosis
+
+pytest.importorskip("matplotlib").use("Agg")
+
+
+@every_animal
+def test_command_line(animal: Animal, tmp_path: Path) -> None:
+    names = ("cohort.csv", "few.csv", "model.rci", "scores.csv", "page.html")
+    cohort, few, model, scores, page = (tmp_path / name for name in names)
+    animal.table.to_csv(cohort, index=False)
+    succeeds(animal, run("fit", cohort, "--target", "ill", "--bootstrap", 3, "--out", model))
+    same_as_in_memory(RCI.load(model), fitted(animal))
+    succeeds(animal, run("explain", model, cohort, "--what-if", f"{animal.names[0]}=0", "--out", scores))
+    assert finite(pd.read_csv(scores))
+    assert_no_nan(json.loads(succeeds(animal, run("check", cohort, "--target", "ill", "--json"))))
+    a_few(animal).to_csv(few, index=False)
+    succeeds(animal, run("report", few, "--model", model, "--out", page))
+    assert_no_nan(facts_of(page))
+
+
+def succeeds(animal: Animal, result: Result) -> str:
+    assert result.exit_code == 0, result.output
+    for line in result.stderr.splitlines():
+        assert line.removeprefix("warning: ").startswith(animal.warns), line
+    return result.stdout
+
+
+def same_as_in_memory(model: RCI, expected: RCI) -> None:
+    assert model.causal_order_.tolist() == expected.causal_order_.tolist()
+    assert model.coef_ == pytest.approx(expected.coef_, rel=1e-6, abs=1e-9)
+    assert model.intercept_ == pytest.approx(expected.intercept_, rel=1e-6, abs=1e-9)
+
+
+@every_animal
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_backend(animal: Animal, backend: str) -> None:
+    with documented_warnings(animal):
+        same_as_in_memory(RCI(backend=backend).fit(animal.X, animal.y), fitted(animal))
+
+
+@every_animal
+def test_sharded(animal: Animal) -> None:
+    raw = sharded(3)(np.ascontiguousarray(animal.X, dtype=float), animal.y)
+    learned = learn(raw, describe_columns(raw), Settings("local_plus", 0.2, "sharp"))
+    assert learned.model.order.tolist() == fitted(animal).causal_order_.tolist()
+    expected = fitted(animal).coef_[learned.model.order]
+    assert learned.model.coef == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+    ) as client:
+        yield client
+
+
+@every_animal
+def test_dask(animal: Animal, client: Any) -> None:
+    import dask.dataframe as dd
+
+    rows = dd.from_pandas(animal.table, npartitions=3)
+    with documented_warnings(animal):
+        model = RCI(backend="dask").fit(rows, "ill")
+    same_as_in_memory(model, fitted(animal))
+    values = model.shapley_values(rows.drop(columns="ill")).compute().to_numpy()
+    assert values == pytest.approx(model.shapley_values(animal.table.drop(columns="ill")))
+
+
+@every_unscreened_animal
+@pytest.mark.parametrize("prune", [False, True], ids=["full", "pruned"])
+def test_direct_lingam(animal: Animal, prune: bool) -> None:
+    with documented_warnings(animal):
+        model = DirectLiNGAM(prune=prune).fit(animal.X)
+    assert finite(model.adjacency_matrix_)
+    order = model.causal_order_
+    assert (np.triu(model.adjacency_matrix_[np.ix_(order, order)]) == 0).all()
+    graph = model.to_networkx()
+    assert graph.number_of_nodes() == order.size
+    assert graph.number_of_edges() == np.count_nonzero(model.adjacency_matrix_)
+    plots.graph(model)
+
+
+@every_animal
+def test_plots(animal: Animal) -> None:
+    explanation = resampled(animal).explain(a_few(animal)[animal.names])
+    drawn = [
+        plots.waterfall(explanation, 0),
+        plots.beeswarm(explanation),
+        plots.prevalence(explanation),
+        plots.heatmap(explanation),
+        plots.graph(fitted(animal)),
+    ]
+    for axes in drawn:
+        assert finite(axes.get_xlim(), axes.get_ylim())
+
+
+@every_unscreened_animal
+@pytest.mark.parametrize(
+    "method",
+    [
+        AdaptiveLogistic(n_folds=3, random_state=0),
+        HitonPC(),
+        ICAPrediction(n_trees=10, random_state=0),
+        TTest(),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_comparator(animal: Animal, method: Any) -> None:
+    ranks_patients(animal, method)
+
+
+@every_unscreened_animal
+def test_comparators_on_a_graph(animal: Animal) -> None:
+    outliers = ConditionalOutliers(random_state=0)
+    ranks_patients(animal, outliers)
+    ranks_patients(animal, ModelSubstitution(random_state=0), graph=outliers.graph_)
+
+
+def ranks_patients(animal: Animal, method: Any, **given: Any) -> None:
+    with documented_warnings(animal):
+        scores = method.fit(animal.X, animal.y, **given).scores(animal.X)
+    assert scores.shape == animal.X.shape
+    assert (np.isfinite(scores) | np.isneginf(scores)).all()
+
+
+@pytest.mark.parametrize("animal", REFUSED, ids=lambda animal: animal.name)
+def test_refused(animal: Animal, client: Any, tmp_path: Path) -> None:
+    import dask.dataframe as dd
+
+    for method in (RCI(), DirectLiNGAM(), TTest()):
+        with pytest.raises(InputError, match=animal.refused):
+            method.fit(animal.X, animal.y)
+    with pytest.raises(InputError, match=animal.refused):
+        RCI(backend="dask").fit(dd.from_pandas(animal.table, npartitions=3), "ill")
+    animal.table.to_csv(tmp_path / "a.csv", index=False)
+    for command in ("fit", "check", "report"):
+        ending = {"fit": ["--out", tmp_path / "a.rci"], "report": ["--out", tmp_path / "a.html"]}
+        said = error(3, command, tmp_path / "a.csv", "--target", "ill", *ending.get(command, []))
+        assert re.search(animal.refused, said)
+
+
+# What takes no cohort: cohorts themselves, errors, and the paper's experiments.
+NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "Cohort", "RealCohort", "load_framingham"}
+NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce"}
+
+
+def test_no_public_name_is_left_out() -> None:
+    named = chain(rootcausal.__all__, comparators.__all__, data.__all__)
+    methods = (
+        name
+        for kind in (RCI, DirectLiNGAM, Explanation, Bootstrap, Diagnosis)
+        for name, value in vars(kind).items()
+        if isinstance(value, FunctionType | classmethod | property | cached_property)
+    )
+    functions = (
+        name
+        for module in (plots, metrics)
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    )
+    commands = (command.callback.__name__ for command in app.registered_commands)
+    public = {name for name in chain(named, methods, functions, commands) if not name.startswith("_")}
+    files = [Path(__file__).with_name("test_zoo.py"), Path(__file__)]
+    text = "".join(file.read_text(encoding="utf-8").partition("NOT_FOR_ANIMALS")[0] for file in files)
+    assert sorted(name for name in public - NOT_FOR_ANIMALS if not re.search(rf"\b{name}\b", text)) == []

@@ -1,0 +1,72 @@
+"""The animals of the zoo as parameters of tests, each fitted once."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from zoo import ZOO, Animal
+
+from rootcausal import RCI, Explanation
+
+RESAMPLES = 5
+PATIENTS_A_CLASS = 10
+
+every_animal = pytest.mark.parametrize("animal", ZOO, ids=lambda animal: animal.name)
+# To order and unmix a hundred columns that nothing screens takes as long as the rest of the zoo.
+UNSCREENED = [animal for animal in ZOO if min(animal.X.shape) < 99]
+every_unscreened_animal = pytest.mark.parametrize("animal", UNSCREENED, ids=lambda animal: animal.name)
+
+
+@cache
+def heard_fit(animal: Animal, variant: str, attribution: str) -> tuple[RCI, tuple[str, ...]]:
+    """A fitted model, and the warnings that were heard."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model = RCI(variant=variant, attribution=attribution).fit(animal.X, animal.y)
+    return model, tuple(str(warning.message) for warning in heard)
+
+
+def fitted(animal: Animal, attribution: str = "sharp") -> RCI:
+    return heard_fit(animal, "local_plus", attribution)[0]
+
+
+@contextmanager
+def documented_warnings(animal: Animal) -> Iterator[None]:
+    """Let pass what is documented for this cohort; any other warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for beginning in animal.warns:
+            warnings.filterwarnings("ignore", message=beginning, category=UserWarning)
+        yield
+
+
+@cache
+def resampled(animal: Animal) -> RCI:
+    with documented_warnings(animal):
+        return RCI().fit(animal.X, animal.y).bootstrap(RESAMPLES)
+
+
+@cache
+def explained(animal: Animal) -> Explanation:
+    return resampled(animal).explain(animal.X)
+
+
+def finite(*values: Any) -> bool:
+    return all(np.isfinite(np.asarray(value)).all() for value in values)
+
+
+def a_few(animal: Animal) -> pd.DataFrame:
+    """Some controls and some cases: a page about the whole cohort takes long."""
+    return animal.table.groupby("ill").head(PATIENTS_A_CLASS)
+
+
+def assert_no_nan(facts: Any) -> None:
+    json.dumps(facts, allow_nan=False)
