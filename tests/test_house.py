@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "wording": set(),
     "provenance": set(),
     "refit": set(),
-    "text_cells": set(),
+    "text_cells": {"wording"},
     "workers": set(),
     "rows_checksum": {"core"},
     "core": set(),
