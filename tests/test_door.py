@@ -58,7 +58,7 @@ def test_a_page_about_patients_of_one_kind_says_what_was_not_checked(
 def test_without_diagnoses_the_same_checks_are_named(
     cohort: tuple[pd.DataFrame, np.ndarray], model: RCI
 ) -> None:
-    assert "This takes the patients' diagnoses." in model.diagnose(cohort[0]).not_made
+    assert "This takes the patients' diagnoses, which were not given." in model.diagnose(cohort[0]).not_made
     assert model.diagnose(*cohort).not_made == ""
 
 

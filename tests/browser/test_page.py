@@ -213,7 +213,7 @@ def test_without_a_bootstrap_the_page_says_so(watched, pbc):
     assert "not assessed: no resampling was made" in page.locator("#patient-view").inner_text()
     page.locator("#tab-about").click()
     assert page.locator("#checks li").count() == 1  # only the one that needs no diagnosis
-    assert "which the page was not given" in page.locator("#about").inner_text()
+    assert "diagnoses, which were not given" in page.locator("#about").inner_text()
 
 
 def test_why_variables_are_left_out(watched, pbc):

@@ -52,7 +52,11 @@ def diagnose(
 
     in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order], patient)
     if y is None:
-        return Diagnosis((in_range,), provenance, f"{OTHER_CHECKS}This takes the patients' diagnoses.")
+        return Diagnosis(
+            (in_range,),
+            provenance,
+            f"{OTHER_CHECKS}This takes the patients' diagnoses, which were not given.",
+        )
     cases = int(y.sum())
     if min(cases, y.size - cases) < PATIENTS_A_CLASS:
         reason = (
