@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
@@ -50,10 +50,12 @@ class Bootstrap:
     ----------
     models : one for each resample.
     random_state : the seed they were drawn with.
+    unsettled : in how many a limit of the attribution ran out.
     """
 
     models: tuple[CausalModel, ...]
     random_state: int
+    unsettled: int = 0
 
     def __len__(self) -> int:
         return len(self.models)
@@ -121,6 +123,7 @@ def bootstrap(
     if found is not None:
         _check_made_alike(found, resume, fingerprint, cohort.X.shape[1])
     models = [] if found is None else list(found.models)
+    unsettled = [] if found is None else list(found.unsettled)
     n_found = len(models)
     saved = time.monotonic()
     try:
@@ -129,17 +132,19 @@ def bootstrap(
             counting_progress(progress, "resamples", n, min(n, len(models))) as advance,
             closing(_models(cohort, todo, seed, n_jobs)) as coming,
         ):
-            for model in coming:
-                models.append(model)
+            for resampled in coming:
+                if not resampled.converged:
+                    unsettled.append(len(models))
+                models.append(resampled.model)
                 advance()
                 if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                    write_resamples(resume, models, fingerprint, seed)
+                    write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
                     saved = time.monotonic()
     finally:
         # Also when interrupted: what is done is kept.
         if resume is not None and len(models) > n_found:
-            write_resamples(resume, models, fingerprint, seed)
-    return Bootstrap(tuple(models[:n]), seed)
+            write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
+    return Bootstrap(tuple(models[:n]), seed, sum(number < n for number in unsettled))
 
 
 def _seed(random_state: int | None, found: Resamples | None) -> int:
@@ -162,14 +167,21 @@ def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: 
 
 def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
-) -> Generator[CausalModel, None, None]:
+) -> Generator[Resampled, None, None]:
     alone = effective_n_jobs(n_jobs) == 1
     tasks = (delayed(resample)(cohort, random_state, number, alone) for number in numbers)
     # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
     return in_workers(tasks, n_jobs, max_nbytes=None)
 
 
-def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) -> CausalModel:
+class Resampled(NamedTuple):
+    """What was learned from one resample, and whether the attribution settled."""
+
+    model: CausalModel
+    converged: bool
+
+
+def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) -> Resampled:
     """Learn from one resample, on one thread unless alone: more would get into the way of other jobs.
 
     Linear algebra stays on one thread in any case, since its sums depend on the number of threads.
@@ -181,8 +193,9 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         # A rare finding may be missing from a resample altogether.
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
         raw = choose_table(cohort.backend, X[:, varies], y)
-        model = learn(raw, describe_columns(raw), cohort.settings).model
-    return CausalModel(
+        learned = learn(raw, describe_columns(raw), cohort.settings)
+    model = learned.model
+    whole = CausalModel(
         n_columns=cohort.X.shape[1],
         order=varies[model.order],
         mean=model.mean,
@@ -192,6 +205,7 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         coef=model.coef,
         intercept=model.intercept,
     )
+    return Resampled(whole, learned.converged)
 
 
 def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

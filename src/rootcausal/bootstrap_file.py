@@ -14,6 +14,8 @@ from .array_archive import FileKind, read_archive, write_archive
 from .core.attribution import CausalModel
 from .core.table import F64
 from .model_checks import check_mixing, check_numbers, check_order, check_unmixing
+from .tables.blas import one_blas_thread
+from .version import __version__
 
 PREFIX = "bootstrap_"
 # One after the other: resample by resample, and each mixing matrix as the rows of its lower triangle.
@@ -41,15 +43,17 @@ class Resamples:
     Attributes
     ----------
     models : one for each resample.
+    unsettled : the places of those in which a limit of the attribution ran out.
     fingerprint : hash of the cohort, the settings and the seed.
     random_state : the seed.
-    made_by : version of rootcausal.
+    made_by : version of rootcausal that made them.
     """
 
     models: list[CausalModel]
+    unsettled: list[int]
     fingerprint: str
     random_state: int
-    made_by: str
+    made_by: str = __version__
 
 
 def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
@@ -80,17 +84,19 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
     check_order(flat["order"], n_columns, np.repeat(np.arange(sizes.size), sizes))
     check_numbers(flat["mean"], flat["sd"], flat["coef"], flat["intercepts"])
     ends, triangle_ends = np.cumsum(sizes), np.cumsum(triangles)
-    return [
-        _model(
-            {name: flat[name][end - k : end] for name in FLAT[:-1]},
-            flat["mixing"][triangle_end - triangle : triangle_end],
-            float(intercept),
-            n_columns,
-        )
-        for k, end, triangle, triangle_end, intercept in zip(
-            sizes, ends, triangles, triangle_ends, flat["intercepts"], strict=True
-        )
-    ]
+    # On one thread, as the resamples were learned: else unmixing may differ in its last bit.
+    with one_blas_thread():
+        return [
+            _model(
+                {name: flat[name][end - k : end] for name in FLAT[:-1]},
+                flat["mixing"][triangle_end - triangle : triangle_end],
+                float(intercept),
+                n_columns,
+            )
+            for k, end, triangle, triangle_end, intercept in zip(
+                sizes, ends, triangles, triangle_ends, flat["intercepts"], strict=True
+            )
+        ]
 
 
 def _model(columns: dict[str, np.ndarray], triangle: F64, intercept: float, n_columns: int) -> CausalModel:
@@ -113,12 +119,10 @@ def _triangle(k: int) -> np.ndarray:
     return np.tri(k, dtype=bool)
 
 
-def write_resamples(
-    path: str | PathLike[str], models: Sequence[CausalModel], fingerprint: str, random_state: int
-) -> None:
+def write_resamples(path: str | PathLike[str], resamples: Resamples) -> None:
     """Write finished resamples whole or not at all."""
-    header = {"fingerprint": fingerprint, "random_state": random_state}
-    write_archive(path, RESAMPLES, header, pack(models))
+    header = {name: getattr(resamples, name) for name in ("fingerprint", "random_state", "unsettled")}
+    write_archive(path, RESAMPLES, header, pack(resamples.models))
 
 
 def read_resamples(path: str | PathLike[str]) -> Resamples:
@@ -132,4 +136,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples
     )
     if not (isinstance(fingerprint, str) and isinstance(made_by, str) and is_seed(random_state)):
         raise ValueError("its header does not say what the resamples were made from")
-    return Resamples(unpack(arrays), fingerprint, random_state, made_by)
+    models, unsettled = unpack(arrays), header["unsettled"]
+    if not (isinstance(unsettled, list) and all(number in range(len(models)) for number in unsettled)):
+        raise ValueError("its header names resamples that it does not hold")
+    return Resamples(models, unsettled, fingerprint, random_state, made_by)

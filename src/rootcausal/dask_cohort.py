@@ -19,20 +19,19 @@ from distributed.exceptions import WorkerStartTimeoutError
 
 from .cohort import Cohort, Target
 from .core.moments import Columns
+from .diagnosis_labels import choose_classes, refuse_unlabelled
 from .errors import InputError
 from .parquet_files import dask_frame
 from .tables.dask_frame import CORRECT, FirstLook, FrameRows
 from .tables.dask_rows import DaskRaw
 from .validation import (
     Matrix,
-    choose_classes,
     refuse_copies,
     refuse_duplicates,
     refuse_flat,
     refuse_not_finite,
     refuse_text,
     refuse_too_large,
-    refuse_unlabelled,
     suspected_copies,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -21,28 +20,23 @@ from .bootstrap_file import MOST_RESAMPLES, is_seed
 from .cohort import Cohort, Target
 from .cohort_quantiles import CohortQuantiles
 from .core.attribution import CausalModel
-from .core.logistic import WEAK_PENALTY
 from .core.moments import describe_columns, reach
-from .core.ordering import VARIANTS, Ordering
+from .core.ordering import VARIANTS
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.table import F64, LARGEST, Index
+from .diagnosis_labels import encode_known, labels_of
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
+from .fit_warnings import warn_of_fit, warn_of_resamples
 from .open_cohort import open_cohort
 from .progress import ordering_progress
 from .refit import old_model_kept
 from .rows_checksum import checksum
 from .tables.choose import check_backend
 from .target_labels import warn_of_choice
-from .validation import Matrix, encode_known, labels_of, matrix_for_scoring, plain
+from .validation import Matrix, matrix_for_scoring, plain
 from .version import __version__
-
-# What keeps coefficients finite where the classes are separated.
-PRIOR_AT_WORK = {
-    "paper": f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)",
-    "sharp": "the prior of the default attribution",
-}
 
 
 class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -144,29 +138,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         with ordering_progress(self.progress) as on_round:
             learned = learn(raw, columns, self._settings(), on_round)
         ordering = learned.ordering
-        warn_exhausted(ordering, cohort)
-        if not ordering.order.size:
-            warnings.warn(
-                f"no variable depends on the diagnosis at alpha = {self.alpha}: every Shapley value is zero",
-                UserWarning,
-                stacklevel=3,
-            )
-        if learned.separated:
-            warnings.warn(
-                "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
-                f"coefficients come from {PRIOR_AT_WORK[self.attribution]}. "
-                "Ranks are still useful; risks are uncertain. More rows or a smaller alpha help.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not learned.converged:
-            warnings.warn(
-                "the attribution did not settle within its limit of passes, so its coefficients may change "
-                "with small changes of the cohort: see the intervals of bootstrap(), or use "
-                'attribution="paper"',
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_fit(learned, cohort, self._settings())
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
@@ -259,8 +231,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.bootstrap_ = bootstrap(
             self._cohort, int(n), random_state=seed, n_jobs=n_jobs, progress=progress, resume=resume
         )
-        resampling = {"resamples": len(self.bootstrap_), "random_state": self.bootstrap_.random_state}
-        self.provenance_ = {**self.provenance_, "bootstrap": resampling}
+        self.provenance_ = {
+            **self.provenance_,
+            "bootstrap": {
+                "resamples": len(self.bootstrap_),
+                "random_state": self.bootstrap_.random_state,
+                "unsettled": self.bootstrap_.unsettled,
+            },
+        }
+        warn_of_resamples(self.bootstrap_)
         return self
 
     def transform(self, X: Any) -> F64:
@@ -412,18 +391,3 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 def check_variant(variant: str) -> None:
     if variant not in VARIANTS:
         raise InputError(f"unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}")
-
-
-def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
-    """Say which columns have no error of their own."""
-    if ordering.exhausted.size:
-        names = [cohort.label(c) for c in ordering.exhausted]
-        n_rows = cohort.raw.shape[0]
-        shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        warnings.warn(
-            f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since the "
-            f"roots before them explain them entirely ({n_rows} rows can separate at most {n_rows - 1} "
-            "variables)",
-            UserWarning,
-            stacklevel=4,
-        )

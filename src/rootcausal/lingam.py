@@ -14,7 +14,8 @@ from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .estimator import check_variant, warn_exhausted
+from .estimator import check_variant
+from .fit_warnings import warn_exhausted
 from .learned_graph import direct_effects
 from .open_cohort import open_cohort
 from .progress import ordering_progress

@@ -76,7 +76,10 @@ def write(path: str | PathLike[str], model: RCI) -> None:
         arrays[PROBABILITY] = model.ancestor_probability_
     resamples = () if model.bootstrap_ is None else model.bootstrap_.models
     if model.bootstrap_ is not None:
-        header["bootstrap"] = {"random_state": model.bootstrap_.random_state}
+        header["bootstrap"] = {
+            "random_state": model.bootstrap_.random_state,
+            "unsettled": model.bootstrap_.unsettled,
+        }
         arrays |= pack(resamples)
     try:
         for one in (inner, *resamples):
@@ -204,4 +207,7 @@ def _bootstrap(about: Any, arrays: dict[str, np.ndarray], p: int) -> Bootstrap |
         raise ValueError("the resamples have another number of columns")
     if not is_seed(about["random_state"]):
         raise ValueError("the seed of its resamples is none")
-    return Bootstrap(tuple(models), about["random_state"])
+    unsettled = about.get("unsettled", 0)  # files of before do not say
+    if unsettled not in range(len(models) + 1):
+        raise ValueError("the number of its resamples that did not settle is out of range")
+    return Bootstrap(tuple(models), about["random_state"], int(unsettled))

@@ -9,9 +9,10 @@ import narwhals as nw
 import numpy as np
 
 from .cohort import Cohort, Target
+from .diagnosis_labels import encode_target, labels_of
 from .errors import InputError, MissingExtraError
 from .tables.choose import check_backend, choose_table
-from .validation import check_columns, encode_target, labels_of, matrix_for_fit
+from .validation import check_columns, matrix_for_fit
 
 
 def open_cohort(estimator: Any, X: Any, target: Target | None) -> AbstractContextManager[Cohort]:

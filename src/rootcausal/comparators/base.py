@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
+from ..diagnosis_labels import encode_target, labels_of
 from ..refit import old_model_kept
 from ..tables.choose import choose_table
 from ..target_labels import warn_of_choice
-from ..validation import check_columns, encode_target, labels_of, matrix_for_fit, matrix_for_scoring
+from ..validation import check_columns, matrix_for_fit, matrix_for_scoring
 
 
 class Comparator(BaseEstimator, ABC):

@@ -20,6 +20,8 @@ MAX_ITERATIONS = 50
 TOLERANCE = 1e-16
 # Log-odds beyond this for a shock of one standard deviation mean that the likelihood has no maximum.
 DIVERGED = 30.0
+# At a maximum a last step is shorter than this.
+LEVEL = 1e-3
 # Mean log-likelihood this close to zero: every patient is predicted with certainty.
 PERFECT = 1e-6
 
@@ -83,7 +85,8 @@ def _maximize(table: Table, cols: Index, beta: F64, penalty: float) -> tuple[F64
             return None if not penalty else (beta, True)
         gain = float(step @ here.gradient)
         if gain <= TOLERANCE * n:
-            return beta, True
+            # A long step that gains nothing: some columns tell a few patients apart for certain.
+            return None if not penalty and np.abs(step).max() > LEVEL else (beta, True)
         size = 1.0
         there = _objective(table, cols, beta + step, ridge)
         while there.loglik < here.loglik and size > 1e-6:
