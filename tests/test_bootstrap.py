@@ -4,6 +4,7 @@ import pickle
 import shutil
 import tracemalloc
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -362,7 +363,10 @@ def test_pickles_are_not_loaded(tmp_path, cohort, frame):
 @pytest.mark.parametrize("variant", ["local_plus", "plus"])
 def test_a_rare_finding_may_be_missing_from_a_resample(cohort, frame, variant):
     rare = frame.assign(rare=(np.arange(len(frame)) == 3).astype(float))
-    model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
+    # One patient has the finding, so nothing but the prior keeps its coefficient finite where it is kept.
+    said = pytest.warns(UserWarning, match="decide for some patients")
+    with said if variant == "plus" else nullcontext():
+        model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
     assert np.isfinite(model.explain(rare).lower).all()
     if variant == "plus":
         survival = model.bootstrap_.survival[-1]

@@ -29,7 +29,8 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         )
     if learned.separated:
         _warn(
-            "the errors separate the classes perfectly, so maximum likelihood has no finite answer: "
+            "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
+            "has no finite answer: "
             f"coefficients come from {PRIOR_AT_WORK[settings.attribution]}. "
             "Ranks are still useful; risks are uncertain. More rows or a smaller alpha help."
         )

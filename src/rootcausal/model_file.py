@@ -44,7 +44,6 @@ MODEL = FileKind(
 PROVENANCE = {
     "rootcausal": str,
     "parameters": dict,
-    "table": str,
     "rows": int,
     "cases": int,
     "columns": int,
@@ -171,9 +170,12 @@ def _provenance(provenance: Any, p: int) -> dict[str, Any]:
     for name, kind in PROVENANCE.items():
         if type(provenance[name]) is not kind:
             raise ValueError(f"its {name!r} is of another type")
+    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
+        raise ValueError("its backend is no text")  # files of version 1 call it table
     if provenance["columns"] != p or not 0 < provenance["cases"] < provenance["rows"]:
         raise ValueError("its numbers of rows, cases and columns do not fit together")
-    if not all(isinstance(name, str) for name in provenance["exhausted"]):
+    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
+    if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
     return provenance
 

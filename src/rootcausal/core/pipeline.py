@@ -33,8 +33,8 @@ class Learned:
     ----------
     model : scores patients.
     ordering : what the search found.
-    separated : whether the errors tell the classes apart perfectly, so that only a prior keeps coefficients
-        finite.
+    separated : whether the errors decide for all patients, or for some, so that only a prior keeps
+        coefficients finite.
     converged : whether every iteration came to rest before its limit.
     ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
         which takes every survivor for an ancestor.
