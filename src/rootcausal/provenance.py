@@ -29,12 +29,11 @@ class LeftOut:
 
 def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[str, Any]) -> LeftOut:
     """Sort the variables that are not in the causal order by why they are not."""
-    exhausted = set(provenance["exhausted"])
-    adds_nothing = set(provenance.get("adds_nothing", ()))
-    ordered = set(order)
+    exhausted, adds_nothing = set(provenance["exhausted"]), set(provenance.get("adds_nothing", ()))
+    known, ordered = exhausted | adds_nothing, set(order)
     rest = [name for column, name in enumerate(names) if column not in ordered]
     return LeftOut(
-        [name for name in rest if name not in exhausted | adds_nothing],
+        [name for name in rest if name not in known],
         [name for name in rest if name in adds_nothing] if "adds_nothing" in provenance else None,
         [name for name in rest if name in exhausted],
     )

@@ -185,7 +185,7 @@ def _finite(found: dict[str, Any]) -> dict[str, Any]:
 def _one_thread() -> Iterator[None]:
     """One thread and no warnings: more threads would add numbers in another order, and rows would differ."""
     # OpenMP counts its threads for each calling thread.
-    openmp = ThreadpoolController().limit(limits=1, user_api="openmp")
+    openmp = ThreadpoolController().select(user_api="openmp").limit(limits=1)
     with one_blas_thread(), openmp, one_thread("auto"), warnings.catch_warnings():
         # Separated classes, or no variable that passes the test: both happen at n = 100, and count.
         warnings.simplefilter("ignore")

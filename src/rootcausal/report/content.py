@@ -108,7 +108,7 @@ def _text(name: Any, what: str) -> str:
     """What the page prints for a name that a caller gave: bytes and missing values are none."""
     try:
         missing = name is None or not bool(name == name)  # NaN and NaT differ from themselves
-    except TypeError:  # pandas.NA does not say whether it does
+    except (TypeError, ValueError):  # pandas.NA does not say whether it does, and no array is a name
         missing = True
     if missing or isinstance(name, bytes):
         raise InputError(f"{what} is {name!r}: give it as text")
