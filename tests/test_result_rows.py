@@ -82,7 +82,7 @@ def test_parquet_rows_are_checked_before_they_are_read(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=match):
             read_rows(path, 0)
 
-    refused(pa.concat_tables([good] * 200_000), "far more rows than a file of its size can hold")
+    refused(good.take([0] * 200_000), "far more rows than a file of its size can hold")
     long = pa.array(["x" * (32 << 20)])
     refused(good.set_column(9, "error", long), "far more memory than a file of its size can need")
     for column, value in (("overlap", float("inf")), ("n", -1), ("method", None)):
