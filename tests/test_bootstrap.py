@@ -201,7 +201,7 @@ def test_saved_with_the_model(tmp_path, frame, model):
     model.save(tmp_path / "model.rci")
     again = RCI.load(tmp_path / "model.rci")
     assert again.bootstrap_.random_state == 5
-    assert again.provenance_["bootstrap"] == {"resamples": 40, "random_state": 5}
+    assert again.provenance_["bootstrap"] == {"resamples": 40, "random_state": 5, "unsettled": 0}
     assert np.array_equal(again.explain(frame).lower, model.explain(frame).lower)
     with pytest.raises(InputError, match="fit it in memory before bootstrap"):
         again.bootstrap(10)

@@ -70,7 +70,7 @@ def start_resampling(cohort: Path) -> tuple[subprocess.Popen[str], Path]:
     """A bootstrap that would take hours, on two workers, once some of it is in a file."""
     boot, out = cohort.with_name("boot.npz"), cohort.with_name("m.rci")
     options = ["--target", "d", "--id", "patient", "--backend", "numpy"]
-    options += ["--bootstrap", "1000000", "--jobs", "2"]
+    options += ["--bootstrap", "10000", "--jobs", "2"]
     process = start(RESAMPLING, "fit", cohort, *options, "--resume", boot, "--out", out)
     wait_until(boot.exists, process)
     return process, boot

@@ -153,7 +153,7 @@ def test_numpy_scalars_as_parameters_are_saved(
     loaded = RCI.load(tmp_path / "model.rci")
     assert loaded.get_params() == model.get_params()
     assert loaded.provenance_ == model.provenance_
-    assert loaded.provenance_["bootstrap"] == {"resamples": 2, "random_state": 3}
+    assert loaded.provenance_["bootstrap"] == {"resamples": 2, "random_state": 3, "unsettled": 0}
     assert loaded.classes_.dtype == model.classes_.dtype == labels.dtype
     assert loaded.classes_.tolist() == labels.tolist()
     with zipfile.ZipFile(tmp_path / "model.rci") as archive:
@@ -162,7 +162,8 @@ def test_numpy_scalars_as_parameters_are_saved(
 
 def test_labels_that_no_text_can_hold_are_refused_when_saving(frame: pd.DataFrame, tmp_path: Path) -> None:
     days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
-    model = RCI().fit(frame, days[load_pbc().y])
+    with pytest.warns(UserWarning, match="do not say which of them is the disease"):
+        model = RCI().fit(frame, days[load_pbc().y])
     with pytest.raises(InputError, match=r"label .*2020.* cannot be saved: use text, numbers or booleans"):
         model.save(tmp_path / "model.rci")
     assert not list(tmp_path.iterdir())

@@ -194,7 +194,7 @@ def counts(rng):
 
 
 # Of the few who have the finding all are ill.
-@animal(raises=("toxin",), warns=(SEPARATED,))
+@animal(raises=("toxin",), warns=(SEPARATED, PARENTS_SEPARATE))
 def mostly_zeros(rng):
     draws = np.where(rng.random((2000, 4)) < 0.01, rng.lognormal(1, 1, (2000, 4)), 0.0)
     X = pd.DataFrame(draws, columns=["toxin", "variant_a", "variant_b", "variant_c"])

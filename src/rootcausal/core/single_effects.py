@@ -17,7 +17,7 @@ from scipy.special import gammainc
 from .table import F64
 
 FIRST_EFFECTS = 6
-MAX_CYCLES = 100
+MAX_CYCLES = 1000
 # Cycling stops when no coefficient moves by more than this, in units of its prior's standard deviation.
 TOLERANCE = 1e-4
 # Probabilities whose logarithm is taken are at least this.
