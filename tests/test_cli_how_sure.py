@@ -135,6 +135,11 @@ def test_a_question_that_cannot_be_read(cohort: Path, sure_model: Path, question
     assert "write VARIABLE=SHOCK" in error(2, "explain", sure_model, cohort, "--what-if", question)
 
 
+def test_one_what_if_at_a_time(cohort: Path, sure_model: Path) -> None:
+    asked = ("--what-if", "x0=0", "--what-if", "x1=0")
+    assert "one question at a time" in error(2, "explain", sure_model, cohort, *asked)
+
+
 def test_a_question_about_nothing(cohort: Path, sure_model: Path) -> None:
     assert "no variable 'weight' (--what-if)" in error(
         3, "explain", sure_model, cohort, "--what-if", "weight=0"

@@ -338,7 +338,6 @@ def test_column_names(tmp_path: Path) -> None:
         (["0.0", "1.0", "1.0"], None, "1", 2),
         (["TRUE", "False", "false"], None, "true", 1),
         (["Yes", "no", "YES", "No"], None, "yes", 2),
-        (["1", "2", "2"], None, "2", 2),
         (["-1", "1", "1"], None, "1", 2),
         (["Case", "control", "CASE", "Control"], None, "case", 2),
         (["1", "2", "2"], "1", "1", 1),

@@ -63,9 +63,32 @@ def test_a_column_that_is_present_is_shown(frame: pd.DataFrame, plain: RCI) -> N
     assert np.array_equal(values["x3"], frame["x3"])
 
 
-def test_what_is_present_must_be_whole(frame: pd.DataFrame, plain: RCI) -> None:
-    with pytest.raises(InputError, match=r"missing values \(NaN\) in 'x3' \(1\)"):
-        plain.explain(frame.assign(x3=frame["x3"].mask(frame.index == 5)).drop(columns="x2"))
+def test_what_the_model_left_out_may_have_holes(frame: pd.DataFrame, plain: RCI) -> None:
+    holed = frame.assign(x3=frame["x3"].mask(frame.index == 5))
+    for table in (holed, holed.drop(columns="x2")):
+        explanation = plain.explain(table)
+        assert np.array_equal(explanation.values, plain.explain(frame).values)
+        assert np.isnan(explanation.data[5, 3]) and not np.isnan(explanation.data[:5, 3]).any()
+    with pytest.raises(InputError, match=r"missing values \(NaN\) in 'x1' \(1\)"):
+        plain.explain(holed.assign(x1=frame["x1"].mask(frame.index == 5)))
+    with pytest.raises(InputError, match=r"infinite values \(inf\) in 'x3' \(1\)"):
+        plain.explain(frame.assign(x3=frame["x3"].mask(frame.index == 5, np.inf)))
+
+
+def test_a_file_may_have_holes_and_text_where_the_model_does_not_look(
+    frame: pd.DataFrame, plain: RCI, tmp_path: Path
+) -> None:
+    plain.save(tmp_path / "m.rci")
+    holed = frame.assign(x3=frame["x3"].mask(frame.index == 5), x2="n/a")
+    holed.to_csv(tmp_path / "holed.csv", index=False)
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    risks = []
+    for name in ("whole", "holed"):
+        out = tmp_path / f"{name}-scores.csv"
+        assert "left out" not in ok("explain", tmp_path / "m.rci", tmp_path / f"{name}.csv", "--out", out)
+        risks.append(pd.read_csv(out)["risk"])
+    assert len(risks[0]) == len(frame)
+    assert risks[0].equals(risks[1])
 
 
 def test_what_is_needed_is_asked_for(frame: pd.DataFrame, plain: RCI, sure: RCI) -> None:

@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, np.ndarray]:
     """A model, a Parquet file of 450 patients, and their values."""
     cohort = simulate(n_samples=450, n_variables=6, random_state=1)
     named = dict(zip(cohort.feature_names, cohort.X.T, strict=True))
-    RCI().fit(pa.table(named), cohort.y).save(tmp_path / "m.rci")
+    RCI(alpha=1.0).fit(pa.table(named), cohort.y).save(tmp_path / "m.rci")
     pq.write_table(pa.table({"id": [f"p{k}" for k in range(450)], **named}), tmp_path / "big.parquet")
     return tmp_path / "m.rci", tmp_path / "big.parquet", cohort.X
 

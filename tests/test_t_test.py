@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
+from rootcausal import RCI
 from rootcausal.comparators.t_test import TTest
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
@@ -46,3 +47,15 @@ def test_a_copy_of_the_diagnosis_comes_first_with_a_finite_score() -> None:
     scores = TTest().fit(X, y).scores(X)
     assert np.isfinite(scores).all()
     assert (scores[:, 1] > scores[:, 0]).all()
+
+
+def test_a_finding_that_none_of_a_few_cases_has_is_no_sign_of_a_dependence() -> None:
+    """Cases that all lack it say nothing of its spread among cases: Welch's test would be certain of it."""
+    rng = np.random.default_rng(1)
+    y = (np.arange(3000) < 4).astype(int)
+    finding = np.where(y == 1, 0.0, rng.random(3000) < 0.03)
+    X = np.column_stack([finding, rng.standard_normal(3000) + 3.0 * y])
+    pooled = ttest_ind(finding[y == 1], finding[y == 0], equal_var=True)
+    assert TTest().fit(X, y).statistic_[0] == pytest.approx(abs(pooled.statistic), rel=1e-9)
+    assert pooled.pvalue > 0.5
+    assert RCI().fit(X, y).causal_order_.tolist() == [1]

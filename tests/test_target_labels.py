@@ -23,8 +23,6 @@ SAID = [
     (0.0, 1.0),
     (False, True),
     (-1, 1),
-    (1, 2),
-    (1.0, 2.0),
     ("0", "1"),
     ("no", "yes"),
     ("No", " YES"),
@@ -33,7 +31,16 @@ SAID = [
     ("healthy", "sick"),
     ("negative", "positive"),
 ]
-UNSAID = [("Dead", "Survived"), ("a", "b"), (3, 7), (0, 2), ("sick", "well"), ("no", "positive")]
+UNSAID = [
+    ("Dead", "Survived"),
+    ("a", "b"),
+    (1, 2),
+    (1.0, 2.0),
+    (3, 7),
+    (0, 2),
+    ("sick", "well"),
+    ("no", "positive"),
+]
 
 
 def labelled(healthy: object, disease: object) -> np.ndarray:

@@ -100,11 +100,11 @@ def read_new_patients(
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
-    The file may lack columns that are not `needed` (None: all are).
+    The file may lack columns that are not `needed` (None: all are), or values of them.
     """
     found = _columns_found(path, features, needed, id_column)
     tables = [read_columns(path, [*found, *_listed(id_column)], id_column)]
-    (patients,) = _patients(path, tables, found, None, id_column, drop_missing, "fill the column in")
+    (patients,) = _patients(path, tables, found, None, id_column, drop_missing, "fill the column in", needed)
     return patients
 
 
@@ -123,7 +123,7 @@ def stream_new_patients(
     """
     found = _columns_found(path, features, needed, id_column)
     tables = stream_columns(path, [*found, *_listed(id_column)], id_column)
-    yield from _patients(path, tables, found, None, id_column, drop_missing, "fill the column in")
+    yield from _patients(path, tables, found, None, id_column, drop_missing, "fill the column in", needed)
 
 
 def _listed(id_column: str | None) -> list[str]:
@@ -179,13 +179,19 @@ def _patients(
     id_column: str | None,
     drop_missing: bool,
     advice: str,
+    needed: Sequence[str] | None = None,
 ) -> Iterator[Patients]:
-    """Yield the patients of each piece; missing values are counted to the end of the file, then refused."""
+    """Yield the patients of each piece; missing values are counted to the end of the file, then refused.
+
+    Columns that are not `needed` (None: all are) may have missing values, and are left out if they hold text.
+    """
     n_rows = n_kept = 0
     counts: Counter[str] = Counter()
+    must = set(features if needed is None else needed)
     for table in tables:
-        columns = _numbers(path, table, features, advice)
+        columns = _numbers(path, table, [name for name in features if name in must], advice)
         missing = {name: np.isnan(values) for name, values in columns.items()}
+        columns = _with_others(columns, table, features)
         labels = None
         if target is not None:
             labels, missing[target] = _labels(path, table[target], target)
@@ -210,6 +216,18 @@ def _patients(
     if n_rows == 0:
         raise InputError(f"{shown(path)} has column names but no rows.")
     _refuse_missing(path, counts, target, drop_missing, n_kept, advice)
+
+
+def _with_others(
+    columns: dict[str, npt.NDArray[np.float64]], table: Any, features: Sequence[str]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The columns and, of the other features, those that hold numbers; in the order of the features."""
+    if len(columns) == len(features):
+        return columns
+    for name in features:
+        if name not in columns and (values := _as_float64(table[name])) is not None:
+            columns[name] = np.where(np.isinf(values), np.nan, values)
+    return {name: columns[name] for name in features if name in columns}
 
 
 def _as_table(columns: Mapping[str, npt.NDArray[np.float64]]) -> Any:

@@ -163,6 +163,8 @@ class Explanation:
     def what_if(self, variable: str | int, error: float = 0.0) -> WhatIf:
         """Set the shock of one variable, by default to none, and predict risk and measurements."""
         column = self._column(variable)
+        if not np.isfinite(error):
+            raise InputError(f"error must be a finite number of standard deviations, not {error!r}")
         log_odds, data = self._model.with_shock(self.data, column, error)
         if not self._resamples:
             return WhatIf(log_odds, expit(log_odds), data)

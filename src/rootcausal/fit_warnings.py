@@ -32,7 +32,7 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
             "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
             "has no finite answer: "
             f"coefficients come from {PRIOR_AT_WORK[settings.attribution]}. "
-            "Ranks are still useful; risks are uncertain. More rows or a smaller alpha help."
+            "Ranks are still useful; risks are uncertain. More rows help."
         )
     if not learned.converged:
         _warn(
@@ -61,10 +61,11 @@ def _exhausted(ordering: Ordering, cohort: Cohort) -> str:
     names = [cohort.label(c) for c in ordering.exhausted]
     n_rows = cohort.raw.shape[0]
     shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    wide = ordering.order.size >= n_rows - 1
+    limit = f" ({n_rows} rows can separate at most {n_rows - 1} variables)" if wide else ""
     return (
-        f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since the "
-        f"roots before them explain them entirely ({n_rows} rows can separate at most {n_rows - 1} "
-        "variables)"
+        f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since earlier "
+        f"roots explain all of it{limit}"
     )
 
 

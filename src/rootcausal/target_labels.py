@@ -19,7 +19,6 @@ from .wording import listed, plural, quoted
 KNOWN_LABELS = (
     ("0", "1"),
     ("-1", "1"),
-    ("1", "2"),
     ("false", "true"),
     ("no", "yes"),
     ("negative", "positive"),

@@ -53,18 +53,23 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
 
     Parameters
     ----------
-    needed : columns that a dataframe must have; the values of others that it lacks are NaN.
+    needed : columns that a dataframe must have, whole; what it lacks of others is NaN.
     reach : (p,) the largest values that the model can score.
     """
     known = getattr(estimator, "feature_names_in_", None)
     names = None if known is None else tuple(known)
     matrix = _matrix(estimator, X, names, fitting=False, needed=needed)
-    if names is None or matrix.names is None or matrix.names == names:
+    if names is None or matrix.names is None:
         check_finite(matrix, reach)
+        return matrix
+    may_miss = np.ones(len(names), dtype=bool)
+    may_miss[needed] = False
+    if matrix.names == names:
+        check_finite(matrix, reach, None if matrix.library is None else may_miss)
         return matrix
     found = set(matrix.names)
     present = [name in found for name in names]
-    check_finite(matrix, reach[present])
+    check_finite(matrix, reach[present], may_miss[present])
     values = np.full((len(matrix.values), len(names)), np.nan, order="F")
     values[:, present] = matrix.values
     return Matrix(values, names, matrix.library)
@@ -198,14 +203,20 @@ def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
 
 
-def check_finite(matrix: Matrix, largest: F64 | float = LARGEST) -> None:
-    """Refuse missing and infinite values, naming each column with its count, and values above ``largest``."""
+def check_finite(matrix: Matrix, largest: F64 | float = LARGEST, may_miss: np.ndarray | None = None) -> None:
+    """Refuse missing and infinite values, naming each column with its count, and values above ``largest``.
+
+    Columns of the mask ``may_miss`` (p,) may have missing values.
+    """
     X = matrix.values
     # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.einsum("ij,ij->", X, X) <= np.min(largest) ** 2:
             return
-    refuse_not_finite(np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0), matrix.label)
+    missing = np.isnan(X).sum(axis=0)
+    if may_miss is not None:
+        missing[may_miss] = 0
+    refuse_not_finite(missing, np.isinf(X).sum(axis=0), matrix.label)
     too_large = np.abs(X) > largest
     first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0))}
     refuse_too_large([f"{X[r, c]:g} in {matrix.label(c)!r}, row {r + 1}" for c, r in first.items()])

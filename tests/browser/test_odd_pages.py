@@ -178,3 +178,15 @@ def test_a_table_too_large_for_a_page_is_refused_with_what_fits(tmp_path):
     with pytest.raises(InputError, match=r"at most 55,078 patients .* the table has 60,000"):
         model.report(many, tmp_path / "large.html")
     assert not (tmp_path / "large.html").exists()
+
+
+def test_ties_are_said(watched, tmp_path):
+    """Of a yes or no, nobody is higher than half of those who are the same."""
+    random = np.random.default_rng(5)
+    X = np.column_stack([np.arange(400) % 10 < 3, random.laplace(size=400)]).astype(float)
+    y = (2.0 * X[:, 0] + X[:, 1] + random.logistic(size=400) > 1.0).astype(int)
+    path = tmp_path / "ties.html"
+    RCI(variant="plus").fit(X, y).report(X, path)
+    for row, words in ((0, "the same in 30 of 100 patients, lower in 70"), (5, "the same in 70 of 100")):
+        page = watched.open(path, f"#patient/{row}")
+        assert words in page.locator("#patient").text_content()  # the folded table, too

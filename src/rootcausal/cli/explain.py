@@ -36,7 +36,7 @@ def explain(
         int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
     ] = None,
     what_if: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="VARIABLE=SHOCK", help="Set a shock, in standard deviations; 0 takes it away."),
     ] = None,
     out: Annotated[

@@ -24,10 +24,13 @@ class Question:
     shock: float
 
 
-def parse_question(text: str | None) -> Question | None:
+def parse_question(texts: list[str] | None) -> Question | None:
     """Read ``bili=0``; the name may itself hold an equals sign."""
-    if text is None:
+    if not texts:
         return None
+    if len(texts) > 1:
+        raise typer.BadParameter("ask one question at a time.", param_hint="--what-if")
+    (text,) = texts
     name, equals, number = text.rpartition("=")
     try:
         shock = float(number)

@@ -15,6 +15,8 @@ from .table import F64, LARGEST, ColumnMoments, Index, RawTable
 
 # A standard deviation this small beside the mean is rounding, not variation.
 FLAT = 2 * np.finfo(float).eps
+# Squares of one class about its mean that are this small beside those about the cohort's are rounding.
+ONE_VALUE = 1e-10
 # The square of a smaller one leaves float64.
 SMALLEST = 1e-140
 # Standard deviations from the mean up to which a patient can be scored.
@@ -64,16 +66,25 @@ def describe_columns(table: RawTable) -> Columns:
 
 
 def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
-    """Welch's t statistic (class 1 minus class 0) and its degrees of freedom, for each column."""
+    """Welch's t statistic (class 1 minus class 0) and its degrees of freedom, for each column.
+
+    Where a column does not vary within one class, as a rare finding that none of a few cases has, that class
+    says nothing of its own spread: there it is Student's t, with the spread of both classes together.
+    """
     n = moments.count[:, None]
     mean = moments.total / n
-    squared_error = np.maximum(moments.square - n * mean * mean, 0.0) / (n - 1) / n
+    squares = np.maximum(moments.square - n * mean * mean, 0.0)
+    squared_error = squares / (n - 1) / n
     spread = squared_error.sum(axis=0)
+    one_is_flat = (squares <= ONE_VALUE * moments.square).any(axis=0) & (spread > 0.0)
+    pooled = squares.sum(axis=0) / max(n.sum() - 2.0, 1.0) * (1.0 / n).sum(axis=0)
+    spread = np.where(one_is_flat, pooled, spread)
     # Squared once more, columns far from unit scale would leave float64; a power of two changes no digit.
     _, scale = np.frexp(spread)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (mean[1] - mean[0]) / np.sqrt(spread)
         df = np.ldexp(spread, -scale) ** 2 / (np.ldexp(squared_error, -scale) ** 2 / (n - 1)).sum(axis=0)
+    df = np.where(one_is_flat, n.sum() - 2.0, df)
     # No variance within the classes: they are told apart either perfectly or not at all.
     certain = spread == 0.0
     difference = mean[1] - mean[0]

@@ -38,7 +38,7 @@ function drawAbout() {
         ? "none: no random numbers were drawn, so the same table gives the same model"
         : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
       line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose shocks are all average; not the prevalence`),
-      made.separated ? line("Caution", "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are overconfident.") : [],
+      made.separated ? line("Caution", "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are uncertain.") : [],
     ),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),

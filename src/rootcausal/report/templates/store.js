@@ -52,6 +52,9 @@ function contribution(row, variable) {
   };
 }
 
+// Share of the cohort with the same number from which it is said, as for yes or no and for scores.
+const MANY_TIES = 0.05;
+
 /** Interval and frequency over resamples, where the page has them for this shock. */
 function bootstrapOf(row, variable) {
   if (content.bootstrap === null) return null;
@@ -68,20 +71,25 @@ function bootstrapOf(row, variable) {
   return null;
 }
 
-/** Share of the cohort below a number, from quantiles in steps of one percent; ties count half. */
-function shareBelow(quantiles, number) {
-  const below = d3.bisectLeft(quantiles, number);
-  const upTo = d3.bisectRight(quantiles, number);
-  return Math.min(Math.max((below + upTo) / 2 / quantiles.length, 0), 1);
+/** Patients of 100, never none and never all: beyond the quantiles other words are used. */
+function ofHundred(share) {
+  return Math.min(Math.max(Math.round(share * 100), 1), 99);
 }
 
-/** Where a number lies, in words, and its share for a drawing. */
+/** Where a number lies in the cohort, in words, and its share for a drawing, in which ties count half. */
 function standing(kind, variable, number) {
   const quantiles = content.quantiles[kind][variable];
-  const share = shareBelow(quantiles, number);
-  const whole = Math.min(Math.max(Math.round(share * 100), 1), 99);
   const last = quantiles.length - 1;
-  let words = `${whole >= 50 ? `higher than in ${whole}` : `lower than in ${100 - whole}`} of 100 patients`;
+  const below = d3.bisectLeft(quantiles, number) / quantiles.length;
+  const above = 1 - d3.bisectRight(quantiles, number) / quantiles.length;
+  const same = 1 - below - above;
+  const share = Math.min(Math.max((below + 1 - above) / 2, 0), 1);
+  let words = `${below >= above ? `higher than in ${ofHundred(below)}` : `lower than in ${ofHundred(above)}`} of 100 patients`;
+  if (same > MANY_TIES) {
+    words = `the same in ${ofHundred(same)} of 100 patients`;
+    if (below > 0) words += `, lower in ${ofHundred(below)}`;
+    if (above > 0) words += `, higher in ${ofHundred(above)}`;
+  }
   if (quantiles[0] === quantiles[last]) words = "the same in all patients";
   else if (number > quantiles[last]) words = "higher than in any patient of the cohort";
   else if (number < quantiles[0]) words = "lower than in any patient of the cohort";
