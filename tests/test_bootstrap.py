@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tampering import archive_of, members_of, with_array
+from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI
 from rootcausal import bootstrap as bootstrap_module
@@ -264,6 +264,17 @@ def test_resamples_of_something_else_are_refused(tmp_path, cohort, frame):
         RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
 
 
+def test_resamples_of_other_rows_are_refused(tmp_path, cohort):
+    boot, X, y = tmp_path / "boot.npz", cohort.X, cohort.y
+    RCI().fit(X, y).bootstrap(2, resume=boot)
+    other_X, other_y = X.copy(), y.copy()
+    other_X[17, 1] = np.nextafter(X[17, 1], np.inf)
+    other_y[[np.argmin(y), np.argmax(y)]] = 1, 0
+    for rows, labels in ((other_X, y), (X, other_y)):
+        with pytest.raises(InputError, match="another cohort, other options or another seed"):
+            RCI().fit(rows, labels).bootstrap(2, resume=boot)
+
+
 def test_asking_for_fewer_keeps_all_that_are_finished(tmp_path, cohort, frame, model, monkeypatch):
     boot = tmp_path / "boot.npz"
     fitted = RCI().fit(frame, cohort.y)
@@ -334,6 +345,9 @@ def put(value):
         ("mean", put(np.inf)),
         ("sd", put(0.0)),
         ("mixing", put(-1.0)),
+        ("mixing", put(0.0)),
+        ("mixing", put(1e-7)),
+        ("mixing", put(50.0)),
         ("mixing", put(np.nan)),
         ("order", lambda order: np.zeros_like(order)),
         ("order", put(5)),
@@ -351,6 +365,51 @@ def test_resamples_that_nobody_learned_are_refused(tmp_path, cohort, frame, name
         fitted.bootstrap(2, resume=with_array(boot, f"bootstrap_{name}", change))
     with pytest.raises(InputError, match="damaged"):
         RCI.load(with_array(tmp_path / "model.rci", f"bootstrap_{name}", change))
+
+
+def test_resamples_of_a_table_with_another_number_of_columns_are_refused(tmp_path, cohort, frame):
+    boot, saved = tmp_path / "boot.npz", tmp_path / "model.rci"
+    fitted = RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2, resume=boot)
+    fitted.save(saved)
+    for file in (boot, saved):
+        with_array(file, "bootstrap_n_columns", lambda n: n + 1)
+    with pytest.raises(InputError, match="resamples of another cohort"):
+        fitted.bootstrap(2, resume=boot)
+    with pytest.raises(InputError, match="the resamples have another number of columns"):
+        RCI.load(saved)
+
+
+@pytest.mark.parametrize(
+    "about", [None, {"random_state": "x"}, {"random_state": -1}, {"random_state": 0, "unsettled": 3}]
+)
+def test_a_model_file_says_where_its_resamples_come_from(tmp_path, cohort, frame, about):
+    RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2).save(tmp_path / "model.rci")
+    with pytest.raises(InputError, match="damaged"):
+        RCI.load(with_header(tmp_path / "model.rci", lambda header: header | {"bootstrap": about}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"random_state": "x"}, {"unsettled": [2]}, {"unsettled": 1}, {"fingerprint": 5}, {"rootcausal": 5}],
+)
+def test_a_resume_file_says_what_it_was_made_from(tmp_path, cohort, frame, change):
+    fitted = RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2, resume=tmp_path / "boot.npz")
+    with pytest.raises(InputError, match="damaged"):
+        fitted.bootstrap(2, resume=with_header(tmp_path / "boot.npz", lambda header: header | change))
+
+
+def test_resamples_that_did_not_settle_are_counted_among_those_taken(tmp_path, cohort, frame, monkeypatch):
+    learn = bootstrap_module.resample
+
+    def second_does_not(cohort, random_state, number, alone):
+        return learn(cohort, random_state, number, alone)._replace(converged=number not in (1, 3))
+
+    monkeypatch.setattr(bootstrap_module, "resample", second_does_not)
+    fitted = RCI().fit(frame, cohort.y)
+    for n, unsettled in ((4, 2), (3, 1), (5, 2)):
+        with pytest.warns(UserWarning, match=f"did not settle in {unsettled} of {n} resamples"):
+            fitted.bootstrap(n, resume=tmp_path / "boot.npz")
+        assert fitted.provenance_["bootstrap"]["unsettled"] == unsettled
 
 
 def test_pickles_are_not_loaded(tmp_path, cohort, frame):

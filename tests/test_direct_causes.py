@@ -1,5 +1,7 @@
 """The search for the direct causes of D: it climbs a bound, comes to rest, and says so where it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,90 @@ def test_every_pass_raises_the_bound(seed):
         assert there is not None
         assert search.gain(here, there, quadratic.curvature) > -1e-7
         here = there
+
+
+def search_and_start() -> tuple[_Search, direct_causes._Stand]:
+    """A search whose columns are mixed from errors, so that the two are not confused, and where it begins."""
+    mixing = np.tril(np.random.default_rng(4).uniform(-0.5, 0.5, (8, 8)), -1) + np.eye(8)
+    search = _Search(table(3, n=600), np.arange(8), mixing, PRIOR)
+    return search, search.stand(prior_effects(8, PRIOR), -1.0)
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_the_intercept_moves_as_newtons_joint_step_has_it(damping):
+    """What it moves by itself is damped; what it owes to the coefficients goes with them."""
+    search, start = search_and_start()
+    here = search.stand(replace(start.effects, size=start.effects.size + 0.7), -1.5)
+    quadratic = search.quadratic(here)
+    there, took = search.climb(here, quadratic, quadratic.curvature, damping)
+    assert there is not None and took == damping
+    sums = here.sums
+    moved = search.mixing.T @ (there.effects.coef - here.effects.coef)
+    assert abs(moved).max() > 0.1
+    owed = sums.hessian[-1, :-1] @ moved / sums.hessian[-1, -1]
+    assert abs(owed) > 0.01
+    by_itself = sums.gradient[-1] / sums.hessian[-1, -1]
+    assert there.intercept - here.intercept == pytest.approx(by_itself / (1 + damping) - owed, rel=1e-9)
+
+
+def test_the_bound_pays_for_spread():
+    """With the same expected coefficients, whoever is less sure of them stands lower."""
+    search, here = search_and_start()
+    curvature = search.quadratic(here).curvature
+    wider = replace(here.effects, precision=here.effects.precision / 4)
+    spread, divergence = (
+        ask(wider) - ask(here.effects)
+        for ask in (lambda e: e.spread(curvature), lambda e: e.divergence(PRIOR))
+    )
+    assert spread > 1.0
+    gain = search.gain(here, replace(here, effects=wider), curvature)
+    assert gain == pytest.approx(-0.5 * spread - divergence, rel=1e-9)
+
+
+def test_a_bound_may_fall_by_no_more_than_rounding(monkeypatch):
+    search, here = search_and_start()
+    quadratic = search.quadratic(here)
+    for fall, goes_on in ((1e-13, True), (1e-6, False)):
+        monkeypatch.setattr(_Search, "gain", lambda *_, fall=fall: -fall * abs(here.sums.loglik))
+        there, _ = search.climb(here, quadratic, quadratic.curvature, 0.0)
+        assert (there is not None) is goes_on
+
+
+def test_a_short_step_that_was_damped_is_no_rest(monkeypatch):
+    def crawl(self, here, quadratic, curvature, damping):
+        return replace(here, effects=replace(here.effects, size=here.effects.size + 1e-5)), 1e6
+
+    monkeypatch.setattr(_Search, "climb", crawl)
+    monkeypatch.setattr(direct_causes, "MAX_PASSES", 10)
+    assert not find_direct_causes(table(3), np.arange(8), np.eye(8), PRIOR, -1.0).settled
+
+
+def test_effects_that_did_not_settle_are_no_rest(monkeypatch):
+    def unsettled(*arguments):
+        return replace(fit_effects(*arguments), settled=False)
+
+    monkeypatch.setattr(direct_causes, "fit_effects", unsettled)
+    assert not find_direct_causes(table(3, n=600), np.arange(8), np.eye(8), PRIOR, -1.0).settled
+
+
+def test_damping_is_kept_as_long_as_it_is_needed_and_no_longer(monkeypatch):
+    """Few passes over the rows, also where steps have to be damped: each is a round trip on a cluster."""
+    stands = []
+    stand = _Search.stand
+    monkeypatch.setattr(_Search, "stand", lambda *arguments: stands.append(1) or stand(*arguments))
+    for seed in (7, 34):
+        stands.clear()
+        RCI().fit(*rare_lognormal(seed))
+        assert len(stands) <= 13
+
+
+def test_cycling_goes_on_until_coefficients_are_right(monkeypatch):
+    curvature = 200 * (0.1 * np.eye(12) + 0.9)
+    slope = curvature @ np.array([0, 0.8, 0, 0, 0, -0.7, 0, 0.4, 0, 0, 0, 0])
+    prior = Sparsity(expected=3.0, n_columns=12, variance=1.0)
+    found = fit_effects(curvature, slope, prior)
+    monkeypatch.setattr(single_effects, "TOLERANCE", 1e-9)
+    assert found.coef == pytest.approx(fit_effects(curvature, slope, prior).coef, abs=2e-4)
 
 
 def test_where_it_settles_nothing_pulls_any_more():
@@ -179,6 +265,23 @@ def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value
     assert np.isfinite(model.coef_).all()
     model.save(tmp_path / "model.rci")
     assert RCI.load(tmp_path / "model.rci").provenance_["converged"] is False
+
+
+def test_the_intercept_is_found_from_far_and_near():
+    """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
+    rows, start = table(3, n=600), -15.0
+    for _ in range(2):
+        intercept, balanced = ancestry._refit_intercept(rows, np.arange(1), np.array([2.0]), start)
+        assert balanced
+        sums = rows.logit_sums(np.arange(1), np.array([2.0, intercept]))
+        assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
+        start = intercept + 0.09
+
+
+@pytest.mark.parametrize("seed", [7, 34])
+def test_mean_risk_of_a_rare_disease_is_the_share_of_cases(seed):
+    X, y = rare_lognormal(seed)
+    assert RCI().fit(X, y).predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=1e-5)
 
 
 def test_the_papers_regression_says_so_too(monkeypatch):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,14 @@ def test_labels_that_no_text_can_hold_are_refused_when_saving(frame: pd.DataFram
     assert not list(tmp_path.iterdir())
 
 
+def test_what_could_not_be_read_back_is_not_saved(frame: pd.DataFrame, tmp_path: Path) -> None:
+    model = RCI(alpha=0.3).fit(frame, load_pbc().y)
+    model._model = replace(model._model, sd=0.0 * model._model.sd)
+    with pytest.raises(InputError, match="could not be read back, so it is not saved: a standard deviation"):
+        model.save(tmp_path / "model.rci")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_without_variables_comes_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="no variable depends"):
@@ -202,6 +211,7 @@ def put(value: object, place: object = 0) -> Callable[[np.ndarray], None]:
         ("mixing", put(-0.5, (0, 0))),
         ("mixing", lambda mixing: mixing[::-1]),
         ("unmixing", lambda unmixing: unmixing * 1.001),
+        ("unmixing", lambda unmixing: unmixing * (1 + 1e-9)),
         ("unmixing", lambda unmixing: unmixing.T),
         ("margins", put(np.nan)),
         ("ancestor_probability", put(1.5)),

@@ -63,6 +63,13 @@ def test_journals_of_older_versions_are_read(tmp_path: Path) -> None:
     assert [row.overlap for row in RowFile(tmp_path / "rows.parquet", 0).rows.values()] == [0.5]
 
 
+def test_a_journal_of_another_seed_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.journal").write_text(json.dumps(LINE) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="was made from seed 0, not 1: choose another folder"):
+        RowFile(tmp_path / "rows.parquet", 1)
+    assert (tmp_path / "rows.journal").exists()
+
+
 def test_a_changed_line_is_noticed(tmp_path: Path) -> None:
     rows = RowFile(tmp_path / "rows.parquet", 0)
     rows.add([Row(**{name: LINE[name] for name in LINE if name != "seed"})])

@@ -57,6 +57,16 @@ def test_very_small_and_very_large_columns_are_fitted_alike(
     np.testing.assert_allclose(TTest().fit(X * scale, y).statistic_, TTest().fit(X, y).statistic_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-130, 1e130])
+def test_models_of_any_scale_are_saved_and_read_back(
+    scale: float, cohort: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    X, y = cohort
+    model = RCI().fit(X * scale, y).bootstrap(2)
+    model.save(tmp_path / "model.rci")
+    np.testing.assert_array_equal(RCI.load(tmp_path / "model.rci").scores(X * scale), model.scores(X * scale))
+
+
 @pytest.mark.parametrize("make", TABLES)
 def test_a_column_that_varies_around_a_huge_mean_is_not_constant(
     make: MakeTable, cohort: tuple[np.ndarray, np.ndarray]
@@ -90,6 +100,7 @@ BAD_COLUMNS = {
     "one misprint": (lambda x: np.where(np.arange(x.size) == 6, 1.7e308, x), "1.7e+308 in 'chol', row 7; c"),
     "too large": (lambda x: x * 1e300, "e+300 in 'chol', row 1; correct them, or give"),
     "too small": (lambda x: np.arange(x.size) % 2 * 1e-200, "to hold in 'chol' (from 0.0 to 1e-200)"),
+    "squares too small": (lambda x: np.arange(x.size) % 2 * 1e-150, "to hold in 'chol' (from 0.0 to 1e-150)"),
     "subnormal": (lambda x: np.arange(x.size) % 3 * 5e-324, "to hold in 'chol' (from 0.0 to 1e-323)"),
     "rounding": (lambda x: 1.0 + np.arange(x.size) % 2 * 2**-52, "'chol' (from 1.0 to 1.0000000000000002)"),
     "tiny constant": (lambda x: np.full(x.size, 1e-200), "column 'chol' is constant"),
@@ -107,7 +118,7 @@ def test_columns_out_of_reach_are_refused_by_name(case: str, method: object) -> 
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [1e308, -1e200, 1e60])
+@pytest.mark.parametrize("value", [1e308, -1e200, 1e60, 1e35])
 def test_a_patient_out_of_reach_is_named_at_every_door(
     value: float, cohort: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:

@@ -121,6 +121,16 @@ def test_the_favourite_of_the_last_round_may_lose_by_little(
         search.forget(np.delete(candidates, root), np.array([root]))
 
 
+@pytest.mark.parametrize("make", [lambda: PairSearch(np.zeros((5, 5))), lambda: BlockSearch(5)])
+@pytest.mark.parametrize("first", [0, 2])
+def test_an_exact_tie_goes_to_the_first_column(make, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns from ``first`` on are beaten by nobody, and those before it by the last one."""
+    monkeypatch.setattr(search_module, "LEAST_CONTENDERS", 1)
+    score = np.zeros((5, 5))
+    score[:first, 4], score[4, :first] = -0.5, 0.5
+    assert make().find_root(Scripted(score), np.arange(5), np.zeros(5)).column == first
+
+
 @pytest.mark.parametrize(("worth_counting", "share"), [(np.inf, 0.4), (0, 0.9)], ids=["pairs", "blocks"])
 def test_pruning_spares_pairs(worth_counting: float, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ordering_module, "PAIRS_NOT_WORTH_COUNTING", worth_counting)
