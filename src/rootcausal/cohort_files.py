@@ -196,7 +196,9 @@ def _patients(
         if target is not None:
             labels, missing[target] = _labels(path, table[target], target)
         counts.update({name: int(where.sum()) for name, where in missing.items()})
-        keep: npt.NDArray[np.bool_] = ~np.logical_or.reduce(list(missing.values()))
+        keep = np.ones(table.num_rows, dtype=bool)
+        for where in missing.values():
+            keep &= ~where
         row_numbers = np.flatnonzero(keep) + n_rows + 1
         n_rows += keep.size
         n_kept += row_numbers.size
