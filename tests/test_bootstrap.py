@@ -354,6 +354,11 @@ def put(value):
         ("sizes", put(2**62)),
         ("sizes", lambda sizes: np.zeros(20_000, dtype=int)),
         ("intercepts", put(np.nan)),
+        ("intercepts", lambda intercepts: np.append(intercepts, 0.0)),
+        ("coef", lambda coef: np.append(coef, 0.0)),
+        ("coef", lambda coef: coef[None]),
+        ("coef", lambda coef: coef.astype(int)),
+        ("n_columns", lambda n: np.append(n, n)),
         ("n_columns", lambda n: np.array([10**10])),
     ],
 )
@@ -440,6 +445,13 @@ def test_few_cases_are_resampled_until_both_classes_are_there():
     assert len(model.bootstrap_) == 5
 
 
+def test_every_resample_has_two_rows_of_each_class():
+    y = np.repeat([0, 1], [58, 2])
+    for seed in range(40):
+        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed))
+        assert np.bincount(y[rows], minlength=2).min() >= 2
+
+
 @pytest.mark.parametrize("n", [1, 0, 2.5, "many"])
 def test_number_of_resamples_is_checked(cohort, frame, n):
     with pytest.raises(InputError, match="at least 2 resamples"):
@@ -450,3 +462,11 @@ def test_fitting_again_forgets_the_old_resamples(cohort, frame):
     model = RCI().fit(frame, cohort.y).bootstrap(3)
     assert model.fit(frame, cohort.y).bootstrap_ is None
     assert "bootstrap" not in model.provenance_
+
+
+def test_a_resume_file_that_cannot_be_written_is_said_before_the_work(tmp_path, cohort, frame, monkeypatch):
+    model = RCI().fit(frame, cohort.y)
+    monkeypatch.setattr(bootstrap_module, "resample", None)  # no resample may be begun
+    with pytest.raises(OSError, match="nowhere"):
+        model.bootstrap(3, resume=tmp_path / "nowhere" / "boot.npz")
+    assert model.bootstrap_ is None

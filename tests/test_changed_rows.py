@@ -144,3 +144,11 @@ def test_labels_of_anndata_in_another_order_are_refused(cohort: tuple[np.ndarray
     RCI().fit(data, labels)
     with pytest.raises(InputError, match="y has the index of X in another order"):
         RCI().fit(data, labels[::-1])
+
+
+def test_labels_in_a_table_of_one_column_in_another_order_are_refused(cohort) -> None:
+    X, y = cohort
+    frame = pd.DataFrame(X)
+    shuffled = pd.DataFrame({"d": y}).sample(frac=1.0, random_state=0)
+    with pytest.raises(InputError, match="y has the index of X in another order"):
+        RCI().fit(frame, shuffled)

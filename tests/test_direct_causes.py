@@ -293,3 +293,13 @@ def test_the_papers_regression_says_so_too(monkeypatch):
     ):
         model = RCI(attribution="paper").fit(x[:, None], (x >= 20).astype(int))
     assert model.provenance_["converged"] is False
+
+
+def test_no_end_of_effects_is_said(monkeypatch):
+    monkeypatch.setattr(single_effects, "MAX_DOUBLINGS", 1)
+    coef = np.zeros(40)
+    coef[:12] = 3.0
+    effects = fit_effects(
+        400.0 * np.eye(40), 400.0 * coef, Sparsity(expected=3.0, n_columns=40, variance=1.0)
+    )
+    assert not effects.settled

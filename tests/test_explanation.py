@@ -81,7 +81,7 @@ def test_bad_questions_get_clear_answers(model, frame) -> None:
         model.explain(frame, ids="nobody")
     with pytest.raises(InputError, match="3 ids were given for 258 patients"):
         model.explain(frame, ids=[1, 2, 3])
-    for error in (float("nan"), float("inf")):
+    for error in (float("nan"), float("inf"), "none"):
         with pytest.raises(InputError, match="error must be a finite number of standard deviations"):
             explanation.what_if("bili", error)
 

@@ -55,6 +55,7 @@ MAY_IMPORT = {
     "model_checks": {"core"},
     "bootstrap_file": {"array_archive", "core", "model_checks", "tables", "version"},
     "bootstrap": {
+        "atomic_write",
         "bootstrap_file",
         "core",
         "errors",

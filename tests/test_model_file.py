@@ -18,6 +18,7 @@ import pytest
 from tampering import HEADER, archive_of, array_bytes, members_of, with_array, with_header
 
 from rootcausal import RCI, InputError
+from rootcausal.array_archive import FREE_BYTES, check_inflation
 from rootcausal.data import load_pbc
 
 OLD = Path(__file__).parent / "old_files"
@@ -265,6 +266,7 @@ def test_headers_that_no_model_has_are_refused(change: dict, saved: Path) -> Non
         {"columns": 11},
         {"cases": -1},
         {"separated": None},
+        {"unread": float("nan")},
         {"parameters": {"alpha": 0.0}},
         {"parameters": {"variant": "sideways"}},
         {"parameters": {"colour": "red"}},
@@ -302,6 +304,17 @@ def test_what_is_declared_is_checked_before_it_is_read(saved: Path) -> None:
     actual, declared = (len(content).to_bytes(4, "little") for content in (more, coef))
     saved.write_bytes(archive_of({**members, "coef.npy": more}).replace(actual, declared))
     with pytest.raises(InputError, match="damaged"):
+        RCI.load(saved)
+
+
+def test_a_file_may_grow_so_far_and_no_further(saved: Path) -> None:
+    for size in (1 << 10, 1 << 30):
+        check_inflation(max(FREE_BYTES, 8 * size), size)
+        with pytest.raises(ValueError, match="far more memory"):
+            check_inflation(max(FREE_BYTES, 8 * size) + 1, size)
+    members = members_of(saved.read_bytes())
+    saved.write_bytes(archive_of({**members, "coef.npy": array_bytes(np.zeros(3 << 20))}))
+    with pytest.raises(InputError, match="far more memory than a file of its size can need"):
         RCI.load(saved)
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import delayed, effective_n_jobs
 
+from .atomic_write import check_can_write
 from .bootstrap_file import Resamples, read_resamples, write_resamples
 from .core.attribution import CausalModel
 from .core.moments import describe_columns
@@ -122,6 +123,8 @@ def bootstrap(
     fingerprint = cohort.fingerprint(seed) if resume is not None else ""
     if found is not None:
         _check_made_alike(found, resume, fingerprint, cohort.X.shape[1])
+    if resume is not None:
+        check_can_write(resume)
     models = [] if found is None else list(found.models)
     unsettled = [] if found is None else list(found.unsettled)
     n_found = len(models)

@@ -25,7 +25,8 @@ def labels_of(X: Any, y: Any) -> Any:
     """
     y = diagnosis(X, y)
     rows = row_index(X)
-    if rows is None or not nw.dependencies.is_pandas_like_series(y) or rows.equals(y.index):
+    indexed = nw.dependencies.is_pandas_like_series(y) or nw.dependencies.is_pandas_like_dataframe(y)
+    if rows is None or not indexed or rows.equals(y.index):
         return y
     if len(rows) == len(y) and rows.isin(y.index).all() and y.index.isin(rows).all():
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -163,7 +164,7 @@ class Explanation:
     def what_if(self, variable: str | int, error: float = 0.0) -> WhatIf:
         """Set the shock of one variable, by default to none, and predict risk and measurements."""
         column = self._column(variable)
-        if not np.isfinite(error):
+        if not (isinstance(error, Real) and np.isfinite(error)):
             raise InputError(f"error must be a finite number of standard deviations, not {error!r}")
         log_odds, data = self._model.with_shock(self.data, column, error)
         if not self._resamples:

@@ -1,9 +1,10 @@
-"""Direct causes of D: a sparse logistic regression, by Newton's method on a bound that every pass raises.
+"""Direct causes of D: a sparse logistic regression, by Newton's method damped against a variational bound.
 
 In each pass a quadratic stands for the log-likelihood, and the posterior of a sum of single effects for the
 least squares step. What a pass has to raise is the variational bound (ELBO), with the log-likelihood taken
 at the expected coefficients and its curvature for their spread. Where the whole step does not raise it (few
-cases, heavy tails), the posterior goes only part of the way.
+cases, heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass
+to pass the bound is another one; late passes share a mean curvature, which settles what that leaves open.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def find_direct_causes(
         if there is None:
             break
         moved = float(np.abs(mixing.T @ (there.effects.coef - here.effects.coef)).max()) * (1.0 + damping)
-        level = number > FIRST_AVERAGED_PASS and search.gain(here, there, curvature) < LEVEL
+        late = number > FIRST_AVERAGED_PASS and damping == 0.0
+        level = late and search.gain(here, there, curvature) < LEVEL
         here = there
         if (moved < TOLERANCE or level) and here.effects.settled:
             return DirectCauses(here.effects, here.intercept, settled=True)

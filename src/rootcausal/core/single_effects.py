@@ -17,6 +17,8 @@ from scipy.special import gammainc
 from .table import F64
 
 FIRST_EFFECTS = 6
+# Doubled this often, there are more effects than any disease has direct causes.
+MAX_DOUBLINGS = 8
 MAX_CYCLES = 1000
 # Cycling stops when no coefficient moves by more than this, in units of its prior's standard deviation.
 TOLERANCE = 1e-4
@@ -132,7 +134,7 @@ def fit_effects(
         the answer does not depend on it but for where cycling begins; with more it stays nearer.
     """
     anchor = effects = prior_effects(len(slope), prior) if start is None else start
-    while True:
+    for _ in range(MAX_DOUBLINGS):
         effects = _cycle(curvature, slope, prior, effects, anchor, damping)
         all_placed = effects.weight.sum(axis=1).min() >= 0.5
         if not (all_placed and effects.inclusion.min() < 0.5):
@@ -140,6 +142,7 @@ def fit_effects(
         # Large effects take several to make up, so a column may be left over although it matters.
         more = 2 * len(effects.weight)
         effects, anchor = effects.with_room(more), anchor.with_room(more)
+    return replace(effects, settled=False)
 
 
 def _cycle(

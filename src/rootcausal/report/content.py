@@ -216,6 +216,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         "cases": provenance["cases"],
         "columns": provenance["columns"],
         "separated": bool(provenance["separated"]),
+        "unsettled": not provenance.get("converged", True),
         "left_out": asdict(left_out(names, model.causal_order_.tolist(), provenance)),
         "notes": [_text(note, "a note") for note in notes],
         "checks": [

@@ -39,6 +39,7 @@ function drawAbout() {
         : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
       line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose shocks are all average; not the prevalence`),
       made.separated ? line("Caution", "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are uncertain.") : [],
+      made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),
