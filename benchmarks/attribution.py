@@ -20,10 +20,10 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from rootcausal import RCI, __version__
+from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.logistic import fit_logit
-from rootcausal.data import Cohort, simulate
+from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
-from rootcausal.tables.reference import ReferenceRaw
 
 # Rows, variables (D among them) and share of cases; None is what the paper's generator gives, about a half.
 CELLS = [(n, p, None) for n in (100, 1000, 10000) for p in (10, 50, 100)] + [
@@ -95,7 +95,7 @@ def evaluate(n: int, p: int, cases: float | None, seed: int) -> dict[str, object
     return row
 
 
-def rarer(cohort: Cohort, cases: float, seed: int) -> np.ndarray:
+def rarer(cohort: SimulatedCohort, cases: float, seed: int) -> np.ndarray:
     """Draw the labels again, with an intercept by which this share of rows is expected to be ill."""
     log_odds = cohort.X @ cohort.target_weights
     intercept = brentq(lambda shift: expit(log_odds + shift).mean() - cases, -100.0, 100.0)
@@ -103,14 +103,14 @@ def rarer(cohort: Cohort, cases: float, seed: int) -> np.ndarray:
     return (draws < expit(log_odds + intercept)).astype(np.int64)
 
 
-def oracle_scores(cohort: Cohort) -> np.ndarray:
+def oracle_scores(cohort: SimulatedCohort) -> np.ndarray:
     """Knows the ancestors of D: orders them alone, without a screen, and regresses D on their errors."""
     ancestors = np.flatnonzero(cohort.effects)
     model = RCI(variant="plus", attribution="paper").fit(cohort.X[:, ancestors], cohort.y)
     return spread(cohort, ancestors, model.scores(cohort.X[:, ancestors]))
 
 
-def true_error_scores(cohort: Cohort) -> np.ndarray:
+def true_error_scores(cohort: SimulatedCohort) -> np.ndarray:
     """Knows the ancestors of D and their errors, and regresses D on them."""
     ancestors = np.flatnonzero(cohort.effects)
     errors = cohort.errors[:, ancestors]
@@ -120,7 +120,7 @@ def true_error_scores(cohort: Cohort) -> np.ndarray:
     return spread(cohort, ancestors, errors / sd * coef)
 
 
-def spread(cohort: Cohort, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+def spread(cohort: SimulatedCohort, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
     scores = np.full(cohort.X.shape, -np.inf)
     scores[:, columns] = values
     return scores

@@ -15,12 +15,12 @@ from measure import best_of, machine, table
 from paper_search import as_the_paper_orders
 
 from rootcausal import RCI, DirectLiNGAM
+from rootcausal.backends import numba_cpu
+from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import Ordering, order_columns
 from rootcausal.core.table import F64, Index
 from rootcausal.data import load_pbc, simulate
-from rootcausal.tables import numba_cpu
-from rootcausal.tables.numba_cpu import NumbaRaw, NumbaTable
 
 
 def standardized(X: np.ndarray) -> NumbaTable:

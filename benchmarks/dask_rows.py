@@ -25,9 +25,9 @@ from measure import best_of, machine, table
 from scipy.optimize import nnls
 
 from rootcausal import RCI
+from rootcausal.backends.dask_frame import FrameRows
+from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.data import simulate
-from rootcausal.tables.dask_frame import FrameRows
-from rootcausal.tables.dask_rows import DaskRaw, DaskTable
 
 N_COLUMNS = 60
 PARTS = (1, 4, 16, 64, 256)

@@ -14,11 +14,11 @@ import numpy as np
 from measure import best_of, machine, table
 
 from rootcausal import RCI
+from rootcausal.backends.cupy_gpu import CupyRaw
+from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import Ordering, order_columns
 from rootcausal.data import simulate
-from rootcausal.tables.cupy_gpu import CupyRaw
-from rootcausal.tables.numba_cpu import NumbaRaw
 
 # Operations on the float64 pipe for each residual (tables/pair_sums.cu).
 OPERATIONS_A_RESIDUAL = 27

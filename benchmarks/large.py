@@ -18,10 +18,10 @@ import numpy as np
 from measure import best_of, machine
 
 from rootcausal import RCI
+from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns, welch_t
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
-from rootcausal.tables.numba_cpu import NumbaRaw
 
 
 def peak_gigabytes() -> float:

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sharded import ShardedRaw
 
+from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.table import RawTable
-from rootcausal.tables.numba_cpu import NumbaRaw
-from rootcausal.tables.reference import ReferenceRaw
-from rootcausal.tables.sharded import ShardedRaw
 
 MakeTable = Callable[[np.ndarray, np.ndarray | None], RawTable]
 
@@ -27,7 +27,7 @@ def sharded(n_parts: int) -> MakeTable:
 
 def cupy_table(X: np.ndarray, y: np.ndarray | None) -> RawTable:
     pytest.importorskip("cupy", reason="CuPy is not installed")
-    from rootcausal.tables.cupy_gpu import CupyRaw
+    from rootcausal.backends.cupy_gpu import CupyRaw
 
     return CupyRaw(X, y)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rootcausal import RCI
-from rootcausal.core.ancestry import attribute
-from rootcausal.core.single_effects import FIRST_EFFECTS, Sparsity, fit_effects
+from rootcausal.core.sharp import attribute
+from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.metrics import rank_biased_overlap, shapley_mse

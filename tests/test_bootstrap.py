@@ -16,10 +16,10 @@ from hypothesis.extra.numpy import arrays
 from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI
-from rootcausal import bootstrap as bootstrap_module
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
-from rootcausal.intervals import interval, ranks, spread_of_values
+from rootcausal.uncertainty import resample as bootstrap_module
+from rootcausal.uncertainty.spread import interval, ranks, spread_of_values
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_ranks_are_stable_where_the_variable_is_a_root_cause_of_that_rank(stated
 
 def test_blocks_of_patients_do_not_change_the_spread(frame, model, monkeypatch):
     whole = model.explain(frame)
-    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
+    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", 40 * 5 * 7)
     pieces = model.explain(frame)
     for name in ("lower", "upper", "frequency", "rank_stability"):
         assert np.array_equal(getattr(whole, name), getattr(pieces, name))
@@ -123,7 +123,7 @@ def test_blocks_of_patients_do_not_change_what_if(frame, model, monkeypatch):
     explanation = model.explain(frame)
     column = int(model.causal_order_[0])
     draws = [m.with_shock(frame.to_numpy(), column, 1.5) for m in model.bootstrap_.models]
-    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
+    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", 40 * 5 * 7)
     answer = explanation.what_if(column, error=1.5)
     expected = interval(np.stack([log_odds for log_odds, _ in draws]), answer.log_odds)
     assert answer.log_odds_interval == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -134,7 +134,7 @@ def test_blocks_of_patients_do_not_change_what_if(frame, model, monkeypatch):
 def test_what_if_holds_a_block_of_draws_and_its_answer(frame, model, monkeypatch):
     many = model.explain(pd.concat([frame] * 20))
     block = 20_000
-    monkeypatch.setattr("rootcausal.intervals.VALUES_A_BLOCK", block)
+    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", block)
     tracemalloc.start()
     answer = many.what_if("x0")
     peak = tracemalloc.get_traced_memory()[1]

@@ -108,9 +108,9 @@ def test_an_explanation_keeps_its_measurements(cohort: tuple[np.ndarray, np.ndar
 
 
 def test_every_block_of_an_array_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rootcausal.rows_checksum import checksum
+    from rootcausal.uncertainty.training_rows import checksum
 
-    monkeypatch.setattr("rootcausal.rows_checksum.VALUES_A_BLOCK", 12)
+    monkeypatch.setattr("rootcausal.uncertainty.training_rows.VALUES_A_BLOCK", 12)
     X = np.random.default_rng(0).standard_normal((10, 5))
     for rows in (X.copy(), np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         before = checksum(rows)

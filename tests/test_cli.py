@@ -13,8 +13,8 @@ import pytest
 from command_line import error, in_new_process, ok, run
 
 from rootcausal import RCI, __version__
+from rootcausal.backends.choose import BACKENDS
 from rootcausal.data import load_pbc, simulate
-from rootcausal.tables.choose import BACKENDS
 
 # --- bad input and outputs --------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ def test_failing_write_keeps_the_old_file(
         raise failure
 
     prepares = {"csv": "_for_spreadsheets", "parquet": "_described"}[ending]
-    monkeypatch.setattr(f"rootcausal.result_files.{prepares}", fail)
+    monkeypatch.setattr(f"rootcausal.files.results.{prepares}", fail)
     old = cohort.with_name(f"old.{ending}")
     old.write_text("old")
     result = run("explain", model, cohort, "--out", old)

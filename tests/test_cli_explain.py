@@ -12,8 +12,8 @@ import pytest
 from command_line import error, in_new_process, ok
 
 from rootcausal import RCI, __version__
-from rootcausal.cohort_files import read_new_patients
 from rootcausal.data import simulate
+from rootcausal.inputs.from_file import read_new_patients
 
 
 def python_answer(model: Path, patients: Path) -> tuple[RCI, pa.Table]:

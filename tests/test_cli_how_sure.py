@@ -10,7 +10,7 @@ from command_line import error, ok
 from page_facts import facts_of
 
 from rootcausal import RCI
-from rootcausal.cohort_files import read_cohort
+from rootcausal.inputs.from_file import read_cohort
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 from command_line import error
 from joblib import delayed
 
-from rootcausal.bootstrap_file import read_resamples
 from rootcausal.cli.stop_signals import StopSignals
-from rootcausal.workers import in_workers
+from rootcausal.long_work.workers import in_workers
+from rootcausal.uncertainty.resample_file import read_resamples
 
 LONG_ENOUGH = 120.0  # seconds, on a busy machine
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}
@@ -60,7 +60,7 @@ def no_one_is_left(group: int) -> bool:
 
 # Saves each resample at once, and so often that the signal usually comes while a file is written.
 RESAMPLING = (
-    "import rootcausal.bootstrap as bootstrap, rootcausal.cli as cli\n"
+    "import rootcausal.uncertainty.resample as bootstrap, rootcausal.cli as cli\n"
     "bootstrap.SECONDS_BETWEEN_SAVES = 0\n"
     "cli.main()\n"
 )

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rootcausal.cohort_files import read_cohort, read_new_patients
 from rootcausal.errors import InputError
-from rootcausal.result_files import write_tables
-from rootcausal.table_files import column_names
-from rootcausal.target_labels import choose_disease
+from rootcausal.files.results import write_tables
+from rootcausal.files.tables import column_names
+from rootcausal.inputs.from_file import read_cohort, read_new_patients
+from rootcausal.inputs.target import choose_disease
 from rootcausal.wording import printable, quoted
 
 HOSTILE_NAMES = [

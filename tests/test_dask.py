@@ -19,11 +19,11 @@ from dask_cluster import cluster_of, same_model
 from distributed import Client
 
 from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.backends.dask_frame import FrameRows, _even_groups
+from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import order_columns
 from rootcausal.data import simulate
-from rootcausal.tables.dask_frame import FrameRows, _even_groups
-from rootcausal.tables.dask_rows import DaskRaw, DaskTable
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 

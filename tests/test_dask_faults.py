@@ -26,9 +26,9 @@ from dask_cluster import cluster_of, same_model
 from distributed import Client
 
 from rootcausal import RCI, InputError, MissingExtraError
+from rootcausal.backends import dask_rows
+from rootcausal.backends.dask_rows import DaskTable
 from rootcausal.data import simulate
-from rootcausal.tables import dask_rows
-from rootcausal.tables.dask_rows import DaskTable
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_arguments_that_do_not_fit_together(client: Client, good: pd.DataFrame) 
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:
-    for module in [name for name in sys.modules if name.startswith("rootcausal.dask_cohort")]:
+    for module in [name for name in sys.modules if name.startswith("rootcausal.inputs.from_cluster")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rootcausal\[dask\]'"):

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import RCI
-from rootcausal.core import ancestry, direct_causes, logistic, single_effects
+from rootcausal.backends.reference import ReferenceTable
+from rootcausal.core import direct_causes, logistic, sharp, susie
 from rootcausal.core.direct_causes import _Search, find_direct_causes
-from rootcausal.core.single_effects import SingleEffects, Sparsity, fit_effects, prior_effects
+from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from rootcausal.data import simulate
-from rootcausal.tables.reference import ReferenceTable
 
 PRIOR = Sparsity(expected=3.0, n_columns=8, variance=1.0)
 
@@ -168,7 +168,7 @@ def test_cycling_goes_on_until_coefficients_are_right(monkeypatch):
     slope = curvature @ np.array([0, 0.8, 0, 0, 0, -0.7, 0, 0.4, 0, 0, 0, 0])
     prior = Sparsity(expected=3.0, n_columns=12, variance=1.0)
     found = fit_effects(curvature, slope, prior)
-    monkeypatch.setattr(single_effects, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(susie, "TOLERANCE", 1e-9)
     assert found.coef == pytest.approx(fit_effects(curvature, slope, prior).coef, abs=2e-4)
 
 
@@ -252,8 +252,8 @@ def test_a_column_is_not_forgotten_because_others_take_several_effects():
     [
         (direct_causes, "MAX_PASSES", 2),
         (direct_causes, "MAX_DAMPINGS", 0),
-        (single_effects, "MAX_CYCLES", 1),
-        (ancestry, "MAX_INTERCEPTS", 0),
+        (susie, "MAX_CYCLES", 1),
+        (sharp, "MAX_INTERCEPTS", 0),
     ],
 )
 def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value):
@@ -271,7 +271,7 @@ def test_the_intercept_is_found_from_far_and_near():
     """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
     rows, start = table(3, n=600), -15.0
     for _ in range(2):
-        intercept, balanced = ancestry._refit_intercept(rows, np.arange(1), np.array([2.0]), start)
+        intercept, balanced = sharp._refit_intercept(rows, np.arange(1), np.array([2.0]), start)
         assert balanced
         sums = rows.logit_sums(np.arange(1), np.array([2.0, intercept]))
         assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
@@ -296,7 +296,7 @@ def test_the_papers_regression_says_so_too(monkeypatch):
 
 
 def test_no_end_of_effects_is_said(monkeypatch):
-    monkeypatch.setattr(single_effects, "MAX_DOUBLINGS", 1)
+    monkeypatch.setattr(susie, "MAX_DOUBLINGS", 1)
     coef = np.zeros(40)
     coef[:12] = 3.0
     effects = fit_effects(

@@ -14,7 +14,7 @@ import pytest
 from command_line import ok
 
 from rootcausal.data import load_pbc
-from rootcausal.result_files import write_tables
+from rootcausal.files.results import write_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -35,7 +35,7 @@ def test_direct_lingam_on_the_gpu() -> None:
 
 
 def test_a_table_larger_than_the_card_is_refused_with_its_size() -> None:
-    from rootcausal.tables.cupy_gpu import CupyRaw
+    from rootcausal.backends.cupy_gpu import CupyRaw
 
     # A view of one row: as large as the card believes, without the memory.
     X = np.broadcast_to(np.zeros((1, 1000)), (100_000_000, 1000))

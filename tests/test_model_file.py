@@ -18,8 +18,8 @@ import pytest
 from tampering import HEADER, archive_of, array_bytes, members_of, with_array, with_header
 
 from rootcausal import RCI, InputError
-from rootcausal.array_archive import FREE_BYTES, check_inflation
 from rootcausal.data import load_pbc
+from rootcausal.files.array_archive import FREE_BYTES, check_inflation
 
 OLD = Path(__file__).parent / "old_files"
 

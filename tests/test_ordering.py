@@ -11,13 +11,13 @@ import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rootcausal.backends import numba_cpu
+from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
 from rootcausal.core.ordering import Ordering, order_columns
 from rootcausal.data import simulate
-from rootcausal.tables import numba_cpu
-from rootcausal.tables.numba_cpu import NumbaRaw
-from rootcausal.tables.reference import ReferenceRaw
 
 seeds = st.integers(0, 10_000)
 shapes = st.tuples(st.sampled_from([40, 150, 700]), st.integers(3, 16))

@@ -9,11 +9,11 @@ import pytest
 from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI
+from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.logistic import fit_logit
 from rootcausal.core.moments import describe_columns, welch_t
 from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
-from rootcausal.tables.numba_cpu import NumbaRaw
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 case = pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

@@ -12,11 +12,10 @@ from page_facts import facts_of
 from tampering import archive_of, members_of, with_array
 
 from rootcausal import RCI, InputError
-from rootcausal.cohort_quantiles import CohortQuantiles
+from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
-from rootcausal.learned_graph import WEAKEST_EDGE, direct_effects, strong_edges
+from rootcausal.drawing import WEAKEST_EDGE, direct_effects, similarity_order, strong_edges
 from rootcausal.report.page import as_inert_json
-from rootcausal.similarity import similarity_order
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +169,7 @@ def test_rows_that_come_in_turns_do_not_shift_the_quantiles(n, period):
 
 def test_blocks_of_columns_do_not_change_the_quantiles(pbc, monkeypatch):
     cohort, model = pbc
-    monkeypatch.setattr("rootcausal.cohort_quantiles.VALUES_A_BLOCK", 3 * len(cohort.X))
+    monkeypatch.setattr("rootcausal.core.quantiles.VALUES_A_BLOCK", 3 * len(cohort.X))
     blocks = CohortQuantiles.of(cohort.X, model._model)
     assert np.allclose(blocks.values, model._quantiles.values, rtol=1e-12)
     assert np.allclose(blocks.errors, model._quantiles.errors, rtol=1e-12, atol=1e-12)

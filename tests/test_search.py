@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core import search as search_module
 from rootcausal.core.entropy import GAMMA, K2, block_penalties
@@ -17,7 +18,6 @@ from rootcausal.core.ordering import order_columns
 from rootcausal.core.pair_search import PairSearch
 from rootcausal.core.search import BlockSearch, ExhaustiveSearch, Search
 from rootcausal.data import simulate
-from rootcausal.tables.numba_cpu import NumbaRaw
 
 N_ROWS = 100
 COLUMNS = 7

@@ -15,13 +15,13 @@ import pytest
 from command_line import error, ok
 
 from rootcausal import RCI
-from rootcausal.cohort_files import stream_new_patients
 from rootcausal.data import simulate
+from rootcausal.inputs.from_file import stream_new_patients
 
 
 @pytest.fixture
 def pieces_of_100_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rootcausal.table_files._ROWS_PER_PIECE", 100)
+    monkeypatch.setattr("rootcausal.files.tables._ROWS_PER_PIECE", 100)
 
 
 @pytest.fixture

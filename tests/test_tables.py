@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tables_under_test import TABLES, MakeTable
 
+from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.moments import describe_columns, regressed_correlations
 from rootcausal.core.table import Table
-from rootcausal.tables.reference import ReferenceRaw, entropy_sums
 
 SHAPES = [(7, 2), (31, 5), (512, 4), (513, 3), (1000, 9), (8193, 6), (20_000, 3)]
 

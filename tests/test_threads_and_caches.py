@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import rootcausal
 from rootcausal import RCI
-from rootcausal import bootstrap as bootstrap_module
 from rootcausal.data import simulate
+from rootcausal.uncertainty import resample as bootstrap_module
 
 PATIENCE = 60  # seconds, after which a test that hangs fails instead
 
@@ -87,7 +87,7 @@ def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
     code = """if True:
         import numpy as np
         import rootcausal.comparators
-        from rootcausal.tables.numba_cpu import NumbaRaw
+        from rootcausal.backends.numba_cpu import NumbaRaw
         table = NumbaRaw(np.eye(3), None).standardize(np.arange(3), np.zeros(3), np.ones(3))
         print(np.isclose(table.column_sums()[0, 1], np.exp(-0.5)), rootcausal.__file__)
     """

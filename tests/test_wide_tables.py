@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rootcausal import RCI, validation
+from rootcausal import RCI
 from rootcausal.comparators import TTest
+from rootcausal.inputs import from_frame as validation
 
 COLUMNS = 400
 A_COLUMN = 40  # hashes; one for each lookup, of which a dataframe library makes some of its own

@@ -32,7 +32,6 @@ from zoo_fits import (
 
 import rootcausal
 from rootcausal import RCI, DirectLiNGAM, Explanation, InputError, comparators, data, metrics, plots
-from rootcausal.bootstrap import Bootstrap
 from rootcausal.cli import app
 from rootcausal.comparators import (
     AdaptiveLogistic,
@@ -45,6 +44,7 @@ from rootcausal.comparators import (
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Settings, learn
 from rootcausal.diagnostics import Diagnosis
+from rootcausal.uncertainty.resample import Bootstrap
 
 pytest.importorskip("matplotlib").use("Agg")
 
@@ -188,7 +188,7 @@ def test_refused(animal: Animal, client: Any, tmp_path: Path) -> None:
 
 
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.
-NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "Cohort", "RealCohort", "load_framingham"}
+NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealCohort", "load_framingham"}
 NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce"}
 
 

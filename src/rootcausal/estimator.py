@@ -13,29 +13,27 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import model_file
-from .annotated import ids_of
-from .bootstrap import Bootstrap, TrainingRows, bootstrap
-from .bootstrap_file import MOST_RESAMPLES, is_seed
-from .cohort import Cohort, Target
-from .cohort_quantiles import CohortQuantiles
-from .core.attribution import CausalModel
+from .backends.choose import check_backend
+from .core.model import CausalModel
 from .core.moments import describe_columns, reach
 from .core.ordering import VARIANTS
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
+from .core.quantiles import CohortQuantiles
 from .core.table import F64, LARGEST, Index
-from .diagnosis_labels import encode_known, labels_of
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
-from .fit_warnings import warn_of_fit, warn_of_resamples
-from .open_cohort import open_cohort
-from .progress import ordering_progress
-from .refit import old_model_kept
-from .rows_checksum import checksum
-from .tables.choose import check_backend
-from .target_labels import warn_of_choice
-from .validation import Matrix, matrix_for_scoring, plain
+from .files import model_file
+from .inputs.annotated import ids_of
+from .inputs.cohort import Cohort, Target
+from .inputs.door import old_model_kept, open_cohort
+from .inputs.from_frame import Matrix, matrix_for_scoring, plain
+from .inputs.target import encode_known, labels_of, warn_of_choice
+from .long_work.progress import ordering_progress
+from .provenance import warn_of_fit, warn_of_resamples
+from .uncertainty.resample import Bootstrap, bootstrap
+from .uncertainty.resample_file import MOST_RESAMPLES, is_seed
+from .uncertainty.training_rows import TrainingRows, checksum
 from .version import __version__
 
 
@@ -52,7 +50,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     attribution : {"sharp", "paper"}, default "sharp"
         How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
         t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
-        them, and shrinks the rest (see :mod:`rootcausal.core.ancestry`).
+        them, and shrinks the rest (see :mod:`rootcausal.core.sharp`).
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
@@ -275,7 +273,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if nw.dependencies.is_dask_dataframe(X):
-            from .dask_cohort import shapley_frame
+            from .inputs.from_cluster import shapley_frame
 
             return shapley_frame(self, X, self._names())
         return self._shapley(X)

@@ -11,11 +11,11 @@ import narwhals as nw
 import numpy as np
 from scipy.special import expit
 
-from .core.attribution import CausalModel
+from .core.model import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .intervals import ranks, spread_of_values, spread_of_what_if
-from .validation import Matrix, column_names
+from .inputs.from_frame import Matrix, column_names
+from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if
 from .wording import listed
 
 

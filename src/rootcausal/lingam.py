@@ -9,17 +9,16 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
-from .cohort import Cohort
+from .core.model import direct_effects
 from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .estimator import check_variant
-from .fit_warnings import warn_exhausted
-from .learned_graph import direct_effects
-from .open_cohort import open_cohort
-from .progress import ordering_progress
-from .refit import old_model_kept
+from .inputs.cohort import Cohort
+from .inputs.door import old_model_kept, open_cohort
+from .long_work.progress import ordering_progress
+from .provenance import warn_exhausted
 
 
 class DirectLiNGAM(BaseEstimator):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .core.model import direct_effects
 from .core.table import F64
+from .drawing import similarity_order, strong_edges
 from .errors import InputError, MissingExtraError
-from .learned_graph import direct_effects, strong_edges
-from .similarity import similarity_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

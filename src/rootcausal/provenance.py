@@ -1,13 +1,28 @@
-"""What a model remembers of how it was made, as people are told it. Older model files remember less."""
+"""What a model remembers and says of how it was made. Older model files remember less."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .core.logistic import WEAK_PENALTY
+from .core.ordering import Ordering
+from .core.pipeline import Learned, Settings
+from .inputs.cohort import Cohort
+from .uncertainty.resample import Bootstrap
+
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
+
+# What keeps coefficients finite where the classes are separated.
+PRIOR_AT_WORK = {
+    "paper": f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)",
+    "sharp": "the prior of the default attribution",
+}
+# Who called fit: past these functions, _fit and fit itself.
+CALLER = 5
 
 
 @dataclass(frozen=True)
@@ -44,3 +59,57 @@ def backend_used(provenance: Mapping[str, Any]) -> str:
     if "backend" in provenance:
         return str(provenance["backend"])
     return BACKEND_OF_CLASS.get(provenance["table"], "unknown")
+
+
+def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
+    """Say what kept the fit from being what it should be."""
+    if learned.ordering.exhausted.size:
+        _warn(_exhausted(learned.ordering, cohort))
+    if not learned.ordering.order.size:
+        _warn(
+            f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
+        )
+    if learned.separated:
+        _warn(
+            "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
+            "has no finite answer: "
+            f"coefficients come from {PRIOR_AT_WORK[settings.attribution]}. "
+            "Ranks are still useful; risks are uncertain. More rows help."
+        )
+    if not learned.converged:
+        _warn(
+            "the attribution did not settle within its limit of passes, so its coefficients may change with "
+            'small changes of the cohort: see the intervals of bootstrap(), or use attribution="paper"'
+        )
+
+
+def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
+    """Say which columns have no error of their own."""
+    if ordering.exhausted.size:
+        _warn(_exhausted(ordering, cohort))
+
+
+def warn_of_resamples(bootstrap: Bootstrap) -> None:
+    """Say how many resamples stopped at a limit."""
+    if bootstrap.unsettled:
+        message = (
+            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples: they "
+            "count like the others, and may widen the intervals"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _exhausted(ordering: Ordering, cohort: Cohort) -> str:
+    names = [cohort.label(c) for c in ordering.exhausted]
+    n_rows = cohort.raw.shape[0]
+    shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    wide = ordering.order.size >= n_rows - 1
+    limit = f" ({n_rows} rows can separate at most {n_rows - 1} variables)" if wide else ""
+    return (
+        f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since earlier "
+        f"roots explain all of it{limit}"
+    )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=CALLER)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..atomic_write import check_can_write
 from ..errors import InputError
-from ..table_files import refuse_streams, table_format
+from ..files.atomic_write import check_can_write
+from ..files.tables import refuse_streams, table_format
 from ..wording import shown
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cohort_files import choose_features
 from ..errors import MissingExtraError
-from ..table_files import refuse_streams
-from ..target_labels import Disease, choose_counted, one_spelling
+from ..files.tables import refuse_streams
+from ..inputs.from_file import choose_features
+from ..inputs.target import Disease, choose_counted, one_spelling
 from ..wording import shown
 from .arguments import Columns
 from .console import status_if_slow
@@ -30,8 +30,8 @@ def fit_on_cluster(
 ) -> "RCI":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
-        from ..dask_cohort import connect, local_cluster
-        from ..parquet_files import dask_frame
+        from ..files.dask_parquet import dask_frame
+        from ..inputs.from_cluster import connect, local_cluster
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from .. import RCI

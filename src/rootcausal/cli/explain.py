@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..cohort_files import Patients, stream_new_patients
 from ..errors import InputError
-from ..result_files import write_pieces
+from ..files.results import write_pieces
+from ..inputs.from_file import Patients, stream_new_patients
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
 from .arguments import DropMissing, check_output, columns_of, load_model, table_path

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..cohort_files import Patients, read_cohort
-from ..target_labels import Disease, choose_disease
+from ..inputs.from_file import Patients, read_cohort
+from ..inputs.target import Disease, choose_disease
 from ..wording import quoted, shown
 from .arguments import (
     Alpha,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..cohort_files import Patients, read_new_patients
+from ..inputs.from_file import Patients, read_new_patients
 from ..wording import quoted, shown
 from .arguments import (
     Alpha,

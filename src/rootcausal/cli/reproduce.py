@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..atomic_write import cannot_write
 from ..errors import InputError, MissingExtraError
-from ..table_files import refuse_streams
+from ..files.atomic_write import cannot_write
+from ..files.tables import refuse_streams
 from ..wording import plural, printable, shown
 from .console import say
 

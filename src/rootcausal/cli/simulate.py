@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..result_files import write_tables
+from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
 from .arguments import check_output, table_path

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ..cohort_files import Patients
+from ..inputs.from_file import Patients
+from ..inputs.target import Disease
 from ..provenance import LeftOut, backend_used, left_out
-from ..target_labels import Disease
 from ..version import __version__
 from ..wording import listed, one_line
 from .console import say

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..cohort_files import Patients
+from ..inputs.from_file import Patients
 from ..wording import listed, one_line, quoted
 from .console import print_table, say
 from .summaries import patient_label, percent

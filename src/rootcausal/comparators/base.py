@@ -12,13 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..backends.choose import choose_table
 from ..core.moments import describe_columns, reach
 from ..core.table import F64, Index
-from ..diagnosis_labels import encode_target, labels_of
-from ..refit import old_model_kept
-from ..tables.choose import choose_table
-from ..target_labels import warn_of_choice
-from ..validation import check_columns, matrix_for_fit, matrix_for_scoring
+from ..inputs.door import old_model_kept
+from ..inputs.from_frame import check_columns, matrix_for_fit, matrix_for_scoring
+from ..inputs.target import encode_target, labels_of, warn_of_choice
 
 
 class Comparator(BaseEstimator, ABC):

@@ -14,11 +14,11 @@ from itertools import chain, combinations, islice
 import numpy as np
 from scipy.special import stdtrit
 
+from ..backends.choose import choose_table
 from ..core.logistic import fit_logit
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..tables.choose import choose_table
 from .base import Comparator
 
 # Conditioning sets that are tried in one go: enough to make NumPy's overhead small, few enough to stop early.

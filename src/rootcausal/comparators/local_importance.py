@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.compiled import compiled
 from ..core.table import F64, Index
-from ..tables.compiled import compiled
 
 # scikit-learn's trees round their input to this type before they compare it with a threshold.
 F32 = NDArray[np.float32]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backends.choose import choose_table
 from ..core.moments import welch_t
 from ..core.table import F64, Index
-from ..tables.choose import choose_table
 from .base import Comparator
 
 

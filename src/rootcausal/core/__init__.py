@@ -9,5 +9,5 @@ over rows. NumPy and SciPy are the only libraries used here.
         │          │
     ════╧══════════╧═══  Table  ═══════   the waist: sums over rows
         │
-    reference · numba_cpu · cupy_gpu · dask_rows · sharded
+    reference · numba_cpu · cupy_gpu · dask_rows
 """

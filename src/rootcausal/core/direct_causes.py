@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .single_effects import SingleEffects, Sparsity, fit_effects, prior_effects
+from .susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from .table import F64, Index, LogitSums, Table
 
 MAX_PASSES = 100

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ancestry import attribute
-from .attribution import CausalModel
 from .logistic import fit_logit, separates
+from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, order_columns
+from .sharp import attribute
 from .table import F64, RawTable
 
 ATTRIBUTIONS = ("sharp", "paper")

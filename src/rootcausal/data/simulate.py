@@ -23,7 +23,7 @@ MAX_DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cohort:
+class SimulatedCohort:
     """A simulated cohort and the truth behind it.
 
     All values are on the raw scale of the structural equations: nothing is standardised.
@@ -73,7 +73,7 @@ def simulate(
     *,
     expected_neighbors: float = 2.0,
     random_state: RandomState = None,
-) -> Cohort:
+) -> SimulatedCohort:
     """Draw a cohort from the paper's generator (Section 8.1.1).
 
     A random directed acyclic graph joins `n_variables` vertices; each pair has an edge with probability
@@ -100,7 +100,7 @@ def simulate(
 
     Returns
     -------
-    Cohort
+    SimulatedCohort
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Genera
     return csr_array((weight, (child, parent)), shape=(n_variables, n_variables))
 
 
-def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> Cohort:
+def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> SimulatedCohort:
     """Choose D in a graph with at least one edge, and draw errors, variables and labels."""
     n_parents = np.diff(graph.indptr)
     n_children = np.bincount(graph.indices, minlength=graph.shape[0])
@@ -175,7 +175,7 @@ def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> 
     true_shapley = np.zeros_like(errors)
     ancestors = np.flatnonzero(effects)
     true_shapley[:, ancestors] = errors[:, ancestors] * effects[ancestors]
-    return Cohort(
+    return SimulatedCohort(
         X=X.take(order, axis=1),
         y=y,
         errors=errors,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ..core.attribution import CausalModel
+from ..core.model import CausalModel
 from ..core.table import F64
 from .confounding import check_confounding
 from .diagnosis import Check, Diagnosis

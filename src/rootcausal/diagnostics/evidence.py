@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ..core.attribution import CausalModel
+from ..backends.choose import choose_table
+from ..backends.reference import ReferenceTable
 from ..core.logistic import fit_logit
+from ..core.model import CausalModel
 from ..core.moments import describe_columns
 from ..core.ordering import order_columns
 from ..core.table import F64, Index
-from ..tables.choose import choose_table
-from ..tables.reference import ReferenceTable
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000

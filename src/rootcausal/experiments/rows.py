@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..array_archive import check_inflation
-from ..atomic_write import atomic_write, cannot_write
 from ..errors import InputError
+from ..files.array_archive import check_inflation
+from ..files.atomic_write import atomic_write, cannot_write
 from ..wording import one_line, shown
 
 SEED_KEY = b"rootcausal_seed"

@@ -11,9 +11,9 @@ from pathlib import Path
 from joblib import delayed
 
 from ..errors import InputError
-from ..progress import share_progress
+from ..long_work.progress import share_progress
+from ..long_work.workers import in_workers
 from ..wording import shown
-from ..workers import in_workers
 from .rows import Row, RowFile
 from .tasks import Task
 

@@ -37,7 +37,7 @@ class Sample:
     weighted: bool
 
 
-class Source(Protocol):
+class CohortSource(Protocol):
     """Numbered data sets of one kind; the same seed gives the same one."""
 
     @property

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import paper, tables
+from . import paper, paper_tables
 from .methods import METHODS, families
 from .rows import Row
-from .sources import Resampled, Source, Synthetic
+from .sources import CohortSource, Resampled, Synthetic
 from .table_text import ResultTable
 from .tasks import Accuracy, Task, Timing
 
@@ -124,7 +124,7 @@ def _cells(scope: Scope, names: Sequence[str]) -> list[Task]:
     ]
 
 
-def _accuracy(source: Source, numbers: range, names: Sequence[str], seed: int) -> list[Task]:
+def _accuracy(source: CohortSource, numbers: range, names: Sequence[str], seed: int) -> list[Task]:
     return [Accuracy(source, number, family, seed) for number in numbers for family in families(names)]
 
 
@@ -132,11 +132,11 @@ def _show_overlap(scope: Scope, rows: Sequence[Row]) -> Shown:
     from .figures import accuracy_figure
 
     methods = scope.of_paper(paper.OVERLAP_METHODS)
-    shown = {"rbo": tables.overlap_table(rows, methods)}
+    shown = {"rbo": paper_tables.overlap_table(rows, methods)}
     figures = {"rbo": accuracy_figure(rows, methods, "overlap", "rank-biased overlap")}
     pair = ("RCI", "RCI original")
     if all(name in scope.of_paper(pair) for name in pair):
-        shown["inset"] = tables.inset_table([row for row in rows if row.method in pair])
+        shown["inset"] = paper_tables.inset_table([row for row in rows if row.method in pair])
         figures["inset"] = accuracy_figure(rows, pair, "overlap", "rank-biased overlap")
     return Shown(shown, figures)
 
@@ -146,19 +146,19 @@ def _show_squared_error(scope: Scope, rows: Sequence[Row]) -> Shown:
 
     methods = scope.of_paper(paper.ERROR_METHODS)
     figure = accuracy_figure(rows, methods, "mse", "mean squared error")
-    return Shown({"mse": tables.error_table(rows, methods)}, {"mse": figure})
+    return Shown({"mse": paper_tables.error_table(rows, methods)}, {"mse": figure})
 
 
 def _show_speed_up(scope: Scope, rows: Sequence[Row]) -> Shown:
     from .figures import speed_up_figure
 
-    return Shown({"speedup": tables.speed_up_table(rows)}, {"speedup": speed_up_figure(rows)})
+    return Shown({"speedup": paper_tables.speed_up_table(rows)}, {"speedup": speed_up_figure(rows)})
 
 
 def _show_scaling(scope: Scope, rows: Sequence[Row]) -> Shown:
     from .figures import scaling_figure
 
-    return Shown({"scaling": tables.scaling_table(rows)}, {"scaling": scaling_figure(rows)})
+    return Shown({"scaling": paper_tables.scaling_table(rows)}, {"scaling": scaling_figure(rows)})
 
 
 def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
@@ -169,8 +169,8 @@ def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
         times = [row for row in rows if row.method in paper.VARIANTS]
         accuracy = [row for row in rows if row.method not in paper.VARIANTS]
         found = {
-            name: tables.cohort_table(accuracy, methods, name),
-            f"{name}-times": tables.cohort_times_table(times, name),
+            name: paper_tables.cohort_table(accuracy, methods, name),
+            f"{name}-times": paper_tables.cohort_times_table(times, name),
         }
         return Shown(found, {name: cohort_figure(accuracy, times, methods)})
 

@@ -15,18 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ..backends.blas import one_blas_thread
+from ..backends.choose import choose_table, one_thread
 from ..core.moments import describe_columns
 from ..core.ordering import order_columns
 from ..data import simulate
 from ..metrics import rank_biased_overlap, shapley_mse
-from ..tables.blas import one_blas_thread
-from ..tables.choose import choose_table, one_thread
 from ..version import __version__
 from ..wording import printable
 from .paper import VARIANTS
 from .rows import Row
 from .shared_fits import SharedFits
-from .sources import Sample, Source
+from .sources import CohortSource, Sample
 
 LOCAL_ALPHA = 0.2
 ERROR_LIMIT = 300
@@ -65,7 +65,7 @@ class Task(Protocol):
 class Accuracy:
     """Score methods of one family on one data set."""
 
-    source: Source
+    source: CohortSource
     number: int
     methods: tuple[str, ...]
     seed: int
@@ -106,7 +106,7 @@ class Accuracy:
 class Timing:
     """Time the variants of Direct LiNGAM on one data set, with the same kernel on one thread."""
 
-    source: Source
+    source: CohortSource
     number: int
     methods: tuple[str, ...]
     seed: int
@@ -135,7 +135,7 @@ class Timing:
             ]
 
 
-def data_seed(source: Source, number: int, seed: int) -> np.random.SeedSequence:
+def data_seed(source: CohortSource, number: int, seed: int) -> np.random.SeedSequence:
     """Seed of one data set; neither the order of the work nor the number of jobs changes it."""
     return np.random.SeedSequence((seed, zlib.crc32(source.name.encode()), number))
 
@@ -163,7 +163,7 @@ def _compile() -> None:
     _time(VARIANTS, Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True))
 
 
-def _row(source: Source, number: int, method: str, evaluate: Callable[[str], dict[str, Any]]) -> Row:
+def _row(source: CohortSource, number: int, method: str, evaluate: Callable[[str], dict[str, Any]]) -> Row:
     n, p = source.shape
     found: dict[str, Any] = dict.fromkeys(("overlap", "mse", "seconds", "pairs", "error"))
     try:

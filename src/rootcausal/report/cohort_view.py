@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.table import F64
-from ..similarity import similarity_order
+from ..drawing import similarity_order
 
 # Up to this many patients the heat map has a line for each; beyond, a line for each group of similar ones.
 LINES = 400

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cohort_quantiles import CohortQuantiles
+from ..core.quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
 from ..provenance import backend_used, left_out

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.attribution import CausalModel
+from ..core.model import CausalModel, direct_effects
 from ..core.table import F64
-from ..learned_graph import WEAKEST_EDGE, direct_effects, strong_edges
+from ..drawing import WEAKEST_EDGE, strong_edges
 
 VARIABLES_DRAWN = 30
 

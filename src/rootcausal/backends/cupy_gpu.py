@@ -1,0 +1,267 @@
+"""Rows on an NVIDIA GPU: they stay there, and the host sees only sums."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import cupy as cp
+import cupyx
+import numpy as np
+
+from ..core.table import F64, ColumnMoments, Index, LogitSums
+from ..errors import InputError
+
+WARPS_A_BLOCK = 4
+# Warps that keep every multiprocessor busy; with fewer tiles than this, rows are split between warps.
+WARPS_A_MULTIPROCESSOR = 32
+ROWS_A_SPLIT = 256
+# What a call costs besides its residuals, in residuals.
+CALL_OVERHEAD = 150_000_000
+# Rows worked on at once where a copy of them is needed, in values.
+VALUES_A_STRIP = 1 << 25
+
+
+class CupyRaw:
+    """Rows of X (n, p), with labels y in {0, 1} or None, copied to the current device."""
+
+    backend = "cupy"
+
+    def __init__(self, X: F64, y: np.ndarray | None) -> None:
+        check_memory(X.shape)
+        self._X = cp.asarray(X)
+        self._y = None if y is None else cp.asarray(y, dtype=cp.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._X.shape
+
+    @property
+    def labels(self) -> Any:
+        """(n,) on the device, or None."""
+        return self._y
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        n, p = self.shape
+        classes = _indicators(self._y, n)
+        centre = cp.asarray(shift)
+        total = cp.zeros((len(classes), p))
+        square = cp.zeros((len(classes), p))
+        for rows in _strips(n, p):
+            z = self._X[rows] - centre
+            total += classes[:, rows] @ z
+            square += classes[:, rows] @ (z * z)
+        return ColumnMoments(cp.asnumpy(classes.sum(axis=1)), cp.asnumpy(total), cp.asnumpy(square))
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> CupyTable:
+        n = self.shape[0]
+        Z = cp.empty((len(cols), n))
+        chosen, centre, unit = cp.asarray(cols), cp.asarray(mean), cp.asarray(sd)
+        for rows in _strips(n, len(cols)):
+            Z[:, rows] = ((self._X[rows][:, chosen] - centre) / unit).T
+        return CupyTable(Z, self._y)
+
+
+class CupyTable:
+    """Standardized columns Z (k, n), one row of the array a variable, and their correlations R (k, k)."""
+
+    def __init__(self, Z: Any, y: Any, R: Any = None) -> None:
+        self._Z = Z
+        self._y = y
+        self._R = R
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._Z.shape[1], self._Z.shape[0]
+
+    @property
+    def columns(self) -> Any:
+        """(k, n): the current residuals, one row of the array a column; not a copy."""
+        return self._Z
+
+    def copy_of(self, cols: Index) -> CupyTable:
+        """A table of its own that has only these columns, and their correlations."""
+        chosen = cp.asarray(cols)
+        return CupyTable(self._Z[chosen], self._y, self._R[chosen[:, None], chosen])
+
+    @property
+    def pairs_per_call(self) -> int:
+        return max(1, CALL_OVERHEAD // (2 * self.shape[0]))
+
+    def gram(self) -> F64:
+        n, k = self.shape
+        classes = _indicators(self._y, n)
+        sums = cp.zeros((len(classes), k, k))
+        for rows in _strips(n, k):
+            z = self._Z[:, rows]
+            for c, members in enumerate(classes):
+                sums[c] += (z * members[rows]) @ z.T
+        return cp.asnumpy(sums)
+
+    def column_sums(self) -> F64:
+        everyone = np.arange(self.shape[1])
+        alone = CupyTable(self._Z, None, cp.zeros((0, 0)))
+        return alone.pair_sums(everyone, everyone)[:, 0]
+
+    def with_correlations(self, r: F64) -> CupyTable:
+        return CupyTable(self._Z, self._y, cp.array(r, order="C"))
+
+    def correlations(self, column: int) -> F64:
+        return _download(self._R[column])
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        n, k = self.shape
+        m = i.size
+        splits = _splits(m, n)
+        pairs = _upload(np.concatenate([i, j]).astype(np.int32))
+        out = cp.empty((splits, m, 4))
+        arguments = (self._Z, self._R, np.int64(n), np.int32(k), pairs, np.int32(m), np.int32(splits), out)
+        _launch("pair_list", m * splits, arguments)
+        return _download(out).sum(axis=0).reshape(-1, 2, 2)
+
+    def leading_pair_sums(self, cols: Index, q: int) -> Any:
+        n, k = self.shape
+        m = len(cols)
+        side, rows = (m + 1) // 2, (q + 1) // 2
+        tiles = rows * side - rows * (rows - 1) // 2
+        splits = _splits(tiles, n)
+        out = cp.empty((splits, 2, 2, q, m))
+        chosen = _upload(cols.astype(np.int32))
+        arguments = (self._Z, self._R, np.int64(n), np.int32(k), chosen, np.int32(q), np.int32(m))
+        _launch("leading_pairs", tiles * splits, (*arguments, np.int32(splits), out))
+        return out.sum(axis=0) if splits > 1 else out[0]
+
+    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+        q, m = sums.shape[2:]
+        penalty = cp.empty(q + m)
+        arguments = (sums, _upload(own), np.float64(n_rows), np.int32(q), np.int32(m), penalty)
+        _kernel("row_penalties")((q,), (256,), arguments)
+        _kernel("column_penalties")(
+            (-(-m // 32),), (32, 32), (sums[0, 1], np.int32(q), np.int32(m), penalty[q:])
+        )
+        host = _download(penalty)
+        return host[:q], host[q:], sums[:, 0]
+
+    def to_host(self, array: Any) -> F64:
+        return _download(array)
+
+    def regress_out(self, root: int, cols: Index) -> CupyTable:
+        n, k = self.shape
+        if cols.size:
+            m = cols.size
+            chosen = _upload(cols.astype(np.int32))
+            blocks = min(-(-n // 256), 64)
+            _kernel("regress_rows")(
+                (blocks, m), (256,), (self._Z, self._R, np.int64(n), np.int32(k), np.int32(root), chosen)
+            )
+            _kernel("regress_correlations")(
+                (-(-m // 128), m), (128,), (self._R, np.int32(k), np.int32(root), chosen, np.int32(m))
+            )
+        return self
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        n = self.shape[0]
+        k = len(cols)
+        chosen, slope = cp.asarray(cols), cp.asarray(beta)
+        loglik = cp.zeros(())
+        gradient = cp.zeros(k + 1)
+        hessian = cp.zeros((k + 1, k + 1))
+        for rows in _strips(n, k + 1):
+            y = self._y[rows]
+            design = cp.ones((k + 1, y.size))
+            design[:k] = self._Z[chosen, rows]
+            eta = slope @ design
+            chance = 1.0 / (1.0 + cp.exp(-eta))
+            loglik -= cp.logaddexp(0.0, cp.where(y == 1.0, -eta, eta)).sum()
+            gradient += design @ (y - chance)
+            hessian += (design * (chance * (1.0 - chance))) @ design.T
+        return LogitSums(float(loglik), cp.asnumpy(gradient), cp.asnumpy(hessian))
+
+
+def device_count() -> int:
+    """How many GPUs CuPy can use; none is not an error."""
+    try:
+        return int(cp.cuda.runtime.getDeviceCount())
+    except cp.cuda.runtime.CUDARuntimeError:
+        return 0
+
+
+def bytes_needed(shape: tuple[int, int]) -> int:
+    """The raw table, its standardized columns, and one strip with its copies, at most."""
+    n, p = shape
+    return 8 * (2 * n * p + 3 * min(n * p, VALUES_A_STRIP) + 4 * min(p * p, VALUES_A_STRIP))
+
+
+def fits(shape: tuple[int, int]) -> bool:
+    return bytes_needed(shape) <= _free_bytes()
+
+
+def check_memory(shape: tuple[int, int]) -> None:
+    """Refuse a table that the card cannot hold, before anything is copied."""
+    if not fits(shape):
+        needed, free = bytes_needed(shape) / 2**30, _free_bytes() / 2**30
+        raise InputError(
+            f"a table of {shape[0]:,} rows and {shape[1]:,} columns needs {needed:.1f} GiB of GPU memory and "
+            f"{free:.1f} GiB are free: use backend='numba', or a larger card"
+        )
+
+
+def _free_bytes() -> int:
+    # What CuPy keeps for reuse is free to us.
+    return int(cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes())
+
+
+def _indicators(y: Any, n: int) -> Any:
+    """(c, n): ones where a row belongs to the class."""
+    return cp.ones((1, n)) if y is None else cp.stack([1.0 - y, y])
+
+
+def _strips(n: int, width: int) -> Iterator[slice]:
+    height = max(1, VALUES_A_STRIP // max(1, width))
+    for start in range(0, n, height):
+        yield slice(start, min(start + height, n))
+
+
+def _splits(units: int, n: int) -> int:
+    wanted = WARPS_A_MULTIPROCESSOR * _multiprocessors()
+    return max(1, min(-(-wanted // max(1, units)), n // ROWS_A_SPLIT))
+
+
+@cache
+def _multiprocessors() -> int:
+    return int(cp.cuda.Device().attributes["MultiProcessorCount"])
+
+
+@cache
+def _kernel(name: str) -> Any:
+    code = files("rootcausal.backends").joinpath("pair_sums.cu").read_text(encoding="utf-8")
+    return cp.RawModule(code=code, options=("--std=c++17",)).get_function(name)
+
+
+# Page-locked copies of what was sent last. A copy to the device may still read them after _upload returns;
+# every root ends in a download, which waits for all that was sent before, long before this many are sent.
+_in_flight: deque[np.ndarray] = deque(maxlen=64)
+
+
+def _upload(array: np.ndarray) -> Any:
+    """A small array on the device, through page-locked memory: that is several times faster."""
+    staging = cupyx.empty_pinned(array.shape, array.dtype)
+    staging[...] = array
+    _in_flight.append(staging)
+    there = cp.empty(array.shape, array.dtype)
+    there.set(staging)
+    return there
+
+
+def _download(array: Any) -> np.ndarray:
+    """A small array from the device, likewise."""
+    here = cupyx.empty_pinned(array.shape, array.dtype)
+    cp.ascontiguousarray(array).get(out=here)
+    return here
+
+
+def _launch(name: str, warps: int, arguments: tuple[Any, ...]) -> None:
+    _kernel(name)((-(-warps // WARPS_A_BLOCK),), (32 * WARPS_A_BLOCK,), arguments)

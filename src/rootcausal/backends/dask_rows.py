@@ -1,0 +1,255 @@
+"""Rows on the workers of a Dask cluster: each sum is one round trip, and only sums travel.
+
+A part is a future. It is made from its source by a chain of tasks without side effects (read,
+standardize, regress out, regress out, ...), and Dask keeps that chain for as long as the part is in use:
+what a lost worker held is computed again from the source, by the workers that are left or that join.
+Nothing here retries or schedules, and no task names a worker.
+
+    source ── standardize ── regress_out ── regress_out      one chain a part; only its end is in memory
+                  │               │              │
+               gram, ...      pair_sums     logit_sums       sums, added up on this side
+
+``regress_out`` is not waited for, so it costs no round trip of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+from uuid import uuid4
+
+import numpy as np
+from distributed import Client, Future, wait
+
+from ..core.entropy import block_penalties
+from ..core.moments import regressed_correlations
+from ..core.table import F64, ColumnMoments, Index, LogitSums
+from .numba_cpu import use_threads
+
+# A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
+# (both as seen in benchmarks/dask_rows.py).
+ROUND_TRIP = 0.01
+RESIDUALS_A_SECOND = 4e8
+# Regressing out a root holds one part twice; so a part is at most this share of its worker's memory.
+PARTS_A_WORKER = 16
+# Sums gathered directly; above this many, workers add them up among themselves first.
+GATHERED_AT_ONCE = 64
+ROWS_A_STEP = 65_536
+# How long a fit waits for sums before it looks whether the cluster still has workers, and how long for one.
+SECONDS_A_LOOK = 10
+SECONDS_WITHOUT_WORKERS = 300
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows, standardized. Never changed: Dask may compute a part twice, or keep the one before.
+
+    Attributes
+    ----------
+    table : NumbaTable or, on a worker with a GPU, CupyTable, of the columns that may still become roots.
+    ids : (m,) which columns these are; the last root is still among them.
+    labels : (n,) 0 or 1, where the table is; or None.
+    errors : the columns that became roots, (n,) each; their arrays are shared with the part before.
+    """
+
+    table: Any
+    ids: Index
+    labels: Any
+    errors: dict[int, Any] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        """What Dask counts when it decides whether to spill."""
+        return int(self.table.columns.nbytes + sum(error.nbytes for error in self.errors.values()))
+
+    def gram(self) -> F64:
+        return self.table.gram()
+
+    def column_sums(self) -> F64:
+        return self.table.column_sums()
+
+    def with_correlations(self, r: F64) -> Part:
+        return replace(self, table=self.table.with_correlations(r))
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        return self.table.pair_sums(self._place(i), self._place(j))
+
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
+        return self.table.to_host(self.table.leading_pair_sums(self._place(cols), q))
+
+    def regress_out(self, root: int, cols: Index) -> Part:
+        """A new part; columns that are neither in ``cols`` nor roots are let go."""
+        ids = np.append(cols, root)
+        # A table regresses out in place, so it is copied first.
+        table = self.table.copy_of(self._place(ids)).regress_out(cols.size, np.arange(cols.size))
+        return Part(table, ids, self.labels, {**self.errors, root: table.columns[-1].copy()})
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        total = LogitSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
+        for start in range(0, self.labels.size, ROWS_A_STEP):
+            rows = slice(start, start + ROWS_A_STEP)
+            errors = self.table.columns[:0, rows]
+            if cols.size:
+                errors = np.stack([self.errors[int(column)][rows] for column in cols])
+            table = type(self.table)(errors, self.labels[rows])
+            total = total + table.logit_sums(np.arange(cols.size), beta)
+        return total
+
+    def _place(self, cols: Index) -> Index:
+        ranked = np.argsort(self.ids)
+        return ranked[np.searchsorted(self.ids, cols, sorter=ranked)]
+
+
+class RowSource(Protocol):
+    """Where the rows come from; read anew for each pass, so that no raw row has to stay in memory."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def column_moments(self, shift: F64) -> ColumnMoments: ...
+
+    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]: ...
+
+
+class DaskRaw:
+    """A cohort on a cluster, as it came."""
+
+    backend = "dask"
+
+    def __init__(self, client: Client, source: RowSource) -> None:
+        self._client = client
+        self._source = source
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._source.shape
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        return self._source.column_moments(shift)
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
+        n_rows = self.shape[0]
+        wait_for_a_worker(self._client)
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = max(1, sum(worker["nthreads"] for worker in workers))
+        memory = sum(worker["memory_limit"] or np.inf for worker in workers)
+        table_bytes = 8.0 * n_rows * cols.size
+        n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
+        if n_parts > len(workers):
+            n_parts += -n_parts % threads  # so that no thread is left without a part
+        parts = self._source.parts(n_parts, cols, mean, sd)
+        return DaskTable(self._client, parts, (n_rows, cols.size), threads)
+
+
+class DaskTable:
+    """Standardized columns, row-wise in parts that live on the workers."""
+
+    def __init__(
+        self,
+        client: Client,
+        parts: Sequence[Future],
+        shape: tuple[int, int],
+        threads: int,
+        correlation: F64 | None = None,
+    ) -> None:
+        """``threads`` of the whole cluster; ``correlation`` (k, k) as the parts have it."""
+        self.shape = shape
+        self._client = client
+        self._parts = list(parts)
+        self._threads = threads
+        self._correlation = np.empty((0, 0)) if correlation is None else correlation
+
+    @property
+    def pairs_per_call(self) -> int:
+        residuals = ROUND_TRIP * RESIDUALS_A_SECOND * self._threads
+        return max(1, int(residuals / (2 * self.shape[0])))
+
+    def gram(self) -> F64:
+        return self._sum("gram")
+
+    def column_sums(self) -> F64:
+        return self._sum("column_sums")
+
+    def with_correlations(self, r: F64) -> DaskTable:
+        return self._next(self._each("with_correlations", self._shared(r)), r.copy())
+
+    def correlations(self, column: int) -> F64:
+        return self._correlation[column].copy()
+
+    def pair_sums(self, i: Index, j: Index) -> F64:
+        return self._sum("pair_sums", i, j)
+
+    def leading_pair_sums(self, cols: Index, q: int) -> F64:
+        return self._sum("leading_pair_sums", cols, q)
+
+    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows)
+
+    def to_host(self, array: Any) -> F64:
+        return np.asarray(array)
+
+    def regress_out(self, root: int, cols: Index) -> DaskTable:
+        regressed_correlations(self._correlation, root, cols)
+        return self._next(self._each("regress_out", root, cols), self._correlation)
+
+    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+        return self._sum("logit_sums", cols, beta)
+
+    def _next(self, parts: list[Future], correlation: F64) -> DaskTable:
+        return DaskTable(self._client, parts, self.shape, self._threads, correlation)
+
+    def _each(self, method: str, *args: Any) -> list[Future]:
+        """Start one task a part, where the part is."""
+        # A worker runs as many tasks as it has threads; only where parts are fewer does a task use more.
+        threads = self._threads // len(self._parts)
+        # One message for all tasks: sent one by one, they take half as long again.
+        same = [[value] * len(self._parts) for value in (method, threads, *args)]
+        keys = [f"{method}-{uuid4().hex}" for _ in self._parts]
+        return self._client.map(_call, self._parts, *same, key=keys)
+
+    def _sum(self, method: str, *args: Any) -> Any:
+        return add_up(self._client, self._each(method, *args))
+
+    def _shared(self, array: F64) -> Future:
+        """An array that every part needs: sent once, as a task, so that it too can be computed again."""
+        return self._client.submit(np.array, array, key=f"shared-{uuid4().hex}")
+
+
+def _call(part: Part, method: str, threads: int, *args: Any) -> Any:
+    use_threads(threads)
+    return getattr(part, method)(*args)
+
+
+def add_up(client: Client, sums: Sequence[Future]) -> Any:
+    """Gather and add in the order of the parts, so that the answer does not depend on who was first."""
+    sums = list(sums)
+    while len(sums) > GATHERED_AT_ONCE:
+        groups = [sums[start : start + GATHERED_AT_ONCE] for start in range(0, len(sums), GATHERED_AT_ONCE)]
+        sums = [client.submit(_total, group, key=f"total-{uuid4().hex}") for group in groups]
+    wait_for(client, sums)
+    return _total(client.gather(sums))
+
+
+def wait_for(client: Client, futures: Sequence[Future]) -> None:
+    """Until all are done. Lost workers may be replaced meanwhile; that none comes is an error.
+
+    Raises
+    ------
+    WorkerStartTimeoutError : the cluster was without workers for SECONDS_WITHOUT_WORKERS.
+    """
+    while True:
+        try:
+            wait(futures, timeout=SECONDS_A_LOOK)
+            return
+        except TimeoutError:
+            wait_for_a_worker(client)
+
+
+def wait_for_a_worker(client: Client) -> None:
+    client.wait_for_workers(1, timeout=SECONDS_WITHOUT_WORKERS)
+
+
+def _total(sums: Sequence[Any]) -> Any:
+    return reduce(add, sums)

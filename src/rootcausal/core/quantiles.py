@@ -1,0 +1,67 @@
+"""Where a measurement and a shock lie in the cohort: kept with the model, so that a page about one new
+patient can say it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .model import ROWS_A_BLOCK, CausalModel
+from .table import F64
+
+# Percent steps of the quantiles.
+STEPS = 101
+# Values sorted at once: whole columns, as many as these make up.
+VALUES_A_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CohortQuantiles:
+    """Quantiles from the least to the greatest, in steps of one percent.
+
+    Attributes
+    ----------
+    values : (101, k) of the measurements, columns in causal order.
+    errors : (101, k) of the shocks, in standard deviations.
+    """
+
+    values: F64
+    errors: F64
+
+    @classmethod
+    def of(cls, X: F64, model: CausalModel) -> CohortQuantiles:
+        """Quantiles of all rows of X: a sample of them could miss what comes in turns, or the extremes.
+
+        Sorting every column costs a few percent of the time that learning the model took.
+        """
+        n, k = len(X), model.order.size
+        found = cls(np.empty((STEPS, k)), np.empty((STEPS, k)))
+        width = max(1, VALUES_A_BLOCK // n)
+        for start in range(0, k, width):
+            some = slice(start, start + width)
+            found.values[:, some] = _quantiles(X[:, model.order[some]])
+            found.errors[:, some] = _quantiles(_errors(X, model, some))
+        return found
+
+
+def _errors(X: F64, model: CausalModel, some: slice) -> F64:
+    """(n, m): shocks on some of the columns of the causal order."""
+    to_errors = model.unmixing[:, some] / model.sd[:, None]
+    errors = np.empty((len(X), to_errors.shape[1]))
+    for start in range(0, len(X), ROWS_A_BLOCK):
+        rows = slice(start, start + ROWS_A_BLOCK)
+        errors[rows] = (X[rows, model.order] - model.mean) @ to_errors
+    return errors
+
+
+def _quantiles(columns: F64) -> F64:
+    # A sort and a look-up: many times faster than np.quantile, which selects for each quantile.
+    ranked = np.sort(np.ascontiguousarray(columns.T), axis=1).T
+    place = np.linspace(0, len(columns) - 1, STEPS)
+    low = np.floor(place).astype(np.intp)
+    below, above = ranked[low], ranked[np.minimum(low + 1, len(columns) - 1)]
+    share = (place - low)[:, None]
+    # Between two equal values lies that value, to the last bit: patients are compared with it.
+    return np.where(below == above, below, below * (1.0 - share) + above * share)

@@ -1,0 +1,234 @@
+"""The diagnosis: its labels as 0 and 1, and which of the two means disease.
+
+One rule for all doors: what the user says; else what the labels say themselves. Where neither does, the
+command line asks, and Python takes the second in order and warns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from ..core.table import Index
+from ..errors import InputError
+from ..wording import listed, plural, quoted
+from .annotated import diagnosis, row_index
+from .from_frame import NAMED_AT_MOST, as_frame, plain
+
+# Pairs of labels, (healthy, disease), that mean the same to everybody.
+KNOWN_LABELS = (
+    ("0", "1"),
+    ("-1", "1"),
+    ("false", "true"),
+    ("no", "yes"),
+    ("negative", "positive"),
+    ("control", "case"),
+    ("healthy", "sick"),
+    ("healthy", "diseased"),
+    ("unaffected", "affected"),
+)
+
+
+@dataclass(frozen=True)
+class Disease:
+    """Which label is the disease: the label itself, its text, and how many rows carry it."""
+
+    label: Any
+    text: str
+    n_cases: int
+
+
+def place_of_disease(labels: Iterable[Any]) -> int | None:
+    """Which of two labels says itself that it is the disease: its place, or None where neither does."""
+    folded = [_text(label).strip().casefold() for label in labels]
+    return next(
+        (folded.index(disease) for healthy, disease in KNOWN_LABELS if {healthy, disease} == set(folded)),
+        None,
+    )
+
+
+def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> None:
+    """Name the choice that was made for labels, the disease second, that do not say it themselves.
+
+    In ``how_to_choose``, {0} and {1} stand for the labels.
+    """
+    if place_of_disease(classes) is None:
+        first, second = (repr(label.item() if isinstance(label, np.generic) else label) for label in classes)
+        warnings.warn(
+            f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
+            f"it, since it comes second in order; {how_to_choose.format(first, second)}",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _text(label: Any) -> str:
+    """A label as it is written in a file: true, 1, yes."""
+    if isinstance(label, bool | np.bool_):
+        return str(label).lower()
+    return (
+        f"{label:.0f}" if isinstance(label, float | np.floating) and float(label).is_integer() else str(label)
+    )
+
+
+def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
+    """What each label counts as: without blanks around it, "Yes" as "yes", and words for missing as None."""
+    from pyarrow import csv as arrow_csv
+
+    words_for_missing = set(arrow_csv.ConvertOptions().null_values)
+    stripped = {label: label.strip() for label in set(labels)}
+    folded = {text.casefold() for text in stripped.values() if text not in words_for_missing}
+    known = any(folded <= set(pair) for pair in KNOWN_LABELS)
+    return {
+        label: None if text in words_for_missing else text.casefold() if known else text
+        for label, text in stripped.items()
+    }
+
+
+def choose_disease(labels: npt.NDArray[Any], target: str, positive: str | None) -> Disease:
+    """Decide which of the two labels is the disease; labels that do not say so themselves need `positive`."""
+    unique, counts = np.unique(labels, return_counts=True)
+    return choose_counted(unique, counts, target, positive)
+
+
+def choose_counted(
+    unique: npt.NDArray[Any], counts: npt.NDArray[Any], target: str, positive: str | None
+) -> Disease:
+    """The same, given each label once, with its rows counted."""
+    texts = [_text(label) for label in unique]
+    named = [
+        f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
+    ]
+    if len(unique) != 2:
+        found = (
+            f"only one label, {named[0]}" if len(unique) == 1 else f"{len(unique)} labels: {listed(named)}"
+        )
+        raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
+    if positive is None:
+        place = place_of_disease(unique)
+        if place is None:
+            raise InputError(
+                f"the target {quoted(target)} holds {named[0]} and {named[1]}: "
+                "say which one is the disease with --positive LABEL."
+            )
+        wanted = texts[place]
+    else:
+        wanted = positive if positive in texts else positive.strip().casefold()
+    matches = [k for k in range(2) if texts[k] == wanted]
+    if not matches:
+        raise InputError(
+            f"--positive {quoted(positive)} is not a label of {quoted(target)}, "
+            f"which holds {named[0]} and {named[1]}."
+        )
+    return Disease(label=unique[matches[0]].item(), text=texts[matches[0]], n_cases=int(counts[matches[0]]))
+
+
+def labels_of(X: Any, y: Any) -> Any:
+    """The diagnosis that y gives or, for AnnData, names. Labels are matched to rows by their place.
+
+    A dask Series is matched by its index; so that both mean the same, an index that is that of X in another
+    order is refused.
+    """
+    y = diagnosis(X, y)
+    rows = row_index(X)
+    indexed = nw.dependencies.is_pandas_like_series(y) or nw.dependencies.is_pandas_like_dataframe(y)
+    if rows is None or not indexed or rows.equals(y.index):
+        return y
+    if len(rows) == len(y) and rows.isin(y.index).all() and y.index.isin(rows).all():
+        raise InputError(
+            "y has the index of X in another order: use y.loc[X.index] to match labels by index, or "
+            "y.to_numpy() to match them by place"
+        )
+    return y
+
+
+def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:
+    """Labels as 0 and 1, and the two classes; the second is the disease."""
+    labels = _labels(y, n_rows)
+    check_classification_targets(labels)
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    chosen = choose_classes(classes, counts, positive)
+    return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
+
+
+def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
+    """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
+    labels = _labels(y, n_rows)
+    unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
+    if unknown:
+        healthy, disease = (repr(plain(c)) for c in classes)
+        raise InputError(
+            f"y holds {listed([repr(label) for label in unknown])}: the model knows the labels {healthy} and "
+            f"{disease}"
+        )
+    return (labels == classes[1]).astype(np.intp)
+
+
+def _labels(y: Any, n_rows: int) -> np.ndarray:
+    """(n,): one label a row, none missing."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None")
+    labels = column_or_1d(_target_values(y), warn=True)
+    if labels.size != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
+    refuse_unlabelled(sum(map(_is_missing, labels)) if labels.dtype.kind in "fO" else 0)
+    # Truth values that stood beside gaps may still come as objects, which scikit-learn takes for no labels.
+    truth = labels.dtype == object and set(map(type, labels)) <= {bool, np.bool_}
+    return labels.astype(bool) if truth else labels
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True  # pandas.NA cannot tell whether it is equal to itself
+
+
+def refuse_unlabelled(gone: int) -> None:
+    if gone:
+        raise InputError(f"the target y has {gone} missing value(s) (NaN): drop these rows")
+
+
+def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np.ndarray:
+    """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows.
+
+    The disease is ``positive``; without it the label that says so itself, or else the second in order.
+    """
+    if classes.size != 2:
+        shown = listed([repr(plain(c)) for c in classes], NAMED_AT_MOST)
+        raise InputError(
+            "the target needs exactly two classes, disease and healthy; it has "
+            f"{_count(classes.size)}: {shown}. Only binary classification is supported."
+        )
+    for label, count in zip(classes, counts, strict=True):
+        if count < 2:
+            raise InputError(
+                f"only one row has the label {plain(label)!r}: at least two of each class are needed"
+            )
+    if positive is not None:
+        if positive not in classes.tolist():
+            first, second = (repr(plain(c)) for c in classes)
+            raise InputError(
+                f"positive={positive!r} is not a label of the target, which has {first} and {second}"
+            )
+        return classes[::-1] if positive == classes[0] else classes
+    return classes[::-1] if place_of_disease(classes) == 0 else classes
+
+
+def _target_values(y: Any) -> Any:
+    if nw.dependencies.is_into_series(y):
+        return nw.from_native(y, series_only=True).to_numpy()
+    frame = as_frame(y)
+    return y if frame is None else frame.to_numpy()
+
+
+def _count(classes: int) -> str:
+    return "one class" if classes == 1 else f"{classes} classes"

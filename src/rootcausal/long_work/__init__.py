@@ -1,0 +1,1 @@
+"""Work that takes long: progress bars, and processes that can be stopped."""

@@ -1,1 +1,0 @@
-"""Where rows live: each module sums over its rows and decides nothing (see :mod:`rootcausal.core.table`)."""

@@ -1,0 +1,196 @@
+"""How sure: the whole pipeline, learned again from resampled patients (Efron 1979).
+
+Each resample draws as many patients as the cohort has, with replacement, and screens, orders, extracts
+errors and attributes anew, so that intervals carry the doubt of every step. Its generator is spawned from
+the seed by its number: the numbers are the same whatever the number of jobs, and the first 200 of 1,000
+resamples are the 200 of a shorter run.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Generator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import delayed, effective_n_jobs
+
+from ..backends.blas import one_blas_thread
+from ..backends.choose import choose_table, one_thread
+from ..core.model import CausalModel
+from ..core.moments import describe_columns
+from ..core.pipeline import learn
+from ..core.table import F64
+from ..errors import InputError
+from ..files.atomic_write import check_can_write
+from ..long_work.progress import counting_progress
+from ..long_work.workers import in_workers
+from ..version import __version__
+from ..wording import one_line, shown
+from .resample_file import Resamples, read_resamples, write_resamples
+from .training_rows import TrainingRows
+
+SECONDS_BETWEEN_SAVES = 20.0
+MAX_DRAWS = 1000
+ROWS_PER_CLASS = 2
+SEED_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Models of resampled cohorts.
+
+    Attributes
+    ----------
+    models : one for each resample.
+    random_state : the seed they were drawn with.
+    unsettled : in how many a limit of the attribution ran out.
+    """
+
+    models: tuple[CausalModel, ...]
+    random_state: int
+    unsettled: int = 0
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @cached_property
+    def places(self) -> F64:
+        """(b, p): place of each variable in the causal order, 1 first; NaN where it was dropped."""
+        places = np.full((len(self.models), self.models[0].n_columns), np.nan)
+        for row, model in zip(places, self.models, strict=True):
+            row[model.order] = np.arange(1, model.order.size + 1)
+        return places
+
+    @property
+    def survival(self) -> F64:
+        """(p,): share of resamples in which each variable stayed in the causal order."""
+        return np.isfinite(self.places).mean(axis=0)
+
+    def place_quantiles(self, *shares: float) -> F64:
+        """(len(shares), p): quantiles of the place in the order, where it survived; NaN if it never did."""
+        quantiles = np.full((len(shares), self.places.shape[1]), np.nan)
+        ever = self.survival > 0
+        quantiles[:, ever] = np.nanquantile(self.places[:, ever], shares, axis=0)
+        return quantiles
+
+
+def bootstrap(
+    cohort: TrainingRows,
+    n: int,
+    *,
+    random_state: int | None,
+    n_jobs: int | None,
+    progress: bool,
+    resume: str | PathLike[str] | None,
+) -> Bootstrap:
+    """Learn from n resamples; see :meth:`rootcausal.RCI.bootstrap`."""
+    found = read_resamples(resume) if resume is not None and Path(resume).exists() else None
+    seed = _seed(random_state, found)
+    fingerprint = cohort.fingerprint(seed) if resume is not None else ""
+    if found is not None:
+        _check_made_alike(found, resume, fingerprint, cohort.X.shape[1])
+    if resume is not None:
+        check_can_write(resume)
+    models = [] if found is None else list(found.models)
+    unsettled = [] if found is None else list(found.unsettled)
+    n_found = len(models)
+    saved = time.monotonic()
+    try:
+        todo = range(len(models), n)
+        with (
+            counting_progress(progress, "resamples", n, min(n, len(models))) as advance,
+            closing(_models(cohort, todo, seed, n_jobs)) as coming,
+        ):
+            for resampled in coming:
+                if not resampled.converged:
+                    unsettled.append(len(models))
+                models.append(resampled.model)
+                advance()
+                if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+                    write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
+                    saved = time.monotonic()
+    finally:
+        # Also when interrupted: what is done is kept.
+        if resume is not None and len(models) > n_found:
+            write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
+    return Bootstrap(tuple(models[:n]), seed, sum(number < n for number in unsettled))
+
+
+def _seed(random_state: int | None, found: Resamples | None) -> int:
+    if random_state is not None:
+        return random_state
+    return secrets.randbits(SEED_BITS) if found is None else found.random_state
+
+
+def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: int) -> None:
+    """Refuse finished resamples to which new ones do not belong."""
+    if found.made_by != __version__:
+        made_by = one_line(found.made_by)
+        of_what = f"made by rootcausal {made_by}, and this is {__version__}, whose numbers may differ"
+    elif found.fingerprint != fingerprint or any(model.n_columns != n_columns for model in found.models):
+        of_what = "of another cohort, other options or another seed"
+    else:
+        return
+    raise InputError(f"{shown(path)} holds resamples {of_what}: choose another file, or delete this one")
+
+
+def _models(
+    cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
+) -> Generator[Resampled, None, None]:
+    alone = effective_n_jobs(n_jobs) == 1
+    tasks = (delayed(resample)(cohort, random_state, number, alone) for number in numbers)
+    # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
+    return in_workers(tasks, n_jobs, max_nbytes=None)
+
+
+class Resampled(NamedTuple):
+    """What was learned from one resample, and whether the attribution settled."""
+
+    model: CausalModel
+    converged: bool
+
+
+def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) -> Resampled:
+    """Learn from one resample, on one thread unless alone: more would get into the way of other jobs.
+
+    Linear algebra stays on one thread in any case, since its sums depend on the number of threads.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
+    rows = _draw_rows(cohort.y, rng)
+    with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
+        X, y = cohort.X[rows], cohort.y[rows]
+        # A rare finding may be missing from a resample altogether.
+        varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
+        raw = choose_table(cohort.backend, X[:, varies], y)
+        learned = learn(raw, describe_columns(raw), cohort.settings)
+    model = learned.model
+    whole = CausalModel(
+        n_columns=cohort.X.shape[1],
+        order=varies[model.order],
+        mean=model.mean,
+        sd=model.sd,
+        mixing=model.mixing,
+        unmixing=model.unmixing,
+        coef=model.coef,
+        intercept=model.intercept,
+    )
+    return Resampled(whole, learned.converged)
+
+
+def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Row numbers of a resample that has at least two rows of each class."""
+    for _ in range(MAX_DRAWS):
+        rows = rng.integers(y.size, size=y.size)
+        if np.bincount(y[rows], minlength=2).min() >= ROWS_PER_CLASS:
+            return rows
+    raise InputError(
+        f"{MAX_DRAWS} resamples had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has too few "
+        f"patients of one kind ({int(np.bincount(y).min())}) to resample"
+    )

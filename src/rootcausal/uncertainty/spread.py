@@ -1,0 +1,89 @@
+"""What resamples say about patients: intervals, frequencies and the stability of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.model import CausalModel
+from ..core.table import F64, Index
+
+LEVEL = 0.95
+# Values of all resamples held at once.
+VALUES_A_BLOCK = 10_000_000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How Shapley values (n, p) vary over resamples.
+
+    Attributes
+    ----------
+    lower, upper : (n, p) ends of the 95 % percentile interval.
+    frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
+    rank_stability : (n, p) share of resamples in which it is a root cause of this patient, and ranks as high
+        as stated or higher. It is never above ``frequency``: a resample that dropped the variable gives it
+        no rank.
+    """
+
+    lower: F64
+    upper: F64
+    frequency: F64
+    rank_stability: F64
+
+
+def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spread:
+    """Spread of the Shapley values of patients X around the stated ``values`` (n, p)."""
+    n, p = values.shape
+    cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
+    ends = np.zeros((2, n, p))
+    frequency = np.zeros((n, p))
+    stability = np.zeros((n, p))
+    for rows in _blocks(n, len(models) * max(1, cols.size)):
+        draws = np.stack([m.shapley(X[rows])[:, cols] for m in models])
+        ends[:, rows, cols] = interval(draws, values[rows, cols])
+        frequency[rows, cols] = (draws > 0).mean(axis=0)
+        stated = ranks(values[rows])[:, cols]
+        stability[rows, cols] = np.mean([(draw > 0) & (ranks(draw) <= stated) for draw in draws], axis=0)
+    return Spread(ends[0], ends[1], frequency, stability)
+
+
+def spread_of_what_if(
+    models: Sequence[CausalModel], X: F64, column: int, error: float, log_odds: F64, data: F64
+) -> tuple[F64, F64]:
+    """Intervals (2, n) and (2, n, p) around the stated ``log_odds`` and ``data`` of patients X whose shock on
+    one column is set to ``error``.
+    """
+    n, p = data.shape
+    log_odds_ends, data_ends = np.empty((2, n)), np.empty((2, n, p))
+    for rows in _blocks(n, len(models) * p):
+        draws = [model.with_shock(X[rows], column, error) for model in models]
+        log_odds_ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), log_odds[rows])
+        data_ends[:, rows] = interval(np.stack([draw[1] for draw in draws]), data[rows])
+    return log_odds_ends, data_ends
+
+
+def interval(draws: F64, stated: F64) -> F64:
+    """(2, ...): percentile interval over the first axis of draws, widened to hold the stated value.
+
+    Percentiles need no correction for the shrinkage of the sharp attribution: each resample is shrunk
+    anew, by chance more or less, and the measured coverage is 91 to 97 % (results/intervals).
+    """
+    lower, upper = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return np.stack([np.minimum(lower, stated), np.maximum(upper, stated)])
+
+
+def ranks(values: F64) -> Index:
+    """Rank of each column in each row, 1 for the largest; ties go to the first column."""
+    rank = np.empty(values.shape, dtype=np.intp)
+    order = np.argsort(-values, axis=1, kind="stable")
+    np.put_along_axis(rank, order, np.arange(1, values.shape[1] + 1)[None, :], axis=1)
+    return rank
+
+
+def _blocks(n_rows: int, values_a_row: int) -> Iterator[slice]:
+    height = max(1, VALUES_A_BLOCK // values_a_row)
+    for start in range(0, n_rows, height):
+        yield slice(start, min(start + height, n_rows))

@@ -1,0 +1,54 @@
+"""The rows of a fit, from which resamples are drawn: what they are, and whether they still are."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.pipeline import Settings
+from ..core.table import F64
+
+# Of an array whose rows are not contiguous, this much is copied at a time.
+VALUES_A_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them.
+
+    ``seal`` is the checksum of X where it is the user's own array, which may change.
+    """
+
+    X: F64
+    y: np.ndarray
+    settings: Settings
+    backend: str
+    seal: int | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether X still is what was fitted."""
+        return self.seal is None or self.seal == checksum(self.X)
+
+    def fingerprint(self, random_state: int) -> str:
+        """What must be equal for resamples to belong together; the rows enter as a hash only."""
+        digest = hashlib.sha256(repr((self.settings, random_state, self.X.shape)).encode())
+        digest.update(np.ascontiguousarray(self.X).data)
+        digest.update(np.ascontiguousarray(self.y).data)
+        return digest.hexdigest()
+
+
+def checksum(X: F64) -> int:
+    """CRC-32 of an array (n, p), to be compared with that of the same array later.
+
+    It is there to notice accidents, and costs a few percent of the shortest fit; a cryptographic hash, more.
+    """
+    rows = X.T if X.flags.f_contiguous else X
+    height = max(1, VALUES_A_BLOCK // rows.shape[1])
+    found = 0
+    for start in range(0, len(rows), height):
+        found = zlib.crc32(np.ascontiguousarray(rows[start : start + height]).data, found)
+    return found
