@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "wording": set(),
     "core": set(),
     "metrics": {"errors"},
-    "data": {"errors"},
+    "data": {"core", "errors"},
     "drawing": {"core"},
     "long_work": {"core"},
     "backends": {"core", "errors"},
@@ -45,7 +45,7 @@ MAY_IMPORT = {
         "version",
     },
     "lingam": {"core", "errors", "estimator", "inputs", "long_work", "provenance"},
-    "plots": {"core", "drawing", "errors", "estimator", "explanation", "lingam"},
+    "plots": {"core", "drawing", "errors", "estimator", "explanation", "inputs", "lingam"},
     "comparators": {"backends", "core", "data", "errors", "inputs", "lingam"},
     "experiments": {
         "backends",

@@ -1,8 +1,9 @@
-"""RCI, the scikit-learn estimator: validate, choose a table, call the core, set attributes."""
+"""RCI, the scikit-learn estimator: open the cohort, call the core, set attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .backends.choose import check_backend
 from .core.model import CausalModel
-from .core.moments import describe_columns, reach
+from .core.moments import reach
 from .core.ordering import VARIANTS
 from .core.pipeline import ATTRIBUTIONS, Settings, learn
 from .core.quantiles import CohortQuantiles
@@ -24,10 +25,9 @@ from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
 from .files import model_file
-from .inputs.annotated import ids_of
-from .inputs.cohort import Cohort, Target
-from .inputs.door import old_model_kept, open_cohort
-from .inputs.from_frame import Matrix, matrix_for_scoring, plain
+from .inputs.cohort import Cohort, Target, names_of
+from .inputs.door import open_cohort
+from .inputs.from_frame import Matrix, ids_of, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
 from .provenance import warn_of_fit, warn_of_resamples
@@ -35,6 +35,7 @@ from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.resample_file import MOST_RESAMPLES, is_seed
 from .uncertainty.training_rows import TrainingRows, checksum
 from .version import __version__
+from .wording import plain
 
 
 class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -114,7 +115,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             matches by its index. A pandas Series with the index of X in another order is refused.
         """
         self._check_parameters()
-        with old_model_kept(self), open_cohort(self, X, Target(y, self.positive)) as cohort:
+        with open_cohort(self, X, Target(y, self.positive), self.backend) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
@@ -131,10 +132,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         raw, self.classes_ = cohort.raw, cohort.classes
         if self.positive is None:
             warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
-        columns = describe_columns(raw)
-        cohort.check_columns(columns)
-        with ordering_progress(self.progress) as on_round:
-            learned = learn(raw, columns, self._settings(), on_round)
+        with ordering_progress() if self.progress else nullcontext() as on_round:
+            learned = learn(raw, cohort.columns, self._settings(), on_round)
         ordering = learned.ordering
         warn_of_fit(learned, cohort, self._settings())
         self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
@@ -150,8 +149,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             "rows": raw.shape[0],
             "cases": cohort.n_cases,
             "columns": raw.shape[1],
-            "exhausted": [cohort.label(c) for c in ordering.exhausted],
-            "adds_nothing": [cohort.label(c) for c in ordering.adds_nothing],
+            "exhausted": cohort.named(ordering.exhausted),
+            "adds_nothing": cohort.named(ordering.adds_nothing),
             "separated": learned.separated,
             "converged": learned.converged,
             "pairs_evaluated": ordering.n_pairs,
@@ -264,7 +263,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, within)
 
     def _names(self) -> list[str]:
-        return list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
+        return names_of(self)
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,12 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
 from .core.model import direct_effects
-from .core.moments import describe_columns
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .estimator import check_variant
-from .inputs.cohort import Cohort
-from .inputs.door import old_model_kept, open_cohort
+from .inputs.cohort import Cohort, names_of
+from .inputs.door import open_cohort
 from .long_work.progress import ordering_progress
 from .provenance import warn_exhausted
 
@@ -62,15 +62,13 @@ class DirectLiNGAM(BaseEstimator):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        with old_model_kept(self), open_cohort(self, X, None) as cohort:
+        with open_cohort(self, X, None, self.backend) as cohort:
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
         raw = cohort.raw
-        columns = describe_columns(raw)
-        cohort.check_columns(columns)
-        with ordering_progress(self.progress) as on_round:
-            ordering = order_columns(raw, columns, self.variant, 1.0, on_round)
+        with ordering_progress() if self.progress else nullcontext() as on_round:
+            ordering = order_columns(raw, cohort.columns, self.variant, 1.0, on_round)
         warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins
@@ -92,7 +90,7 @@ class DirectLiNGAM(BaseEstimator):
             raise MissingExtraError(
                 "to_networkx needs networkx: pip install 'rootcausal[networkx]'"
             ) from error
-        names = list(getattr(self, "feature_names_in_", [f"x{c}" for c in range(self.n_features_in_)]))
+        names = names_of(self)
         graph = networkx.DiGraph()
         for place, column in enumerate(self.causal_order_):
             graph.add_node(names[column], place=place)

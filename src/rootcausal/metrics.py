@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rootcausal.errors import InputError
+from .errors import InputError
 
 F64 = NDArray[np.float64]
 

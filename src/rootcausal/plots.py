@@ -15,6 +15,7 @@ from .core.model import direct_effects
 from .core.table import F64
 from .drawing import similarity_order, strong_edges
 from .errors import InputError, MissingExtraError
+from .inputs.cohort import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,8 +185,8 @@ def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[t
     else:
         edges = model._standard_edges
         shown = np.arange(min(top, order.size))
-    all_names = getattr(model, "feature_names_in_", [f"x{c}" for c in range(model.n_features_in_)])
-    names = [_short(str(all_names[column])) for column in order[shown]]
+    all_names = names_of(model)
+    names = [_short(all_names[column]) for column in order[shown]]
     return names, strong_edges(edges[np.ix_(shown, shown)])
 
 

@@ -100,7 +100,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
 
 
 def _exhausted(ordering: Ordering, cohort: Cohort) -> str:
-    names = [cohort.label(c) for c in ordering.exhausted]
+    names = cohort.named(ordering.exhausted)
     n_rows = cohort.raw.shape[0]
     shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     wide = ordering.order.size >= n_rows - 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -34,3 +35,10 @@ def listed(items: Sequence[str], limit: int = 5) -> str:
 def plural(count: int, noun: str) -> str:
     """Return the count with its noun: ``1 row``, ``2 rows``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as Python's own number, truth value or text; anything else as it is."""
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) else value

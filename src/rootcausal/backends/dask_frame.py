@@ -215,6 +215,11 @@ def _columns_of(partition: Any) -> set[Hashable]:
     return set(partition.columns) if isinstance(partition, pd.DataFrame) else set()
 
 
+def holds_numbers(kind: Any) -> bool:
+    """Whether a column of this pandas type holds real numbers."""
+    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind)
+
+
 def _refuse_what_is_no_number(partition: pd.DataFrame, columns: list[Hashable], place: int) -> None:
     """Refuse a partition that holds something else than its metadata says: nothing before here has looked."""
     where = f"partitions[{place}] of X"
@@ -222,7 +227,7 @@ def _refuse_what_is_no_number(partition: pd.DataFrame, columns: list[Hashable], 
     if names.size > len(columns):
         raise InputError(f"{where} has the column {names[names.duplicated()][0]!r} twice: {CORRECT}")
     for column, kind in partition[columns].dtypes.items():
-        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind):
+        if holds_numbers(kind):
             continue
         # A column without any value comes as objects; so may numbers.
         strange = [cell for cell in partition[column].dropna() if not isinstance(cell, Real | Decimal)]

@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..backends.choose import choose_table
-from ..core.moments import describe_columns, reach
+from ..core.moments import reach
 from ..core.table import F64, Index
-from ..inputs.door import old_model_kept
-from ..inputs.from_frame import check_columns, matrix_for_fit, matrix_for_scoring
-from ..inputs.target import encode_target, labels_of, warn_of_choice
+from ..inputs.cohort import Target
+from ..inputs.door import open_in_memory
+from ..inputs.from_frame import matrix_for_scoring
+from ..inputs.target import warn_of_choice
 
 
 class Comparator(BaseEstimator, ABC):
@@ -35,14 +35,13 @@ class Comparator(BaseEstimator, ABC):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from a cohort X (dataframe or array, n × p) and its two-valued diagnosis y (n,)."""
-        with old_model_kept(self):
-            matrix = matrix_for_fit(self, X)
-            labels, self.classes_ = encode_target(labels_of(X, y), None, len(matrix.values))
+        with open_in_memory(self, X, Target(y, None)) as cohort:
+            assert cohort.rows is not None
+            values, labels = cohort.rows
+            self.classes_ = cohort.classes
             warn_of_choice(self.classes_, "encode y as 0 and 1 to choose", stacklevel=2)
-            columns = describe_columns(choose_table("auto", matrix.values, labels))
-            check_columns(matrix, columns)
-            self.mean_, self.sd_ = columns.mean, columns.sd
-            self._learn(self._standardised(matrix.values), labels)
+            self.mean_, self.sd_ = cohort.columns.mean, cohort.columns.sd
+            self._learn(self._standardised(values), labels)
         return self
 
     def scores(self, X: Any) -> F64:

@@ -23,6 +23,8 @@ SMALLEST = 1e-140
 FARTHEST = 1e30
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
+# A class with fewer rows has no variance, and so no test.
+ROWS_PER_CLASS = 2
 # Storage is compacted once this share of it is out of use: copying stays cheap beside what it saves.
 SLACK = 0.25
 

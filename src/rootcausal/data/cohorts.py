@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rootcausal.errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa

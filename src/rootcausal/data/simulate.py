@@ -12,13 +12,13 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve_triangular
 from scipy.special import expit
 
-from rootcausal.errors import InputError
+from ..core.moments import ROWS_PER_CLASS
+from ..core.table import F64
+from ..errors import InputError
 
-F64 = NDArray[np.float64]
 RandomState = int | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.25, 1.0
-ROWS_PER_CLASS = 2
 MAX_DRAWS = 1000
 
 

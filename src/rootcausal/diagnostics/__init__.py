@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..core.model import CausalModel
+from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64
 from .confounding import check_confounding
 from .diagnosis import Check, Diagnosis
@@ -23,7 +24,6 @@ from .terminal import check_terminal
 
 __all__ = ["Check", "Diagnosis", "diagnose"]
 
-PATIENTS_A_CLASS = 2
 OTHER_CHECKS = (
     "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
     "cases and controls, effects of the diagnosis, stated against observed risk, single patients who decide. "
@@ -58,9 +58,9 @@ def diagnose(
             f"{OTHER_CHECKS}This takes the patients' diagnoses, which were not given.",
         )
     cases = int(y.sum())
-    if min(cases, y.size - cases) < PATIENTS_A_CLASS:
+    if min(cases, y.size - cases) < ROWS_PER_CLASS:
         reason = (
-            f"This takes at least {PATIENTS_A_CLASS} patients with the disease and {PATIENTS_A_CLASS} "
+            f"This takes at least {ROWS_PER_CLASS} patients with the disease and {ROWS_PER_CLASS} "
             f"without; here {cases} of {y.size} have it."
         )
         return Diagnosis((in_range,), provenance, OTHER_CHECKS + reason)

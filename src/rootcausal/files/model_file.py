@@ -18,9 +18,9 @@ from ..core.model_checks import check_model
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
-from ..inputs.from_frame import plain
 from ..uncertainty.resample import Bootstrap
 from ..uncertainty.resample_file import MEMBERS, PREFIX, is_seed, pack, unpack
+from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
 
 if TYPE_CHECKING:

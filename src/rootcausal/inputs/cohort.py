@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from ..core.table import F64, Index, RawTable
 
 
 class Target(NamedTuple):
-    """The diagnosis: its labels, and which one is the disease (None: see target_labels)."""
+    """The diagnosis: its labels, and which one is the disease (None: see :mod:`.target`)."""
 
     y: Any
     positive: Any
@@ -26,8 +25,8 @@ class Cohort:
     Attributes
     ----------
     raw : the rows.
-    label : name of a column, by its place.
-    check_columns : refuses constant columns and copies, given the moments of all columns.
+    columns : moments of the columns; all of them vary, and none is a copy of another.
+    names : (p,) of the columns, or None where they came without.
     classes : (2,) labels, the disease second; empty for a cohort without labels.
     n_cases : rows with the disease.
     rows : values (n, p) and labels (n,), where they are in this process.
@@ -35,9 +34,24 @@ class Cohort:
     """
 
     raw: RawTable
-    label: Callable[[int], str]
-    check_columns: Callable[[Columns], None]
+    columns: Columns
+    names: tuple[str, ...] | None
     classes: np.ndarray
     n_cases: int
     rows: tuple[F64, Index] | None = None
     borrowed: bool = False
+
+    def named(self, columns: Index) -> list[str]:
+        """What to call some columns."""
+        return [column_name(self.names, c) for c in columns]
+
+
+def column_name(names: Any, column: int | np.integer) -> str:
+    """The name of a column or, where columns have none, one made of its place."""
+    return f"x{column}" if names is None else str(names[column])
+
+
+def names_of(estimator: Any) -> list[str]:
+    """What to call the columns that an estimator was fitted on."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [column_name(names, column) for column in range(estimator.n_features_in_)]

@@ -1,4 +1,4 @@
-"""The way in: rows in memory or on a cluster become a validated cohort."""
+"""The door: whatever holds patients becomes a validated cohort, or one error that says all that is wrong."""
 
 from __future__ import annotations
 
@@ -10,57 +10,42 @@ import narwhals as nw
 import numpy as np
 
 from ..backends.choose import check_backend, choose_table
+from ..core.moments import describe_columns
 from ..errors import InputError, MissingExtraError
-from .cohort import Cohort, Target
-from .from_frame import check_columns, matrix_for_fit
+from .cohort import Cohort, Target, column_name
+from .from_file import Patients, as_matrix
+from .from_frame import Matrix, matrix_for_fit, set_names
+from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
 
-def open_cohort(estimator: Any, X: Any, target: Target | None) -> AbstractContextManager[Cohort]:
-    """Validate and set n_features_in_ and feature_names_in_ on the estimator, as scikit-learn does.
+@contextmanager
+def open_cohort(estimator: Any, X: Any, target: Target | None, backend: str) -> Iterator[Cohort]:
+    """A cohort in memory or on a cluster, for as long as it is fitted.
+
+    Sets n_features_in_ and feature_names_in_ on the estimator, as scikit-learn does. An error or Ctrl-C
+    inside puts back all attributes that it had: a fit that fails leaves the model of before whole.
 
     Parameters
     ----------
-    estimator : has ``backend``.
     X : the variables.
     target : the diagnosis, or None where the method needs none.
+    backend : what sums over the rows.
     """
-    check_backend(estimator.backend)
-    distributed = nw.dependencies.is_dask_dataframe(X)
-    if distributed and estimator.backend not in ("auto", "dask"):
-        raise InputError(
-            f"backend={estimator.backend!r} needs the rows in memory, and X is a dask dataframe: "
-            "use backend='dask', or X.compute()"
-        )
-    if distributed or estimator.backend == "dask":
-        try:
-            from .from_cluster import open_dask_cohort
-        except ImportError as error:
-            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_dask_cohort(estimator, X, target)
-    return nullcontext(_in_memory(estimator, X, target))
-
-
-def _in_memory(estimator: Any, X: Any, target: Target | None) -> Cohort:
-    matrix = matrix_for_fit(estimator, X)
-    labels, classes = None, np.empty(0)
-    if target is not None:
-        labels, classes = encode_target(labels_of(X, target.y), target.positive, matrix.values.shape[0])
-    raw = choose_table(estimator.backend, matrix.values, labels)
-    return Cohort(
-        raw=raw,
-        label=matrix.label,
-        check_columns=lambda columns: check_columns(matrix, columns),
-        classes=classes,
-        n_cases=0 if labels is None else int(labels.sum()),
-        rows=None if labels is None else (matrix.values, labels),
-        borrowed=matrix.borrowed,
-    )
+    check_backend(backend)
+    with _old_model_kept(estimator), _opened(estimator, X, target, backend) as cohort:
+        yield cohort
 
 
 @contextmanager
-def old_model_kept(estimator: Any) -> Iterator[None]:
-    """Set the estimator's attributes inside; an error, or Ctrl-C, puts back all that were there."""
+def open_in_memory(estimator: Any, X: Any, target: Target) -> Iterator[Cohort]:
+    """The same for a method that needs the rows themselves."""
+    with _old_model_kept(estimator):
+        yield _in_memory(estimator, X, target, "auto")
+
+
+@contextmanager
+def _old_model_kept(estimator: Any) -> Iterator[None]:
     before = dict(vars(estimator))
     try:
         yield
@@ -68,3 +53,50 @@ def old_model_kept(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def _opened(estimator: Any, X: Any, target: Target | None, backend: str) -> AbstractContextManager[Cohort]:
+    distributed = nw.dependencies.is_dask_dataframe(X)
+    if distributed and backend not in ("auto", "dask"):
+        raise InputError(
+            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
+            "use backend='dask', or X.compute()"
+        )
+    if distributed or backend == "dask":
+        try:
+            from .from_cluster import open_on_cluster
+        except ImportError as error:
+            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
+        return open_on_cluster(estimator, X, target)
+    return nullcontext(_in_memory(estimator, X, target, backend))
+
+
+def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> Cohort:
+    findings = Findings()
+    if isinstance(X, Patients):  # of a file: what is wrong with their cells was refused as they were read
+        set_names(estimator, X.X.column_names)
+        matrix = Matrix(as_matrix(X.X), tuple(X.X.column_names), None)
+        usable = np.ones(X.X.num_columns, dtype=bool)
+    else:
+        matrix, usable = matrix_for_fit(estimator, X, findings)
+    labels, classes = None, np.empty(0)
+    if target is not None:
+        with findings.noting():
+            labels, classes = encode_target(labels_of(X, target.y), target.positive, len(matrix.values))
+    if findings:
+        names = [column_name(matrix.names, c) for c in np.flatnonzero(usable)]
+        note_usable_columns(matrix.values[:, usable], names, findings)
+    findings.refuse()
+    raw = choose_table(backend, matrix.values, labels)
+    columns = describe_columns(raw)
+    note_columns(matrix.values, matrix.names, columns, findings)
+    findings.refuse()
+    return Cohort(
+        raw=raw,
+        columns=columns,
+        names=matrix.names,
+        classes=classes,
+        n_cases=0 if labels is None else int(labels.sum()),
+        rows=None if labels is None else (matrix.values, labels),
+        borrowed=matrix.borrowed,
+    )

@@ -17,17 +17,21 @@ import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, get_client
 from distributed.exceptions import WorkerStartTimeoutError
 
-from ..backends.dask_frame import CORRECT, FirstLook, FrameRows
+from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
 from ..backends.dask_rows import DaskRaw
-from ..core.moments import Columns
+from ..core.moments import Columns, describe_columns
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
-from .cohort import Cohort, Target
-from .from_frame import (
-    Matrix,
+from .cohort import Cohort, Target, column_name
+from .from_frame import Matrix, set_names
+from .rules import (
+    Findings,
+    is_copy,
     refuse_copies,
     refuse_duplicates,
+    refuse_few_rows,
     refuse_flat,
+    refuse_no_columns,
     refuse_not_finite,
     refuse_text,
     refuse_too_large,
@@ -39,7 +43,7 @@ SECONDS_TO_CONNECT = 20
 
 
 @contextmanager
-def open_dask_cohort(estimator: Any, X: Any, target: Target | None) -> Iterator[Cohort]:
+def open_on_cluster(estimator: Any, X: Any, target: Target | None) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
     named = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
@@ -51,13 +55,13 @@ def open_dask_cohort(estimator: Any, X: Any, target: Target | None) -> Iterator[
         )
     refuse_duplicates(list(frame.columns))
     frame, columns, labels = _with_target(frame, target)
-    refuse_text(columns, [c for c in columns if not _holds_numbers(frame.dtypes[c])])
-    strings = tuple(column for column in columns if isinstance(column, str))
-    names = strings if len(strings) == len(columns) else None
-    _set_names(estimator, columns, names)
+    refuse_no_columns(columns)
+    refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
+    set_names(estimator, columns)
+    names = getattr(estimator, "feature_names_in_", None)
     with _some_client() as client, _plain_errors(client):
         rows = FrameRows(client, frame, columns, labels)
-        yield _checked(client, rows, names, target)
+        yield _checked(client, rows, None if names is None else tuple(names), target)
 
 
 def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable], Hashable]:
@@ -86,45 +90,46 @@ def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable]
         raise InputError(f"the partitions of X and y do not match: {error}") from error
 
 
-def _holds_numbers(kind: Any) -> bool:
-    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind)
-
-
-def _set_names(estimator: Any, columns: Sequence[Hashable], names: tuple[str, ...] | None) -> None:
-    estimator.n_features_in_ = len(columns)
-    vars(estimator).pop("feature_names_in_", None)
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
 def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, target: Target | None) -> Cohort:
-    def label(column: int) -> str:
-        return names[column] if names is not None else f"x{column}"
-
-    look = rows.first_look
-    if look.rows < 2:
-        raise InputError(f"the table has {look.rows} row(s) (n_samples={look.rows}): at least two are needed")
-    refuse_not_finite(look.missing, look.infinite, label)
-    refuse_too_large([f"{label(int(c))!r} ({look.too_large[c]})" for c in np.flatnonzero(look.too_large)])
+    look, findings = rows.first_look, Findings()
+    refuse_few_rows(look.rows)
+    with findings.noting():
+        refuse_not_finite(look.missing, look.infinite, names)
+    too_large = look.too_large - look.infinite
+    with findings.noting():
+        refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
     classes, n_cases = np.empty(0), 0
     if target is not None:
-        refuse_unlabelled(look.labels_missing)
-        classes = choose_classes(*_labels(look), target.positive)
+        with findings.noting():
+            refuse_unlabelled(look.labels_missing)
+        with findings.noting():
+            classes = choose_classes(*_labels(look), target.positive)
+    findings.refuse()
+    if target is not None:
         rows.set_classes(classes.tolist())
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskRaw(client, rows)
+    columns = describe_columns(raw)
+    with findings.noting():
+        refuse_flat(columns, names, rows.extremes)
+    with findings.noting():
+        refuse_copies(_copies(raw, look, columns), names)
+    findings.refuse()
+    return Cohort(raw, columns, names, classes, n_cases)
 
-    def check_columns(columns: Columns) -> None:
-        refuse_flat(columns, label, rows.extremes)
-        pairs = suspected_copies(look.projection, look.weight, look.rows, columns)
-        if pairs:
-            suspects = np.unique(pairs)
-            sums = raw.standardize(suspects, columns.mean[suspects], columns.sd[suspects]).gram().sum(axis=0)
-            for pair in pairs:
-                a, b = np.searchsorted(suspects, pair)
-                refuse_copies(*pair, sums[a, b] / (look.rows - 1), label)
 
-    return Cohort(raw, label, check_columns, classes, n_cases)
+def _copies(raw: DaskRaw, look: FirstLook, columns: Columns) -> list[tuple[int, int]]:
+    pairs = suspected_copies(look.projection, look.weight, look.rows, columns)
+    if not pairs:
+        return []
+    suspects = np.unique(pairs)
+    sums = raw.standardize(suspects, columns.mean[suspects], columns.sd[suspects]).gram().sum(axis=0)
+    places = np.searchsorted(suspects, pairs)
+    return [
+        pair
+        for pair, (a, b) in zip(pairs, places, strict=True)
+        if is_copy(float(sums[a, b]) / (look.rows - 1))
+    ]
 
 
 def _labels(look: FirstLook) -> tuple[np.ndarray, np.ndarray]:

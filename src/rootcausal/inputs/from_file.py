@@ -1,12 +1,9 @@
-"""Cohorts in files: which column is what, and every value a number.
+"""Patients in files: which column is what, and every value a number."""
 
-Reading turns every bad table into one :class:`~rootcausal.errors.InputError` that names the column or
-line and says what to do.
-"""
+from __future__ import annotations
 
-import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -14,17 +11,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import LARGEST
+from ..core.table import F64, LARGEST
 from ..errors import InputError
 from ..files.tables import column_names, read_columns, stream_columns
-from ..wording import listed, plural, quoted, shown
-from .target import one_spelling
-from .text_cells import text_example
+from ..wording import quoted, shown
+from .roles import Roles, choose_features, columns_found
+from .rules import (
+    Findings,
+    TableFile,
+    note_usable_columns,
+    refuse_missing_in_file,
+    refuse_text_in_file,
+    refuse_too_large_in_file,
+)
+from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class
+
+TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill the column in"
 
 
 @dataclass(frozen=True, eq=False)
 class Patients:
-    """The rows of a cohort file.
+    """The rows of a file.
 
     Attributes
     ----------
@@ -55,39 +62,36 @@ def read_cohort(
     drop: Sequence[str] = (),
     drop_missing: bool = False,
 ) -> Patients:
-    """Read a cohort to fit on: every column is a variable but the target, the ids and the dropped ones."""
-    features = choose_features(path, column_names(path), target, id_column, drop)
-    tables = [read_columns(path, [*features, target, *_listed(id_column)], id_column)]
-    advice = "leave the column out with --drop COLUMN"
-    (patients,) = _patients(path, tables, features, target, id_column, drop_missing, advice)
+    """Read a cohort: every column is a variable but the target, the ids and the dropped ones."""
+    patients, reading = _read_cohort(path, Roles(target, None, id_column, drop, drop_missing))
+    reading.findings().refuse()
     return patients
 
 
-def choose_features(
-    path: str | PathLike[str], names: list[str], target: str, id_column: str | None, drop: Sequence[str]
-) -> list[str]:
-    """Return the columns that are variables; an option that names no column is an error."""
-    asked = [("--target", target), *(("--drop", column) for column in drop)]
-    if id_column is not None:
-        asked.append(("--id", id_column))
-    for option, column in asked:
-        _require_column(path, names, option, column)
-    for option, column in asked[1:]:
-        if column == target:
-            raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
-    other_roles = {column for _, column in asked}
-    features = [name for name in names if name not in other_roles]
-    if not features:
-        raise InputError(
-            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
-        )
-    if "" in features:
-        # Tables exported with their row index have such a column; as a variable it would be nonsense.
-        raise InputError(
-            f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
-            "name it in the file, or leave it out with --drop ''."
-        )
-    return features
+def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, Disease]:
+    """Read a cohort to fit on, and which of its labels is the disease."""
+    patients, reading = _read_cohort(path, roles)
+    findings, labels, disease = reading.findings(), reading.labels, None
+    if not labels.size:
+        findings.refuse()
+    with findings.noting():
+        disease = choose_disease(labels, roles.target, roles.positive)
+    if findings:
+        # The fit would refuse these by itself, but only once all else is mended.
+        with findings.noting():
+            refuse_few_of_a_class(*np.unique(labels, return_counts=True))
+        usable = patients.X.select(reading.usable)
+        note_usable_columns(as_matrix(usable), usable.column_names, findings)
+    findings.refuse()
+    assert disease is not None
+    return patients, disease
+
+
+def _read_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, _Reading]:
+    features = choose_features(path, column_names(path), roles)
+    wanted = [*features, roles.target, *_listed(roles.id_column)]
+    reading = _Reading(path, features, roles.target, roles.id_column, roles.drop_missing, TO_FIT)
+    return reading.patients(read_columns(path, wanted, roles.id_column)), reading
 
 
 def read_new_patients(
@@ -102,9 +106,10 @@ def read_new_patients(
 
     The file may lack columns that are not `needed` (None: all are), or values of them.
     """
-    found = _columns_found(path, features, needed, id_column)
-    tables = [read_columns(path, [*found, *_listed(id_column)], id_column)]
-    (patients,) = _patients(path, tables, found, None, id_column, drop_missing, "fill the column in", needed)
+    found = columns_found(path, column_names(path), features, needed, id_column)
+    reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
+    patients = reading.patients(read_columns(path, [*found, *_listed(id_column)], id_column))
+    reading.findings().refuse()
     return patients
 
 
@@ -121,152 +126,167 @@ def stream_new_patients(
     What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
     kept then.
     """
-    found = _columns_found(path, features, needed, id_column)
-    tables = stream_columns(path, [*found, *_listed(id_column)], id_column)
-    yield from _patients(path, tables, found, None, id_column, drop_missing, "fill the column in", needed)
+    found = columns_found(path, column_names(path), features, needed, id_column)
+    reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
+    for table in stream_columns(path, [*found, *_listed(id_column)], id_column):
+        patients = reading.patients(table)
+        if reading.all_fine:
+            yield patients
+    reading.findings().refuse()
 
 
 def _listed(id_column: str | None) -> list[str]:
     return [] if id_column is None else [id_column]
 
 
-def _columns_found(
-    path: str | PathLike[str], features: Sequence[str], needed: Sequence[str] | None, id_column: str | None
-) -> list[str]:
-    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
-    names = column_names(path)
-    if id_column is not None:
-        _require_column(path, names, "--id", id_column)
-        if id_column in features:
-            raise InputError(
-                f"--id {quoted(id_column)} is one of the model's variables: choose a column that is not."
-            )
-    present = set(names)
-    found = [name for name in features if name in present]
-    # A file with none of the columns is another one, even where the model needs none.
-    lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
-    if lacking:
-        hints = [
-            quoted(name)
-            + "".join(f" (is it {quoted(match)}?)" for match in _similar(name, present - set(features))[:1])
-            for name in lacking[:5]
-        ]
-        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-        raise InputError(
-            f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
-            f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
-        )
-    return found
-
-
-def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
-    if column in names:
-        return
-    close = _similar(column, names)
-    hint = (
-        f"did you mean {' or '.join(quoted(name) for name in close)}?"
-        if close
-        else f"its columns are {listed([quoted(name) for name in names], 10)}."
-    )
-    raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
-
-
-def _patients(
-    path: str | PathLike[str],
-    tables: Iterable[Any],
-    features: Sequence[str],
-    target: str | None,
-    id_column: str | None,
-    drop_missing: bool,
-    advice: str,
-    needed: Sequence[str] | None = None,
-) -> Iterator[Patients]:
-    """Yield the patients of each piece; missing values are counted to the end of the file, then refused.
+class _Reading:
+    """A file on its way in, piece by piece, and what is wrong with it so far.
 
     Columns that are not `needed` (None: all are) may have missing values, and are left out if they hold text.
+
+    Attributes
+    ----------
+    labels : those of the last piece that are not missing.
     """
-    n_rows = n_kept = 0
-    counts: Counter[str] = Counter()
-    must = set(features if needed is None else needed)
-    for table in tables:
-        columns = _numbers(path, table, [name for name in features if name in must], advice)
-        missing = {name: np.isnan(values) for name, values in columns.items()}
-        columns = _with_others(columns, table, features)
-        labels = None
-        if target is not None:
-            labels, missing[target] = _labels(path, table[target], target)
-        counts.update({name: int(where.sum()) for name, where in missing.items()})
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        features: Sequence[str],
+        target: str | None,
+        id_column: str | None,
+        drop_missing: bool,
+        advice: str,
+        needed: Sequence[str] | None = None,
+    ) -> None:
+        self._path = path
+        self._features = features
+        self._target = target
+        self._id_column = id_column
+        self._drop_missing = drop_missing
+        self._advice = advice
+        self._needed = set(features if needed is None else needed)
+        self._text: dict[str, Any] = {}
+        self._too_large: Counter[str] = Counter()
+        self._missing: Counter[str] = Counter()
+        self._n_rows = 0
+        self._n_kept = 0
+        self.labels: npt.NDArray[Any] = np.empty(0)
+
+    @property
+    def all_fine(self) -> bool:
+        """Whether nothing so far keeps the rows from being used."""
+        missing = self._missing.total() and not self._drop_missing
+        return not (self._text or self._too_large.total() or missing)
+
+    @property
+    def usable(self) -> list[str]:
+        """The variables that hold numbers, and all of them."""
+        return [
+            name
+            for name in self._features
+            if not (name in self._text or self._too_large[name])
+            and (self._drop_missing or not self._missing[name])
+        ]
+
+    def patients(self, table: Any) -> Patients:
+        """The rows of a piece, without those that miss a value where these are to be left out."""
+        columns, missing = self._numbers(table)
+        labels, ids = None, None
+        if self._target is not None:
+            labels, missing[self._target] = self._labels(table[self._target])
+        if self._id_column is not None:
+            ids = self._texts(table[self._id_column], self._id_column, "--id")
         keep = np.ones(table.num_rows, dtype=bool)
-        for where in missing.values():
-            keep &= ~where
-        row_numbers = np.flatnonzero(keep) + n_rows + 1
-        n_rows += keep.size
-        n_kept += row_numbers.size
-        if counts.total() and not drop_missing:
-            continue
-        ids = None if id_column is None else _texts(path, table[id_column], id_column, "--id")
+        for name, where in missing.items():
+            self._missing[name] += int(where.sum())
+            if self._drop_missing:
+                keep &= ~where
+        row_numbers = np.flatnonzero(keep) + self._n_rows + 1
+        self._n_rows += keep.size
+        self._n_kept += row_numbers.size
         if row_numbers.size < keep.size:  # free of copies in the usual case, where no row is left out
             columns = {name: values[keep] for name, values in columns.items()}
             ids = None if ids is None else [text for text, kept in zip(ids, keep, strict=True) if kept]
-        yield Patients(
-            X=_as_table(columns),
-            target=None if labels is None else _whole_numbers(labels[keep]),
-            ids=ids,
-            row_numbers=row_numbers,
-            n_removed=keep.size - row_numbers.size,
+        if self._target is not None and labels is not None:
+            self.labels = _whole_numbers(labels[keep & ~missing[self._target]])
+            labels = _whole_numbers(labels[keep])
+        return Patients(_as_table(columns), labels, ids, row_numbers, keep.size - row_numbers.size)
+
+    def findings(self) -> Findings:
+        """All that is wrong, once the whole file was read."""
+        if self._n_rows == 0:
+            raise InputError(f"{shown(self._path)} has column names but no rows.")
+        file, findings = TableFile(shown(self._path), self._advice), Findings()
+        with findings.noting():
+            refuse_text_in_file(file, self._text)
+        with findings.noting():
+            refuse_too_large_in_file(file, self._too_large)
+        with findings.noting():
+            refuse_missing_in_file(file, self._missing, self._target, self._drop_missing, self._n_kept)
+        return findings
+
+    def _numbers(self, table: Any) -> tuple[dict[str, F64], dict[str, npt.NDArray[np.bool_]]]:
+        """Each variable as float64, and where those that are needed are missing; text is noted."""
+        columns: dict[str, F64] = {}
+        missing: dict[str, npt.NDArray[np.bool_]] = {}
+        for name in self._features:
+            values = _as_float64(table[name])
+            if name not in self._needed:
+                if values is not None:
+                    columns[name] = np.where(np.isinf(values), np.nan, values)
+            elif values is None:
+                self._text.setdefault(name, table[name])
+            else:
+                columns[name], missing[name] = values, np.isnan(values)
+                self._too_large[name] += int((np.abs(values) > LARGEST).sum())
+        return columns, missing
+
+    def _labels(self, column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """Return the target's labels and where they are missing."""
+        import pyarrow as pa
+
+        if pa.types.is_boolean(column.type):
+            return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
+        numbers = _as_float64(column)
+        if numbers is not None:
+            return numbers, np.isnan(numbers)
+        assert self._target is not None
+        texts = self._texts(column, self._target, "--target")
+        spelling = one_spelling(texts)
+        labels = [spelling[text] for text in texts]
+        return (
+            np.array([label or "" for label in labels], dtype=np.str_),
+            np.array([label is None for label in labels], dtype=bool),
         )
-    if n_rows == 0:
-        raise InputError(f"{shown(path)} has column names but no rows.")
-    _refuse_missing(path, counts, target, drop_missing, n_kept, advice)
+
+    def _texts(self, column: Any, name: str, option: str) -> list[str]:
+        import pyarrow as pa
+
+        try:
+            return ["" if text is None else text for text in column.cast(pa.string()).to_pylist()]
+        except (pa.ArrowException, UnicodeDecodeError):
+            raise InputError(
+                f"column {quoted(name)} ({option}) of {shown(self._path)} is not text: correct it or choose "
+                "another."
+            ) from None
 
 
-def _with_others(
-    columns: dict[str, npt.NDArray[np.float64]], table: Any, features: Sequence[str]
-) -> dict[str, npt.NDArray[np.float64]]:
-    """The columns and, of the other features, those that hold numbers; in the order of the features."""
-    if len(columns) == len(features):
-        return columns
-    for name in features:
-        if name not in columns and (values := _as_float64(table[name])) is not None:
-            columns[name] = np.where(np.isinf(values), np.nan, values)
-    return {name: columns[name] for name in features if name in columns}
+def as_matrix(table: Any) -> F64:
+    """(n, p): the numbers of a pyarrow table of float64."""
+    values = np.empty((table.num_rows, table.num_columns), order="F")
+    for place, column in enumerate(table.columns):
+        values[:, place] = column.to_numpy()
+    return values
 
 
-def _as_table(columns: Mapping[str, npt.NDArray[np.float64]]) -> Any:
+def _as_table(columns: dict[str, F64]) -> Any:
     import pyarrow as pa
 
-    return pa.table(dict(columns))
+    return pa.table(columns)
 
 
-def _numbers(
-    path: str | PathLike[str], table: Any, features: Sequence[str], advice: str
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Return each variable as float64, missing as NaN; text and numbers too large are errors."""
-    columns: dict[str, npt.NDArray[np.float64]] = {}
-    texts: list[str] = []
-    for name in features:
-        values = _as_float64(table[name])
-        if values is None:
-            texts.append(text_example(table[name], name))
-        else:
-            columns[name] = values
-    if texts:
-        raise InputError(
-            f"{shown(path)} has columns that are not numbers: {listed(texts)}. "
-            f"Encode them as numbers, or {advice}."
-        )
-    too_large = {name: int((np.abs(values) > LARGEST).sum()) for name, values in columns.items()}
-    found = [f"{quoted(name)} ({count})" for name, count in too_large.items() if count]
-    if found:
-        raise InputError(
-            f"{shown(path)} has values that are infinite or above {LARGEST:g}, here with their counts: "
-            f"{listed(found)}. "
-            f"Correct them, or {advice}."
-        )
-    return columns
-
-
-def _as_float64(column: Any) -> npt.NDArray[np.float64] | None:
+def _as_float64(column: Any) -> F64 | None:
     """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
     import pyarrow as pa
 
@@ -282,28 +302,8 @@ def _as_float64(column: Any) -> npt.NDArray[np.float64] | None:
         or pa.types.is_null(kind)
     ):
         return None
-    values: npt.NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
+    values: F64 = column.cast(pa.float64(), safe=False).to_numpy()
     return values
-
-
-def _labels(
-    path: str | PathLike[str], column: Any, name: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Return the target's labels and where they are missing."""
-    import pyarrow as pa
-
-    if pa.types.is_boolean(column.type):
-        return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
-    numbers = _as_float64(column)
-    if numbers is not None:
-        return numbers, np.isnan(numbers)
-    texts = _texts(path, column, name, "--target")
-    spelling = one_spelling(texts)
-    labels = [spelling[text] for text in texts]
-    return (
-        np.array([label or "" for label in labels], dtype=np.str_),
-        np.array([label is None for label in labels], dtype=bool),
-    )
 
 
 def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -311,49 +311,3 @@ def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
         return labels.astype(np.int64)
     return labels
-
-
-def _texts(path: str | PathLike[str], column: Any, name: str, option: str) -> list[str]:
-    import pyarrow as pa
-
-    try:
-        return ["" if text is None else text for text in column.cast(pa.string()).to_pylist()]
-    except (pa.ArrowException, UnicodeDecodeError):
-        raise InputError(
-            f"column {quoted(name)} ({option}) of {shown(path)} is not text: correct it or choose another."
-        ) from None
-
-
-def _refuse_missing(
-    path: str | PathLike[str],
-    counts: Mapping[str, int],
-    target: str | None,
-    drop_missing: bool,
-    n_kept: int,
-    advice: str,
-) -> None:
-    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
-    found = [
-        f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
-        for name, count in counts.items()
-        if count
-    ]
-    if found and not drop_missing:
-        only_target = target is not None and sum(counts.values()) == counts[target]
-        raise InputError(
-            f"{shown(path)} has missing values, here with their counts: {listed(found)}. "
-            "Leave out the rows concerned with --drop-missing" + ("." if only_target else f", or {advice}.")
-        )
-    if not n_kept:
-        raise InputError(
-            f"--drop-missing leaves no row of {shown(path)}: every row has a missing value "
-            f"({listed(found)}). {advice[0].upper()}{advice[1:]}."
-        )
-
-
-def _similar(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that look like `name`, whatever their case and surrounding blanks."""
-    by_key: dict[str, str] = {}
-    for candidate in names:
-        by_key.setdefault(candidate.strip().casefold(), candidate)
-    return [by_key[key] for key in difflib.get_close_matches(name.strip().casefold(), by_key, n=3)]

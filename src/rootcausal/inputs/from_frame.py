@@ -1,9 +1,8 @@
-"""What comes in: any dataframe or array, turned into numbers, or one clear error that says what to do."""
+"""Any dataframe, array or AnnData as numbers, with the names of its columns."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +10,21 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..core.moments import Columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..wording import listed
-from .annotated import variables
-from .text_cells import first_strange
+from .cohort import column_name
+from .rules import (
+    Findings,
+    are,
+    first_strange,
+    refuse_duplicates,
+    refuse_few_rows,
+    refuse_no_columns,
+    refuse_not_finite,
+    refuse_text,
+    refuse_too_large,
+)
 
-# Columns this close to |r| = 1 are the same measurement twice.
-COPY = 1e-10
-NAMED_AT_MOST = 8
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20
 
@@ -37,15 +41,36 @@ class Matrix:
     library: nw.Implementation | None
     borrowed: bool = False
 
-    def label(self, column: int | np.integer) -> str:
-        return self.names[column] if self.names is not None else f"x{column}"
+
+def matrix_for_fit(estimator: Any, X: Any, findings: Findings) -> tuple[Matrix, np.ndarray]:
+    """The numbers of a cohort, and a mask (p,) of the columns whose cells are all in order.
+
+    Sets n_features_in_ and feature_names_in_ as scikit-learn does. What is wrong with cells is noted; the
+    numbers of such columns mean nothing.
+    """
+    X = variables(X)
+    frame = as_frame(X)
+    if frame is None:
+        # scikit-learn's own checks of arrays; missing values are left to our rules, which name them.
+        values = validate_data(
+            estimator, X, reset=True, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
+        )
+        matrix = Matrix(values, None, None, borrowed=_may_be_of(X, values))
+        return matrix, _note_not_finite(matrix, LARGEST, findings)
+    columns = column_names(X)
+    refuse_few_rows(len(frame))
+    refuse_no_columns(columns)
+    set_names(estimator, columns)
+    matrix, is_number = _of_frame(frame, columns, findings)
+    return matrix, _note_not_finite(matrix, LARGEST, findings) & is_number
 
 
-def matrix_for_fit(estimator: Any, X: Any) -> Matrix:
-    """Validated cohort; sets n_features_in_ and feature_names_in_ as scikit-learn does."""
-    matrix = _matrix(estimator, X, names=None)
-    check_finite(matrix)
-    return matrix
+def set_names(estimator: Any, columns: list[Any]) -> None:
+    """Set n_features_in_ and, where all columns have names, feature_names_in_."""
+    estimator.n_features_in_ = len(columns)
+    vars(estimator).pop("feature_names_in_", None)
+    if all(isinstance(name, str) for name in columns):
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
 
 
 def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Matrix:
@@ -56,71 +81,53 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
     needed : columns that a dataframe must have, whole; what it lacks of others is NaN.
     reach : (p,) the largest values that the model can score.
     """
+    findings = Findings()
     known = getattr(estimator, "feature_names_in_", None)
     names = None if known is None else tuple(known)
-    matrix = _matrix(estimator, X, names, fitting=False, needed=needed)
-    if names is None or matrix.names is None:
-        check_finite(matrix, reach)
+    X = variables(X)
+    frame = as_frame(X)
+    if frame is None:
+        values = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        matrix = Matrix(values, names, None, borrowed=_may_be_of(X, values))
+        _note_not_finite(matrix, reach, findings)
+        findings.refuse()
         return matrix
+    columns = column_names(X)
+    if names is None:
+        if len(columns) != estimator.n_features_in_:
+            raise InputError(
+                f"X has {len(columns)} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input"
+            )
+        matrix, _ = _of_frame(frame, columns, findings)
+        _note_not_finite(matrix, reach, findings)
+        findings.refuse()
+        return matrix
+    found = set(columns)
+    present = np.array([name in found for name in names], dtype=bool)
+    # A table with none of the columns is another one, even where the model needs none.
+    wanted = np.sort(needed) if present.any() else np.arange(len(names))
+    with findings.noting():
+        _refuse_lacking([names[column] for column in wanted if not present[column]])
     may_miss = np.ones(len(names), dtype=bool)
     may_miss[needed] = False
-    if matrix.names == names:
-        check_finite(matrix, reach, None if matrix.library is None else may_miss)
+    matrix, _ = _of_frame(frame, [name for name in names if name in found], findings)
+    _note_not_finite(matrix, reach[present], findings, may_miss[present])
+    findings.refuse()
+    if present.all():
         return matrix
-    found = set(matrix.names)
-    present = [name in found for name in names]
-    check_finite(matrix, reach[present], may_miss[present])
-    values = np.full((len(matrix.values), len(names)), np.nan, order="F")
+    values = np.full((len(frame), len(names)), np.nan, order="F")
     values[:, present] = matrix.values
     return Matrix(values, names, matrix.library)
 
 
-def _matrix(
-    estimator: Any,
-    X: Any,
-    names: tuple[str, ...] | None,
-    fitting: bool = True,
-    needed: Index | None = None,
-) -> Matrix:
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        # scikit-learn's own checks of arrays; missing values are left to check_finite, which names them.
-        values = validate_data(
-            estimator,
-            X,
-            reset=fitting,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=2 if fitting else 1,
-        )
-        return Matrix(values, names, None, borrowed=values is X or not values.flags.owndata)
-    columns = column_names(X)
-    if fitting:
-        if len(frame) < 2:
-            raise InputError(
-                f"the table has {len(frame)} row(s) (n_samples={len(frame)}): at least two are needed"
-            )
-        estimator.n_features_in_ = len(columns)
-        vars(estimator).pop("feature_names_in_", None)
-        if all(isinstance(name, str) for name in columns):
-            estimator.feature_names_in_ = np.array(columns, dtype=object)
-            names = tuple(columns)
-    elif names is not None:
-        present = set(columns)
-        found = tuple(name for name in names if name in present)
-        # A table with none of the columns is another one, even where the model needs none.
-        wanted = names if not found or needed is None else [names[column] for column in np.sort(needed)]
-        missing = [name for name in wanted if name not in present]
-        if missing:
-            raise InputError(f"{_plural(missing, 'column')} missing from the new data; the model needs it")
-        names = found
-    elif len(columns) != estimator.n_features_in_:
-        raise InputError(
-            f"X has {len(columns)} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
-        )
-    return Matrix(_numbers(frame, columns if names is None else list(names)), names, frame.implementation)
+def _refuse_lacking(names: list[str]) -> None:
+    if names:
+        raise InputError(f"{are('column', names)} missing from the new data; the model needs it")
+
+
+def _may_be_of(X: Any, values: F64) -> bool:
+    return values is X or not values.flags.owndata
 
 
 def as_frame(X: Any) -> Any:
@@ -146,28 +153,27 @@ def column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
-def refuse_duplicates(columns: Sequence[Any]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise InputError(f"{_plural(twice, 'column name')} used more than once: rename or drop the copies")
-
-
-def _numbers(frame: Any, columns: list[Any]) -> F64:
+def _of_frame(frame: Any, columns: list[Any], findings: Findings) -> tuple[Matrix, np.ndarray]:
+    """Some columns, and a mask of those that hold numbers; the others, filled with zeros, are noted."""
     # The schema and whole blocks of columns: asking for columns one by one takes seconds where they are many.
     schema = frame.schema
-    text = [name for name in columns if not _is_number(schema[name])]
-    refuse_text(columns, text, _example(frame.get_column(text[0])) if text else None)
+    is_number = np.array([_is_number(schema[name]) for name in columns], dtype=bool)
+    text = [name for name, fine in zip(columns, is_number, strict=True) if not fine]
+    with findings.noting():
+        refuse_text(text, _example(frame.get_column(text[0])) if text else None)
     place = {name: number for number, name in enumerate(schema)}
     by_type: dict[nw.dtypes.DType, list[int]] = {}
-    for number, name in enumerate(columns):
-        by_type.setdefault(schema[name], []).append(number)
+    for number in np.flatnonzero(is_number).tolist():
+        by_type.setdefault(schema[columns[number]], []).append(number)
     values = np.empty((len(frame), len(columns)), order="F")
+    values[:, ~is_number] = 0.0
     width = max(1, VALUES_A_BLOCK // max(1, len(frame)))
     for numbers in by_type.values():
         for start in range(0, len(numbers), width):
             some = numbers[start : start + width]
             values[:, some] = _of_one_type(frame[:, [place[columns[number]] for number in some]])
-    return values
+    names = tuple(columns) if all(isinstance(name, str) for name in columns) else None
+    return Matrix(values, names, frame.implementation), is_number
 
 
 def _of_one_type(block: Any) -> np.ndarray:
@@ -187,132 +193,74 @@ def _example(column: Any) -> str | None:
     return None if found is None else found[1]
 
 
-def refuse_text(columns: Sequence[Any], text: Sequence[Any], example: str | None = None) -> None:
-    """Refuse a table without columns, and columns ``text`` that hold no numbers."""
-    if not columns:
-        raise InputError("the table has no columns (0 feature(s)): at least one is needed")
-    if text:
-        shown = "" if example is None else f" (for instance {example[:40]!r} in {text[0]!r})"
-        raise InputError(
-            f"{_plural(text, 'column')} not numeric{shown}: drop them, or encode them as numbers before "
-            "fitting"
-        )
-
-
 def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
 
 
-def check_finite(matrix: Matrix, largest: F64 | float = LARGEST, may_miss: np.ndarray | None = None) -> None:
-    """Refuse missing and infinite values, naming each column with its count, and values above ``largest``.
+def _note_not_finite(
+    matrix: Matrix, largest: F64 | float, findings: Findings, may_miss: np.ndarray | None = None
+) -> np.ndarray:
+    """Note missing and infinite values, and values above ``largest``; returns a mask (p,) of columns without.
 
     Columns of the mask ``may_miss`` (p,) may have missing values.
     """
     X = matrix.values
     # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.einsum("ij,ij->", X, X) <= np.min(largest) ** 2:
-            return
-    missing = np.isnan(X).sum(axis=0)
+        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
+            return np.ones(X.shape[1], dtype=bool)
+    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
     if may_miss is not None:
         missing[may_miss] = 0
-    refuse_not_finite(missing, np.isinf(X).sum(axis=0), matrix.label)
-    too_large = np.abs(X) > largest
+    with findings.noting():
+        refuse_not_finite(missing, infinite, matrix.names)
+    too_large = (np.abs(X) > largest) & np.isfinite(X)
     first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0))}
-    refuse_too_large([f"{X[r, c]:g} in {matrix.label(c)!r}, row {r + 1}" for c, r in first.items()])
-
-
-def refuse_too_large(found: Sequence[str]) -> None:
-    """Refuse values, given in words, with which float64 cannot compute."""
-    if found:
-        raise InputError(
-            f"X holds numbers too large to compute with: {listed(found)}; correct them, or give the "
-            "column in another unit"
+    with findings.noting():
+        refuse_too_large(
+            [f"{X[r, c]:g} in {column_name(matrix.names, c)!r}, row {r + 1}" for c, r in first.items()]
         )
+    return (missing == 0) & (infinite == 0) & ~too_large.any(axis=0)
 
 
-def refuse_not_finite(missing: Index, infinite: Index, label: Callable[[int], str]) -> None:
-    """Refuse columns (p,) with such values, whose counts are given."""
-    parts = [
-        f"{kind} in "
-        + listed([f"{label(int(c))!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
-        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
-        if counts.any()
-    ]
-    if parts:
-        raise InputError(
-            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
-            "impute them"
-        )
+# --- AnnData: variables from ``X`` and ``var_names``, ids from ``obs_names``, the diagnosis from ``obs`` ---
 
 
-def check_columns(matrix: Matrix, columns: Columns) -> None:
-    """Refuse flat columns, and columns that are exact linear images of each other."""
-    X = matrix.values
-    refuse_flat(columns, matrix.label, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)))
-    weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
-    projection: F64 = weights @ X
-    for a, b in suspected_copies(projection, float(weights.sum()), X.shape[0], columns):
-        refuse_copies(a, b, _correlation(X, columns, a, b), matrix.label)
+def _is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData; anndata itself is never imported for the question."""
+    anndata = sys.modules.get("anndata")
+    return anndata is not None and isinstance(X, anndata.AnnData)
 
 
-def refuse_flat(
-    columns: Columns, label: Callable[[int], str], extremes: Callable[[Index], tuple[F64, F64]]
-) -> None:
-    """Refuse columns that do not vary, or too little; ``extremes`` gives the least and largest of some."""
-    if not columns.flat.size:
-        return
-    lowest, highest = extremes(columns.flat)
-    constant = [label(c) for c in columns.flat[lowest == highest]]
-    if constant:
-        raise InputError(f"{_plural(constant, 'column')} constant: drop what does not vary between patients")
-    spans = [
-        f"{label(c)!r} (from {float(low)!r} to {float(high)!r})"
-        for c, low, high in zip(columns.flat, lowest, highest, strict=True)
-    ]
-    raise InputError(
-        f"too little variation for 64-bit numbers to hold in {listed(spans, NAMED_AT_MOST)}: subtract a "
-        "fixed number from the column, give it in another unit, or drop it"
-    )
+def variables(X: Any) -> Any:
+    """The table of an AnnData as a dataframe; anything else as it is."""
+    return X.to_df() if _is_anndata(X) else X
 
 
-def refuse_copies(a: int, b: int, correlation: float, label: Callable[[int], str]) -> None:
-    """Refuse two columns whose correlation is ±1."""
-    if 1.0 - abs(correlation) < COPY:
-        raise InputError(
-            f"columns {label(a)!r} and {label(b)!r} are copies or exact linear images of each "
-            "other, so no method can tell their shocks apart: drop one of them"
-        )
+def row_index(X: Any) -> Any:
+    """The pandas index of the rows, or None where they have none."""
+    if _is_anndata(X):
+        return X.obs_names
+    return X.index if nw.dependencies.is_pandas_like_dataframe(X) else None
 
 
-def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -> list[tuple[int, int]]:
-    """Pairs of columns that may have |r| = 1, without a p × p matrix.
-
-    A random projection Σ w x (p,), over rows with weights w that sum to ``weight``, is the same for
-    standardized linear images, up to sign; neighbours in the sorted projections are to be compared in full.
-    """
-    projection = np.abs((projection - weight * columns.mean) / columns.sd) / np.sqrt(n)
-    ranked = np.argsort(projection, kind="stable")
-    # Far from zero, a column keeps few digits of its variation; so does its projection.
-    resolution = 1e-7 + 1e-15 * np.abs(columns.mean) / columns.sd * np.sqrt(n)
-    near = np.diff(projection[ranked]) <= resolution[ranked[1:]] + resolution[ranked[:-1]]
-    return [
-        (int(min(a, b)), int(max(a, b))) for a, b in zip(ranked[:-1][near], ranked[1:][near], strict=True)
-    ]
+def diagnosis(X: Any, y: Any) -> Any:
+    """The column of ``obs`` that y names, where X is an AnnData; any other y as it is."""
+    if not (_is_anndata(X) and isinstance(y, str)):
+        return y
+    return _column_of_obs(X, y, "diagnosis")
 
 
-def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
-    z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
-    # Far from zero the mean itself is rounded.
-    return float((z_a - z_a.mean()) @ (z_b - z_b.mean())) / (X.shape[0] - 1)
+def ids_of(X: Any, ids: Any) -> Any:
+    """The ids of an AnnData: ``obs_names``, or the column of ``obs`` that is named."""
+    if not _is_anndata(X):
+        return ids
+    if ids is None:
+        return list(X.obs_names)
+    return _column_of_obs(X, ids, "id").to_list() if isinstance(ids, str) else ids
 
 
-def plain(value: Any) -> Any:
-    """The value of a numpy scalar as Python's own number, truth value or text; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _plural(names: Sequence[Any], noun: str) -> str:
-    """``column 'a' is`` or ``columns 'a', 'b' are``, when followed by a participle; names are quoted."""
-    quoted = listed([repr(name) for name in names], NAMED_AT_MOST)
-    return f"{noun} {quoted} is" if len(names) == 1 else f"{noun}s {quoted} are"
+def _column_of_obs(X: Any, key: str, what: str) -> Any:
+    if key not in X.obs:
+        raise InputError(f"no {what} column {key!r} in obs, which has {', '.join(map(repr, X.obs.columns))}")
+    return X.obs[key]

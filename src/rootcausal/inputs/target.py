@@ -17,11 +17,12 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..errors import InputError
-from ..wording import listed, plural, quoted
-from .annotated import diagnosis, row_index
-from .from_frame import NAMED_AT_MOST, as_frame, plain
+from ..wording import listed, plain, plural, quoted
+from .from_frame import as_frame, diagnosis, row_index
+from .rules import NAMED_AT_MOST
 
 # Pairs of labels, (healthy, disease), that mean the same to everybody.
 KNOWN_LABELS = (
@@ -61,7 +62,7 @@ def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) 
     In ``how_to_choose``, {0} and {1} stand for the labels.
     """
     if place_of_disease(classes) is None:
-        first, second = (repr(label.item() if isinstance(label, np.generic) else label) for label in classes)
+        first, second = (repr(plain(label)) for label in classes)
         warnings.warn(
             f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
             f"it, since it comes second in order; {how_to_choose.format(first, second)}",
@@ -208,11 +209,7 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
             "the target needs exactly two classes, disease and healthy; it has "
             f"{_count(classes.size)}: {shown}. Only binary classification is supported."
         )
-    for label, count in zip(classes, counts, strict=True):
-        if count < 2:
-            raise InputError(
-                f"only one row has the label {plain(label)!r}: at least two of each class are needed"
-            )
+    refuse_few_of_a_class(classes, counts)
     if positive is not None:
         if positive not in classes.tolist():
             first, second = (repr(plain(c)) for c in classes)
@@ -221,6 +218,14 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
             )
         return classes[::-1] if positive == classes[0] else classes
     return classes[::-1] if place_of_disease(classes) == 0 else classes
+
+
+def refuse_few_of_a_class(classes: np.ndarray, counts: np.ndarray) -> None:
+    for label, count in zip(classes, counts, strict=True):
+        if count < ROWS_PER_CLASS:
+            raise InputError(
+                f"only one row has the label {plain(label)!r}: at least two of each class are needed"
+            )
 
 
 def _target_values(y: Any) -> Any:

@@ -12,11 +12,8 @@ PATIENCE_SECONDS = 2.0
 
 
 @contextmanager
-def ordering_progress(enabled: bool) -> Iterator[OnRound | None]:
+def ordering_progress() -> Iterator[OnRound]:
     """Yield what the ordering loop calls after each root; nothing is drawn for short fits."""
-    if not enabled:
-        yield None
-        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

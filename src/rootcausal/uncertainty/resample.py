@@ -24,7 +24,7 @@ from joblib import delayed, effective_n_jobs
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
 from ..core.model import CausalModel
-from ..core.moments import describe_columns
+from ..core.moments import ROWS_PER_CLASS, describe_columns
 from ..core.pipeline import learn
 from ..core.table import F64
 from ..errors import InputError
@@ -38,7 +38,6 @@ from .training_rows import TrainingRows
 
 SECONDS_BETWEEN_SAVES = 20.0
 MAX_DRAWS = 1000
-ROWS_PER_CLASS = 2
 SEED_BITS = 32
 
 

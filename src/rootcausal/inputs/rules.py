@@ -1,0 +1,310 @@
+"""What is refused of a table, and in which words: one set of rules for every door.
+
+A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
+call from Python in its words, to those who give a file in those of the command line. A door runs its rules
+inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..backends.reference import ReferenceRaw
+from ..core.moments import Columns, describe_columns
+from ..core.table import F64, LARGEST, Index
+from ..errors import InputError
+from ..wording import listed, quoted
+from .cohort import column_name
+
+# Columns this close to |r| = 1 are the same measurement twice.
+COPY = 1e-10
+NAMED_AT_MOST = 8
+BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
+
+
+class Findings:
+    """What the rules refused so far."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._sentences)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Keep what a rule refuses for later, and go on."""
+        try:
+            yield
+        except InputError as error:
+            self._sentences.append(str(error))
+
+    def refuse(self) -> None:
+        """Raise one InputError with all that was noted, if anything was."""
+        if len(self._sentences) == 1:
+            raise InputError(self._sentences[0])
+        if self._sentences:
+            parts = [f"({n}) {one.rstrip('.')}" for n, one in enumerate(self._sentences, start=1)]
+            raise InputError(f"{len(parts)} things are wrong: {'; '.join(parts)}.")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """What to call a file in messages, and how its user leaves a column out or puts it right."""
+
+    name: str
+    advice: str
+
+
+# --- the table as a whole ---------------------------------------------------------------------------------
+
+
+def refuse_duplicates(columns: Sequence[Any]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1]
+    if twice:
+        raise InputError(f"{are('column name', twice)} used more than once: rename or drop the copies")
+
+
+def refuse_no_columns(columns: Sequence[Any]) -> None:
+    if not columns:
+        raise InputError("the table has no columns (0 feature(s)): at least one is needed")
+
+
+def refuse_few_rows(n_rows: int) -> None:
+    if n_rows < 2:
+        raise InputError(f"the table has {n_rows} row(s) (n_samples={n_rows}): at least two are needed")
+
+
+# --- cells ------------------------------------------------------------------------------------------------
+
+
+def refuse_text(text: Sequence[Any], example: str | None = None) -> None:
+    """Refuse columns that hold no numbers; ``example`` is such a cell of the first of them."""
+    if text:
+        shown = "" if example is None else f" (for instance {example[:40]!r} in {text[0]!r})"
+        raise InputError(
+            f"{are('column', text)} not numeric{shown}: drop them, or encode them as numbers before fitting"
+        )
+
+
+def refuse_text_in_file(file: TableFile, columns: Mapping[str, Any]) -> None:
+    """Refuse pyarrow columns that hold no numbers."""
+    if columns:
+        found = [_with_example(column, name) for name, column in columns.items()]
+        raise InputError(
+            f"{file.name} has columns that are not numbers: {listed(found)}. "
+            f"Encode them as numbers, or {file.advice}."
+        )
+
+
+def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str] | None) -> None:
+    """Refuse columns (p,) with such values, whose counts are given."""
+    parts = [
+        f"{kind} in "
+        + listed([f"{column_name(names, c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
+        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
+        if counts.any()
+    ]
+    if parts:
+        raise InputError(
+            f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
+            "impute them"
+        )
+
+
+def refuse_too_large(found: Sequence[str]) -> None:
+    """Refuse values, given in words, with which float64 cannot compute."""
+    if found:
+        raise InputError(
+            f"X holds numbers too large to compute with: {listed(found)}; correct them, or give the "
+            "column in another unit"
+        )
+
+
+def refuse_too_large_in_file(file: TableFile, counts: Mapping[str, int]) -> None:
+    """Refuse such values of a file, infinite ones among them, counted by column."""
+    found = [f"{quoted(name)} ({count})" for name, count in counts.items() if count]
+    if found:
+        raise InputError(
+            f"{file.name} has values that are infinite or above {LARGEST:g}, here with their counts: "
+            f"{listed(found)}. Correct them, or {file.advice}."
+        )
+
+
+def refuse_missing_in_file(
+    file: TableFile, counts: Mapping[str, int], target: str | None, drop_missing: bool, n_kept: int
+) -> None:
+    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
+    found = [
+        f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
+        for name, count in counts.items()
+        if count
+    ]
+    if found and not drop_missing:
+        only_target = target is not None and sum(counts.values()) == counts[target]
+        raise InputError(
+            f"{file.name} has missing values, here with their counts: {listed(found)}. Leave out the rows "
+            "concerned with --drop-missing" + ("." if only_target else f", or {file.advice}.")
+        )
+    if not n_kept:
+        raise InputError(
+            f"--drop-missing leaves no row of {file.name}: every row has a missing value ({listed(found)}). "
+            f"{file.advice[0].upper()}{file.advice[1:]}."
+        )
+
+
+def _with_example(column: Any, name: str) -> str:
+    """Describe a column that is not numeric by its first value that is not a number."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        if pa.types.is_binary(column.type):
+            column = column.cast(pa.string())
+        found = first_strange(column)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return f"{quoted(name)} (not UTF-8 text)"
+    if found is None:
+        return quoted(name)
+    place, value = found
+    return f"{quoted(name)} (for example {quoted(value, 30)} in data row {place + 1})"
+
+
+def first_strange(column: Any) -> tuple[int, Any] | None:
+    """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+
+    place = None
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
+        column = _without(pc.utf8_trim(column, " \t"), arrow_csv.ConvertOptions().null_values)
+        # A column of booleans would do, so they are to blame only where there is nothing else.
+        place = _first_that_is_no_number(_without(column, BOOLEANS))
+        if place is None:
+            place = _first_that_is_no_number(column)
+    if place is None:
+        place = pc.index(column.is_valid(), True).as_py()
+    return None if place < 0 else (place, column[place].as_py())
+
+
+def _without(texts: Any, some: Sequence[str]) -> Any:
+    """The texts, with null for those among `some`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_in(texts, pa.array(some, texts.type)), None, texts)
+
+
+def _first_that_is_no_number(texts: Any) -> int | None:
+    """Find the first text that pyarrow does not take for a number, by halves: it does not say which one."""
+    import pyarrow as pa
+
+    def are_numbers(some: Any) -> bool:
+        try:
+            some.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    if are_numbers(texts):
+        return None
+    first, n_left = 0, len(texts)
+    while n_left > 1:
+        half = n_left // 2
+        if are_numbers(texts.slice(first, half)):
+            first, n_left = first + half, n_left - half
+        else:
+            n_left = half
+    return first
+
+
+# --- columns ----------------------------------------------------------------------------------------------
+
+
+def refuse_flat(
+    columns: Columns, names: Sequence[str] | None, extremes: Callable[[Index], tuple[F64, F64]]
+) -> None:
+    """Refuse columns that do not vary, or too little; ``extremes`` gives the least and largest of some."""
+    if not columns.flat.size:
+        return
+    lowest, highest = extremes(columns.flat)
+    constant = [column_name(names, c) for c in columns.flat[lowest == highest]]
+    if constant:
+        raise InputError(f"{are('column', constant)} constant: drop what does not vary between patients")
+    spans = [
+        f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
+        for c, low, high in zip(columns.flat, lowest, highest, strict=True)
+    ]
+    raise InputError(
+        f"too little variation for 64-bit numbers to hold in {listed(spans, NAMED_AT_MOST)}: subtract a "
+        "fixed number from the column, give it in another unit, or drop it"
+    )
+
+
+def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
+    """Refuse pairs of columns whose correlation is ±1."""
+    if pairs:
+        found = [f"{column_name(names, a)!r} and {column_name(names, b)!r}" for a, b in pairs]
+        raise InputError(
+            f"columns {listed(found, NAMED_AT_MOST)} are copies or exact linear images of each other, so no "
+            f"method can tell their shocks apart: drop one of {'them' if len(found) == 1 else 'each pair'}"
+        )
+
+
+def note_columns(X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings) -> None:
+    """Note which of the columns X (n, p) do not vary, and which are exact linear images of each other."""
+    with findings.noting():
+        refuse_flat(columns, names, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)))
+    weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
+    suspected = suspected_copies(weights @ X, float(weights.sum()), X.shape[0], columns)
+    with findings.noting():
+        refuse_copies([pair for pair in suspected if is_copy(_correlation(X, columns, *pair))], names)
+
+
+def note_usable_columns(X: F64, names: Sequence[str], findings: Findings) -> None:
+    """The same for what can be used of a table that is refused anyway, so that all is said at once."""
+    if X.shape[0] > 1 and X.shape[1]:
+        note_columns(X, names, describe_columns(ReferenceRaw(X, None)), findings)
+
+
+def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
+    z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
+    # Far from zero the mean itself is rounded.
+    return float((z_a - z_a.mean()) @ (z_b - z_b.mean())) / (X.shape[0] - 1)
+
+
+def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -> list[tuple[int, int]]:
+    """Pairs of columns that may have |r| = 1, without a p × p matrix.
+
+    A random projection Σ w x (p,), over rows with weights w that sum to ``weight``, is the same for
+    standardized linear images, up to sign; neighbours in the sorted projections are to be compared in full.
+    Columns that do not vary are left out.
+    """
+    varying = np.setdiff1d(np.arange(columns.sd.size), columns.flat)
+    mean, sd = columns.mean[varying], columns.sd[varying]
+    projection = np.abs((projection[varying] - weight * mean) / sd) / np.sqrt(n)
+    ranked = np.argsort(projection, kind="stable")
+    # Far from zero, a column keeps few digits of its variation; so does its projection.
+    resolution = 1e-7 + 1e-15 * np.abs(mean) / sd * np.sqrt(n)
+    near = np.diff(projection[ranked]) <= resolution[ranked[1:]] + resolution[ranked[:-1]]
+    pairs = np.sort(varying[np.stack([ranked[:-1][near], ranked[1:][near]], axis=1)], axis=1)
+    return [(int(a), int(b)) for a, b in pairs]
+
+
+def is_copy(correlation: float) -> bool:
+    return 1.0 - abs(correlation) < COPY
+
+
+def are(noun: str, names: Sequence[Any]) -> str:
+    """``column 'a' is`` or ``columns 'a', 'b' are``, to be followed by a participle; names are quoted."""
+    quoted_names = listed([repr(name) for name in names], NAMED_AT_MOST)
+    return f"{noun} {quoted_names} is" if len(names) == 1 else f"{noun}s {quoted_names} are"

@@ -1,0 +1,165 @@
+"""One look at a table says everything that is wrong with it, at every door, and blames nothing that is fine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from command_line import error
+
+from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.comparators import TTest
+from rootcausal.data import simulate
+from rootcausal.inputs.from_file import Roles, read_labelled_cohort, read_new_patients
+from rootcausal.inputs.rules import Findings
+
+
+def a_table_with_everything_wrong() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((40, 4)), columns=["good", "holes", "ends", "huge"])
+    table.loc[[3, 5], "holes"] = np.nan
+    table.loc[7, "ends"] = np.inf
+    table.loc[9, "huge"] = 1e200
+    return table.assign(ward="north", flat=1.5, copy=2.0 - 3.0 * table["good"])
+
+
+THREE_LABELS = np.arange(40) % 3
+SAID = [
+    "(1) column 'ward' is not numeric (for instance 'north' in 'ward')",
+    "(2) X contains missing values (NaN) in 'holes' (2) and infinite values (inf) in 'ends' (1)",
+    "(3) X holds numbers too large to compute with: 1e+200 in 'huge', row 10",
+    "(4) the target needs exactly two classes, disease and healthy; it has 3 classes: 0, 1, 2",
+    "(5) column 'flat' is constant",
+    "(6) columns 'good' and 'copy' are copies or exact linear images of each other",
+]
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("make", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize("method", [RCI(), TTest()], ids=["RCI", "TTest"])
+def test_a_frame(make: Callable[[pd.DataFrame], Any], method: Any) -> None:
+    said = refused(lambda: method.fit(make(a_table_with_everything_wrong()), THREE_LABELS))
+    places = [said.index(sentence) for sentence in ("6 things are wrong: ", *SAID)]
+    assert places == sorted(places)
+    assert "\n" not in said
+
+
+def test_an_array_and_a_method_without_labels() -> None:
+    values = a_table_with_everything_wrong().drop(columns="ward").to_numpy()
+    said = refused(lambda: DirectLiNGAM().fit(values))
+    assert said.startswith("4 things are wrong: (1) X contains missing values (NaN) in 'x1' (2)")
+    assert "'x3', row 10" in said
+    assert "column 'x4' is constant" in said
+    assert "columns 'x0' and 'x5' are copies" in said
+
+
+def test_one_thing_is_said_without_a_number() -> None:
+    table = a_table_with_everything_wrong()[["good", "holes"]]
+    said = refused(lambda: RCI().fit(table, np.arange(40) % 2))
+    assert said.startswith("X contains missing values (NaN) in 'holes' (2), rows counted in brackets")
+
+
+def test_a_column_that_varies_only_where_others_are_missing_is_not_blamed(tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [1.0, 2, 4, 8, 16, 33], "b": [5.0, 5, 5, 5, 6, 7], "d": [0, 1, 0, 1, 0, 1]})
+    table["holes"] = [1.0, 3, 2, 4, np.nan, np.nan]
+    said = refused(lambda: RCI().fit(table.drop(columns="d"), table["d"]))
+    assert "holes" in said
+    assert "'b'" not in said
+    table.to_csv(tmp_path / "c.csv", index=False)
+    said = refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d")))
+    assert "'holes' (2)" in said
+    assert "'b'" not in said
+    # Without these rows b does not vary any more: the fit says so.
+    said = error(3, "fit", tmp_path / "c.csv", "--target", "d", "--drop-missing", "--out", tmp_path / "m.rci")
+    assert "'b' is constant" in said
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("command", ["fit", "check", "report"])
+def test_a_file(tmp_path: Path, ending: str, command: str) -> None:
+    table = a_table_with_everything_wrong().assign(d=THREE_LABELS)
+    path = tmp_path / f"cohort.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    out = {"fit": ["--out", tmp_path / "m.rci"], "report": ["--out", tmp_path / "page.html"]}
+    said = error(3, command, path, "--target", "d", *out.get(command, []))
+    for sentence in (
+        "6 things are wrong: (1) ",
+        "not numbers: 'ward' (for example 'north' in data row 1). Encode them as numbers, or leave the column",
+        "infinite or above 1e+140, here with their counts: 'ends' (1), 'huge' (1). Correct them",
+        "missing values, here with their counts: 'holes' (2). Leave out the rows concerned with",
+        "the target 'd' must hold two labels, but it holds 3 labels: '0' (14 rows)",
+        "column 'flat' is constant",
+        "columns 'good' and 'copy' are copies",
+    ):
+        assert sentence in said
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
+
+
+def test_labels_are_counted_on_all_rows_of_a_file(tmp_path: Path) -> None:
+    """Cases only where another value is missing: that they are few is no finding."""
+    path = tmp_path / "c.csv"
+    path.write_text("a,b,d\n1,5,no\n2,9,no\n3,,yes\n4,,yes\n5,,\n")
+    said = refused(lambda: read_labelled_cohort(path, Roles("d")))
+    assert "'b' (3), 'd' (the target) (1)" in said
+    assert "label" not in said
+
+
+def test_no_row_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("a,d\n,0\n1,\n")
+    said = refused(lambda: read_labelled_cohort(path, Roles("d", drop_missing=True)))
+    assert said.startswith("--drop-missing leaves no row of ")
+
+
+def test_every_option_that_names_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("age,died\n1,0\n2,1\n")
+    said = refused(lambda: read_labelled_cohort(path, Roles("dead", id_column="ag", drop=["who"])))
+    assert said.startswith("3 things are wrong: (1) ")
+    for sentence in ("no column 'dead' (--target)", "no column 'ag' (--id)", "no column 'who' (--drop)"):
+        assert sentence in said
+
+
+def test_new_patients_in_a_frame() -> None:
+    drawn = simulate(300, 5, random_state=1)
+    X = pd.DataFrame(drawn.X, columns=list("abcd"))
+    model = RCI(alpha=1.0).fit(X, drawn.y)
+    new = X.head(3).assign(b="text", c=[1.0, np.nan, 2.0]).drop(columns="a")
+    said = refused(lambda: model.shapley_values(new))
+    for sentence in ("'a' is missing from the new data", "'b' is not numeric", "(NaN) in 'c' (1)"):
+        assert sentence in said
+
+
+def test_new_patients_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("a,b,c\n1,text,1\n2,x,inf\n,y,3\n")
+    said = refused(lambda: read_new_patients(path, ["a", "b", "c"]))
+    for sentence in ("'b' (for example 'text' in data row 1)", "'c' (1). Correct", "'a' (1). Leave out"):
+        assert sentence in said
+
+
+def test_many_copies_are_all_named() -> None:
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    said = refused(lambda: RCI().fit(np.hstack([X, X[:, :2] * 2.0]), np.arange(50) % 2))
+    assert "'x0' and 'x4'" in said
+    assert "'x1' and 'x5'" in said
+    assert "drop one of each pair" in said
+
+
+def test_only_what_is_the_users_to_mend_is_noted() -> None:
+    findings = Findings()
+    with pytest.raises(ZeroDivisionError), findings.noting():
+        raise ZeroDivisionError
+    assert not findings
+    findings.refuse()
