@@ -67,7 +67,7 @@ def test_outputs_are_checked_before_the_work(
     def too_late(*_: Any, **__: Any) -> None:
         raise AssertionError("work had begun")
 
-    monkeypatch.setattr("rootcausal.cli.fit.read_cohort", too_late)
+    monkeypatch.setattr("rootcausal.cli.given_files.read_cohort", too_late)
     monkeypatch.setattr("rootcausal.cli.explain.stream_new_patients", too_late)
     nowhere = cohort.parent / "no" / "such"
     for arguments in (

@@ -14,7 +14,7 @@ import pytest
 from command_line import error
 from joblib import delayed
 
-from rootcausal.cli.stop_signals import StopSignals
+from rootcausal.cli.application import StopSignals
 from rootcausal.long_work.workers import in_workers
 from rootcausal.uncertainty.resample_file import read_resamples
 

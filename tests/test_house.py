@@ -62,9 +62,9 @@ MAY_IMPORT = {
     },
     "__init__": {"errors", "estimator", "explanation", "lingam", "version"},
     "cli": {
-        "__init__",
         "data",
         "errors",
+        "estimator",
         "experiments",
         "explanation",
         "files",
@@ -172,9 +172,9 @@ def test_no_file_outgrows_400_lines() -> None:
 
 
 def test_commands_do_not_import_commands() -> None:
-    commands = {name for name, _ in modules() if name.startswith("cli/")} - {"cli/__init__.py"}
-    registered = (SOURCE / "cli" / "__init__.py").read_text(encoding="utf-8")
-    names = {Path(name).stem for name in commands}
+    """The application alone does."""
+    registered = (SOURCE / "cli" / "application.py").read_text(encoding="utf-8")
+    names = {Path(name).stem for name, _ in modules() if name.startswith("cli/")} - {"application"}
     commands = {name for name in names if f"{name}.{name})" in registered}
     assert "fit" in commands
     for name in names:

@@ -8,7 +8,7 @@ from page_facts import facts_of
 from tampering import with_header
 
 from rootcausal import RCI
-from rootcausal.cli.summaries import say_order
+from rootcausal.cli.console import say_order
 
 
 @pytest.fixture(scope="module")

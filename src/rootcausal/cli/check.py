@@ -7,15 +7,14 @@ from typing import Annotated
 import typer
 
 from ..wording import printable
-from .arguments import CohortFile, Drop, DropMissing, IdColumn, Positive, Target
-from .console import say
-from .fit import read_labelled
-from .summaries import made_with, patient_labels, provenance
+from .console import made_with, patient_labels, provenance, say
+from .given_files import Roles, read_labelled
+from .options import CohortFile, Drop, DropMissing, IdColumn, Positive, TargetColumn
 
 
 def check(
     cohort: CohortFile,
-    target: Target,
+    target: TargetColumn,
     positive: Positive = None,
     id_column: IdColumn = None,
     drop: Drop = None,
@@ -30,9 +29,10 @@ def check(
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     """
-    patients, disease = read_labelled(cohort, target, positive, id_column, drop, drop_missing, quiet=as_json)
+    roles = Roles(target, positive, id_column, drop or (), drop_missing)
+    patients, disease = read_labelled(cohort, roles, quiet=as_json)
 
-    from .. import RCI
+    from ..estimator import RCI
 
     model = RCI(positive=disease.label, progress=sys.stderr.isatty()).fit(patients.X, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))

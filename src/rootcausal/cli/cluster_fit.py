@@ -12,17 +12,16 @@ from ..files.tables import refuse_streams
 from ..inputs.from_file import choose_features
 from ..inputs.target import Disease, choose_counted, one_spelling
 from ..wording import shown
-from .arguments import Columns
-from .console import status_if_slow
-from .summaries import say_cohort, say_disease
+from .console import say_cohort, say_disease, status_if_slow
+from .given_files import Roles
 
 if TYPE_CHECKING:
-    from .. import RCI
+    from ..estimator import RCI
 
 
 def fit_on_cluster(
     files: Sequence[Path],
-    columns: Columns,
+    roles: Roles,
     scheduler: str | None,
     alpha: float,
     variant: str,
@@ -34,20 +33,20 @@ def fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
-    from .. import RCI
+    from ..estimator import RCI
 
     for file in files:
         refuse_streams(file)
     where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
     frame = dask_frame(files)
-    features = choose_features(files[0], list(frame.columns), columns.target, columns.id_column, columns.drop)
-    frame = frame[[*features, columns.target]]
+    features = choose_features(files[0], list(frame.columns), roles.target, roles.id_column, roles.drop)
+    frame = frame[[*features, roles.target]]
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
-            frame = _with_one_spelling(frame, columns.target)
-            if columns.drop_missing:
+            frame = _with_one_spelling(frame, roles.target)
+            if roles.drop_missing:
                 frame = frame.dropna()
-            disease = _disease(frame[columns.target], columns)
+            disease = _disease(frame[roles.target], roles)
         model = RCI(
             alpha=alpha,
             variant=variant,
@@ -55,10 +54,10 @@ def fit_on_cluster(
             backend="dask",
             positive=disease.label,
             progress=sys.stderr.isatty(),
-        ).fit(frame[features], frame[columns.target])
+        ).fit(frame[features], frame[roles.target])
     n_rows: Any = model.provenance_["rows"]
     say_cohort(where, n_rows, len(features))
-    say_disease(columns.target, disease, n_rows)
+    say_disease(roles.target, disease, n_rows)
     return model
 
 
@@ -76,10 +75,10 @@ def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
     return labels.astype(object).map(spelling)
 
 
-def _disease(labels: Any, columns: Columns) -> Disease:
+def _disease(labels: Any, roles: Roles) -> Disease:
     counted = labels.value_counts(sort=False).compute().sort_index()
     counted = counted[counted > 0]  # a categorical counts its unused labels too
     unique = np.array(counted.index.tolist())
     if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
         unique = unique.astype(np.int64)  # so that 1.0 reads as 1
-    return choose_counted(unique, counted.to_numpy(), columns.target, columns.positive)
+    return choose_counted(unique, counted.to_numpy(), roles.target, roles.positive)

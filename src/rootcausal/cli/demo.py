@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..wording import shown
-from .arguments import check_output, page_path
-from .console import say
-from .summaries import made_with, percent, provenance, say_meaning, say_order
+from .console import made_with, percent, provenance, say, say_meaning, say_order
+from .given_files import check_output, page_path
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -31,8 +30,8 @@ def demo(
     import numpy as np
     import pyarrow as pa
 
-    from .. import RCI
     from ..data import load_pbc
+    from ..estimator import RCI
 
     check_output(out)
     cohort = load_pbc()

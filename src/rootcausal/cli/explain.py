@@ -11,13 +11,23 @@ from ..files.results import write_pieces
 from ..inputs.from_file import Patients, stream_new_patients
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
-from .arguments import DropMissing, check_output, columns_of, load_model, table_path
-from .console import print_table, say, status_if_slow
-from .summaries import made_with, patient_label, percent, provenance, say_meaning, say_removed
+from .console import (
+    made_with,
+    patient_label,
+    percent,
+    print_table,
+    provenance,
+    say,
+    say_meaning,
+    say_removed,
+    status_if_slow,
+)
+from .given_files import check_output, columns_of, load_model, table_path
+from .options import DropMissing
 from .what_if import Question, answer_columns, parse_question, print_answers
 
 if TYPE_CHECKING:
-    from .. import RCI
+    from ..estimator import RCI
     from ..explanation import Explanation, RootCause
 
 PATIENTS_SHOWN = 10
@@ -80,14 +90,15 @@ def explain(
             patients_file, **columns_of(model), id_column=id_column, drop_missing=drop_missing
         )
     )
+    made = made_with(model)
     if out is None:
         _print_first(patients_file, pieces, model, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, **made_with(model)}
+        details = {"model": model_file.name, **made}
         if question is not None:
             details["what_if"] = f"{question.variable}={question.shock:g}"
         _write_scores(out, pieces, _Scores(model, id_column, question), details)
-    say(provenance("explain", {"model": quoted(model_file.name), **made_with(model)}))
+    say(provenance("explain", {"model": quoted(model_file.name), **made}))
 
 
 class _Counted:

@@ -6,29 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..inputs.from_file import Patients, read_cohort
-from ..inputs.target import Disease, choose_disease
-from ..wording import quoted, shown
-from .arguments import (
+from ..wording import shown
+from .cluster_fit import fit_on_cluster
+from .console import made_with, provenance, say, say_order
+from .given_files import Roles, check_output, read_labelled
+from .options import (
     Alpha,
-    Attribution,
-    Columns,
+    AttributionName,
     Drop,
     DropMissing,
     IdColumn,
     Jobs,
     Positive,
     Resamples,
-    Target,
-    Variant,
-    check_output,
+    TargetColumn,
+    VariantName,
 )
-from .cluster_fit import fit_on_cluster
-from .console import say, status_if_slow
-from .summaries import made_with, provenance, say_cohort, say_disease, say_order, say_removed
 
 if TYPE_CHECKING:
-    from .. import RCI
+    from ..estimator import RCI
 
 
 def _model_path(path: Path) -> Path:
@@ -38,42 +34,19 @@ def _model_path(path: Path) -> Path:
     return path
 
 
-def read_labelled(
-    cohort: Path,
-    target: str,
-    positive: str | None,
-    id_column: str | None,
-    drop: list[str] | None,
-    drop_missing: bool,
-    quiet: bool = False,
-) -> tuple[Patients, Disease]:
-    """Read a cohort with its diagnosis, and say what was read."""
-    with status_if_slow(f"reading {quoted(cohort)}"):
-        patients = read_cohort(
-            cohort, target, id_column=id_column, drop=drop or (), drop_missing=drop_missing
-        )
-    assert patients.target is not None
-    disease = choose_disease(patients.target, target, positive)
-    if not quiet:
-        say_cohort(shown(cohort), patients.X.num_rows, patients.X.num_columns)
-        say_removed(patients.n_removed, patients.X.num_rows)
-        say_disease(target, disease, patients.X.num_rows)
-    return patients, disease
-
-
 def fit(
     cohort: Annotated[
         list[Path],
         typer.Argument(help="Table with one row per patient, .csv or .parquet; on Dask, many Parquet files."),
     ],
-    target: Target,
+    target: TargetColumn,
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
     positive: Positive = None,
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
     alpha: Alpha = 0.2,
-    variant: Variant = "local_plus",
+    variant: VariantName = "local_plus",
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
     ] = "auto",
@@ -81,7 +54,7 @@ def fit(
         str | None,
         typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
     ] = None,
-    attribution: Attribution = "sharp",
+    attribution: AttributionName = "sharp",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
     resume: Annotated[
@@ -102,15 +75,15 @@ def fit(
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
-    columns = Columns(target, positive, id_column, drop or [], drop_missing)
+    roles = Roles(target, positive, id_column, drop or (), drop_missing)
     if on_cluster:
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
-        model = fit_on_cluster(cohort, columns, scheduler, alpha, variant, attribution)
+        model = fit_on_cluster(cohort, roles, scheduler, alpha, variant, attribution)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model = _fit_in_memory(cohort[0], columns, alpha, variant, attribution, backend)
+        model = _fit_in_memory(cohort[0], roles, alpha, variant, attribution, backend)
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
@@ -120,13 +93,11 @@ def fit(
 
 
 def _fit_in_memory(
-    cohort: Path, columns: Columns, alpha: float, variant: str, attribution: str, backend: str
+    cohort: Path, roles: Roles, alpha: float, variant: str, attribution: str, backend: str
 ) -> "RCI":
-    patients, disease = read_labelled(
-        cohort, columns.target, columns.positive, columns.id_column, list(columns.drop), columns.drop_missing
-    )
+    patients, disease = read_labelled(cohort, roles)
 
-    from .. import RCI
+    from ..estimator import RCI
 
     return RCI(
         alpha=alpha,

@@ -8,10 +8,20 @@ import typer
 
 from ..inputs.from_file import Patients, read_new_patients
 from ..wording import quoted, shown
-from .arguments import (
+from .console import (
+    made_with,
+    patient_labels,
+    provenance,
+    removed,
+    say,
+    say_removed,
+    status_if_slow,
+)
+from .given_files import Roles, check_output, columns_of, load_model, page_path, read_labelled
+from .options import (
     Alpha,
-    Attribution,
-    Backend,
+    AttributionName,
+    BackendName,
     CohortFile,
     Drop,
     DropMissing,
@@ -19,18 +29,11 @@ from .arguments import (
     Jobs,
     Positive,
     Resamples,
-    Variant,
-    check_output,
-    columns_of,
-    load_model,
-    page_path,
+    VariantName,
 )
-from .console import say, status_if_slow
-from .fit import read_labelled
-from .summaries import made_with, patient_labels, provenance, removed, say_removed
 
 if TYPE_CHECKING:
-    from .. import RCI
+    from ..estimator import RCI
 
 FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "attribution", "bootstrap", "jobs")
 
@@ -53,9 +56,9 @@ def report(
     positive: Positive = None,
     drop: Drop = None,
     alpha: Alpha = 0.2,
-    variant: Variant = "local_plus",
-    backend: Backend = "auto",
-    attribution: Attribution = "sharp",
+    variant: VariantName = "local_plus",
+    backend: BackendName = "auto",
+    attribution: AttributionName = "sharp",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -84,7 +87,7 @@ def report(
         patients = _read_new(table, model, id_column, drop_missing)
     else:
         assert target is not None
-        patients, disease = read_labelled(table, target, positive, id_column, drop, drop_missing)
+        patients, disease = read_labelled(table, Roles(target, positive, id_column, drop or (), drop_missing))
         settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "backend": backend}
         model = _fit(patients, {**settings, "positive": disease.label}, bootstrap, jobs)
     with status_if_slow(f"writing {quoted(out)}"):
@@ -112,7 +115,7 @@ def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bo
 
 
 def _fit(patients: Patients, settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
-    from .. import RCI
+    from ..estimator import RCI
 
     progress = sys.stderr.isatty()
     model = RCI(**settings, progress=progress).fit(patients.X, patients.target)

@@ -8,9 +8,8 @@ import typer
 from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
-from .arguments import check_output, table_path
-from .console import say, status_if_slow
-from .summaries import provenance
+from .console import provenance, say, status_if_slow
+from .given_files import check_output, table_path
 
 
 def simulate(

@@ -7,8 +7,7 @@ import typer
 
 from ..inputs.from_file import Patients
 from ..wording import listed, one_line, quoted
-from .console import print_table, say
-from .summaries import patient_label, percent
+from .console import patient_label, percent, print_table, say
 
 if TYPE_CHECKING:
     from ..explanation import Explanation

@@ -1,65 +1,23 @@
-"""Arguments that several commands take: checks of outputs, and loading the model."""
+"""The files that a command is given: outputs refused before any work, cohorts and models read."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.tables import refuse_streams, table_format
-from ..wording import shown
+from ..inputs.from_file import Patients, read_cohort
+from ..inputs.target import Disease, choose_disease
+from ..wording import quoted, shown
+from .console import say_cohort, say_disease, say_removed, status_if_slow
 
 if TYPE_CHECKING:
-    from .. import RCI
-
-
-def _between_0_and_1(alpha: float) -> float:
-    if not 0 < alpha <= 1:
-        raise typer.BadParameter("must be above 0 and at most 1.")
-    return alpha
-
-
-CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
-Target = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="Label that means disease. Not needed for 0/1, true/false, yes/no or control/case."),
-]
-IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
-Alpha = Annotated[
-    float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
-]
-Variant = Annotated[
-    Literal["original", "plus", "local", "local_plus"],
-    typer.Option(help="Which of the paper's four searches."),
-]
-Attribution = Annotated[
-    Literal["sharp", "paper"], typer.Option(help="How shocks become log-odds; paper: as published.")
-]
-Backend = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
-Resamples = Annotated[
-    int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")
-]
-Jobs = Annotated[
-    int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
-]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the options of ``fit`` say about the columns and rows of a cohort."""
-
-    target: str
-    positive: str | None
-    id_column: str | None
-    drop: Sequence[str]
-    drop_missing: bool
+    from ..estimator import RCI
 
 
 def table_path(path: Path | None) -> Path | None:
@@ -88,9 +46,40 @@ def check_output(path: Path, *others: Path) -> None:
     check_can_write(path)
 
 
+@dataclass(frozen=True)
+class Roles:
+    """What the options say of a cohort: which column is what, and which rows stay."""
+
+    target: str
+    positive: str | None
+    id_column: str | None
+    drop: Sequence[str]
+    drop_missing: bool
+
+
+def read_labelled(cohort: Path, roles: Roles, *, quiet: bool = False) -> tuple[Patients, Disease]:
+    """Read a cohort with its diagnosis, and say what was read."""
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        patients = read_cohort(
+            cohort,
+            roles.target,
+            id_column=roles.id_column,
+            drop=roles.drop,
+            drop_missing=roles.drop_missing,
+        )
+    assert patients.target is not None
+    disease = choose_disease(patients.target, roles.target, roles.positive)
+    if not quiet:
+        n_rows = patients.X.num_rows
+        say_cohort(shown(cohort), n_rows, patients.X.num_columns)
+        say_removed(patients.n_removed, n_rows)
+        say_disease(roles.target, disease, n_rows)
+    return patients, disease
+
+
 def load_model(path: Path) -> "RCI":
     """Load a model that knows the names of its columns."""
-    from .. import RCI
+    from ..estimator import RCI
 
     refuse_streams(path)
     try:

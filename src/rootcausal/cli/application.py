@@ -1,0 +1,180 @@
+"""The command line: ``rootcausal demo | simulate | fit | explain | report | check | reproduce``.
+
+To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
+register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
+once. Commands do not import each other: what several of them need is in ``options.py`` (their options),
+``given_files.py`` (the files they are given) and ``console.py`` (what they print).
+
+Here is also how every command ends: its exit code, and one line in place of a traceback.
+"""
+
+import errno
+import signal
+import sys
+import time
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import InputError, MissingExtraError
+from ..version import __version__
+from ..wording import printable, shown
+from . import check, demo, explain, fit, report, reproduce, simulate
+from .console import warnings_as_lines
+
+EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE = 1, 2, 3, 4
+EXIT_BY_SIGNAL = 128  # and the number of the signal, as shells have it
+
+EXIT_CODES_EXPLAINED = (
+    "Exit codes: 0 done, 1 unexpected failure, 2 wrong usage, 3 input that cannot be used, "
+    "4 output that cannot be written, 130 interrupted with Ctrl-C, 143 terminated (129 with the session)."
+)
+
+STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SECONDS_OF_ONE_STOP = 1.0
+
+
+class Stopped(KeyboardInterrupt):
+    """A stop signal was heard; after a plain KeyboardInterrupt, Python may lose the exit code."""
+
+
+class StopSignals:
+    """SIGTERM and the end of a terminal session, heard like Ctrl-C, so that whatever tidies up then does.
+
+    Each becomes :class:`Stopped`.
+
+    Attributes
+    ----------
+    heard : the last one, or None.
+    """
+
+    def __init__(self) -> None:
+        self.heard: int | None = None
+        self._when = float("-inf")
+
+    def listen(self) -> None:
+        for number in STOP_SIGNALS:
+            # nohup, or a shell that runs us in the background, may have it ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._stop)
+
+    def ignore(self) -> None:
+        """Hear no more of them: the command is ending."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _stop(self, number: int, _: Any) -> None:
+        # Some programs signal us and then all of our group: a second time would disturb the tidying up.
+        now = time.monotonic()
+        if now - self._when > SECONDS_OF_ONE_STOP:
+            self.heard, self._when = number, now
+            raise Stopped
+
+
+class PlainErrors(TyperGroup):
+    """Runs a command; what is nobody's bug ends as one line on stderr and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings_as_lines():
+            try:
+                return super().invoke(ctx)
+            except (typer.Exit, typer.Abort):
+                raise
+            except (Exception, KeyboardInterrupt) as error:
+                signals = ctx.find_object(StopSignals)
+                # Libraries may turn an interrupt into an error of their own.
+                if isinstance(error, KeyboardInterrupt) or (signals is not None and signals.heard):
+                    _stop(signals)
+                _end(error)
+                raise
+
+
+def _stop(signals: StopSignals | None) -> NoReturn:
+    number = signal.SIGINT
+    if signals is not None and signals.heard is not None:
+        number = signal.Signals(signals.heard)
+        signals.ignore()
+    word = "interrupted" if number == signal.SIGINT else "terminated"
+    _fail(f"{word}; unfinished files were removed.", EXIT_BY_SIGNAL + number)
+
+
+def _end(error: BaseException) -> None:
+    """End the command where the error is one that users can do something about."""
+    if isinstance(error, InputError):
+        _fail(str(error), EXIT_BAD_INPUT)
+    if isinstance(error, MissingExtraError):
+        _fail(str(error), EXIT_USAGE)
+    if isinstance(error, MemoryError):
+        _fail("there is not enough memory for this table.", EXIT_UNEXPECTED)
+    if isinstance(error, OSError) and error.errno != errno.EPIPE:
+        # Reading turns its own OSError into InputError: what is left comes from writing.
+        _fail(_cannot_write(error), EXIT_CANNOT_WRITE)
+
+
+def _cannot_write(error: OSError) -> str:
+    if error.filename is None:
+        return error.strerror or str(error)
+    return f"cannot write {shown(error.filename)}: {error.strerror}."
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    """End the command with one line on stderr."""
+    typer.echo(f"error: {printable(message)}", err=True)
+    raise typer.Exit(code)
+
+
+app = typer.Typer(
+    cls=PlainErrors,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,  # its tracebacks would print patient data
+    epilog=EXIT_CODES_EXPLAINED,
+)
+
+# One line a command, in the order in which --help lists them.
+app.command()(fit.fit)
+app.command()(explain.explain)
+app.command()(report.report)
+app.command()(check.check)
+app.command()(simulate.simulate)
+app.command()(demo.demo)
+app.command()(reproduce.reproduce)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character of a column name must not end the work.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    signals = StopSignals()
+    signals.listen()
+    app(prog_name="rootcausal", obj=signals)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rootcausal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _rootcausal(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Find, for each patient, the variables whose shocks led to the diagnosis (Root Causal Inference).
+
+    rootcausal demo                                        a first look
+    rootcausal simulate --out cohort.csv                   a cohort to try
+    rootcausal fit cohort.csv --target d --out model.rci   learn a model
+    rootcausal explain model.rci cohort.csv                root causes
+    rootcausal report cohort.csv --target d --out d.html   a page to read
+    rootcausal check cohort.csv --target d                 can they be trusted?
+    rootcausal reproduce --quick                           the paper's evidence
+
+    Tables are CSV (UTF-8, commas) or Parquet. Nothing leaves this machine.
+    """
