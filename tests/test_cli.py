@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -67,8 +69,8 @@ def test_outputs_are_checked_before_the_work(
     def too_late(*_: Any, **__: Any) -> None:
         raise AssertionError("work had begun")
 
-    monkeypatch.setattr("rootcausal.cli.given_files.read_cohort", too_late)
-    monkeypatch.setattr("rootcausal.cli.explain.stream_new_patients", too_late)
+    monkeypatch.setattr("rootcausal.inputs.from_file.read_labelled_cohort", too_late)
+    monkeypatch.setattr("rootcausal.inputs.from_file.stream_new_patients", too_late)
     nowhere = cohort.parent / "no" / "such"
     for arguments in (
         ["fit", cohort, "--target", "d", "--out", nowhere / "m.rci"],
@@ -223,3 +225,10 @@ def test_output_that_cannot_show_a_name(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "\\U0001f642" in done.stdout
+
+
+def test_help_waits_for_no_heavy_library() -> None:
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "narwhals", "pyarrow", "numba", "joblib", "dask"}
+    code = f"import sys, rootcausal.cli; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr

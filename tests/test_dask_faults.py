@@ -238,7 +238,7 @@ def test_labels_are_spelled_alike_on_a_cluster_and_in_memory(
 def test_a_scheduler_that_cannot_be_reached_is_named(
     monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame, tmp_path: Path
 ) -> None:
-    from rootcausal import dask_cohort
+    from rootcausal.inputs import from_cluster as dask_cohort
 
     assert dask_cohort.SECONDS_TO_CONNECT <= 25
     monkeypatch.setattr(dask_cohort, "SECONDS_TO_CONNECT", 1)

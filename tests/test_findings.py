@@ -1,4 +1,4 @@
-"""One look at a table says everything that is wrong with it, at every door, and blames nothing that is fine."""
+"""One look at a table says all that is wrong with it, at every door, and blames nothing that is fine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from command_line import error
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import TTest
 from rootcausal.data import simulate
-from rootcausal.inputs.from_file import Roles, read_labelled_cohort, read_new_patients
-from rootcausal.inputs.rules import Findings
+from rootcausal.inputs.findings import Findings
+from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
+from rootcausal.inputs.roles import Roles
 
 
 def a_table_with_everything_wrong() -> pd.DataFrame:
@@ -95,7 +96,7 @@ def test_a_file(tmp_path: Path, ending: str, command: str) -> None:
     said = error(3, command, path, "--target", "d", *out.get(command, []))
     for sentence in (
         "6 things are wrong: (1) ",
-        "not numbers: 'ward' (for example 'north' in data row 1). Encode them as numbers, or leave the column",
+        "not numbers: 'ward' (for example 'north' in data row 1). Encode them as numbers, or leave",
         "infinite or above 1e+140, here with their counts: 'ends' (1), 'huge' (1). Correct them",
         "missing values, here with their counts: 'holes' (2). Leave out the rows concerned with",
         "the target 'd' must hold two labels, but it holds 3 labels: '0' (14 rows)",
@@ -112,7 +113,7 @@ def test_labels_are_counted_on_all_rows_of_a_file(tmp_path: Path) -> None:
     path.write_text("a,b,d\n1,5,no\n2,9,no\n3,,yes\n4,,yes\n5,,\n")
     said = refused(lambda: read_labelled_cohort(path, Roles("d")))
     assert "'b' (3), 'd' (the target) (1)" in said
-    assert "label" not in said
+    assert "things are wrong" not in said
 
 
 def test_no_row_is_left(tmp_path: Path) -> None:

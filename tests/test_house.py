@@ -43,6 +43,7 @@ MAY_IMPORT = {
         "report",
         "uncertainty",
         "version",
+        "wording",
     },
     "lingam": {"core", "errors", "estimator", "inputs", "long_work", "provenance"},
     "plots": {"core", "drawing", "errors", "estimator", "explanation", "inputs", "lingam"},

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from ..inputs.roles import Roles
 from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
-from .given_files import Roles, read_labelled
+from .given_files import read_labelled
 from .options import CohortFile, Drop, DropMissing, IdColumn, Positive, TargetColumn
 
 
@@ -34,7 +35,7 @@ def check(
 
     from ..estimator import RCI
 
-    model = RCI(positive=disease.label, progress=sys.stderr.isatty()).fit(patients.X, patients.target)
+    model = RCI(positive=disease.label, progress=sys.stderr.isatty()).fit(patients, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.

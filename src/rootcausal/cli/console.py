@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from ..inputs.from_file import Patients
-from ..inputs.target import Disease
-from ..provenance import LeftOut, backend_used, left_out
 from ..version import __version__
 from ..wording import listed, one_line, printable
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.from_file import Patients
+    from ..inputs.target import Disease
+    from ..provenance import LeftOut
 
 VARIABLES_SHOWN = 25
 SECONDS_BEFORE_STATUS = 2.0
@@ -78,7 +78,7 @@ def say_cohort(where: str, n_rows: int, n_columns: int) -> None:
     say(f"cohort: {where}, {n_rows} rows, {n_columns} variables")
 
 
-def say_disease(target: str, disease: Disease, n_rows: int) -> None:
+def say_disease(target: str, disease: "Disease", n_rows: int) -> None:
     """Say which label is the disease, and how many have it."""
     say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
 
@@ -96,6 +96,8 @@ def say_removed(n_removed: int, n_left: int) -> None:
 
 def say_order(model: "RCI") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
+    from ..provenance import left_out
+
     order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
     if not order:
         say("no variable depends on the disease: all Shapley values are zero")
@@ -110,7 +112,7 @@ def say_order(model: "RCI") -> None:
     _say_left_out(left_out(names, order, model.provenance_))
 
 
-def _say_left_out(variables: LeftOut) -> None:
+def _say_left_out(variables: "LeftOut") -> None:
     independent = "no sign of a dependence on the disease"
     if variables.adds_nothing is None:
         independent += ", or none once earlier variables are known"
@@ -137,13 +139,13 @@ def say_meaning(base_value: float) -> None:
     )
 
 
-def patient_label(patients: Patients, row: int) -> str:
+def patient_label(patients: "Patients", row: int) -> str:
     """Return what to call a patient on screen: the id, or the row number."""
     label = one_line(patients.ids[row], 40) if patients.ids is not None else ""
     return label or f"row {patients.row_numbers[row]}"
 
 
-def patient_labels(patients: Patients) -> list[str]:
+def patient_labels(patients: "Patients") -> list[str]:
     """Return what to call all patients: their ids or, where there is none, their row numbers in the file."""
     rows = [f"row {number}" for number in patients.row_numbers]
     if patients.ids is None:
@@ -160,6 +162,8 @@ def percent(risk: float) -> str:
 
 def made_with(model: "RCI") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
+    from ..provenance import backend_used
+
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
     return {**parameters, "backend": backend_used(model.provenance_)}
 

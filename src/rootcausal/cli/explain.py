@@ -8,7 +8,6 @@ import typer
 
 from ..errors import InputError
 from ..files.results import write_pieces
-from ..inputs.from_file import Patients, stream_new_patients
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
 from .console import (
@@ -29,6 +28,7 @@ from .what_if import Question, answer_columns, parse_question, print_answers
 if TYPE_CHECKING:
     from ..estimator import RCI
     from ..explanation import Explanation, RootCause
+    from ..inputs.from_file import Patients
 
 PATIENTS_SHOWN = 10
 
@@ -72,6 +72,8 @@ def explain(
     rootcausal explain model.rci new.csv --drop-missing --out scores.parquet
     rootcausal explain model.rci new.csv --id patient --what-if bili=0
     """
+    from ..inputs.from_file import stream_new_patients
+
     question = parse_question(what_if)
     if out is not None:
         if top is not None:
@@ -104,12 +106,12 @@ def explain(
 class _Counted:
     """The pieces of a table that have rows, as they come, and how many rows came so far."""
 
-    def __init__(self, pieces: Iterator[Patients]) -> None:
+    def __init__(self, pieces: Iterator["Patients"]) -> None:
         self._pieces = pieces
         self.n_rows = 0
         self.n_removed = 0
 
-    def __iter__(self) -> Iterator[Patients]:
+    def __iter__(self) -> Iterator["Patients"]:
         for piece in self._pieces:
             self.n_rows += piece.X.num_rows
             self.n_removed += piece.n_removed
@@ -132,7 +134,7 @@ def _print_first(
         _print_root_causes(first, explanation, top, pieces.n_rows)
 
 
-def _print_root_causes(patients: Patients, explanation: "Explanation", top: int, n_patients: int) -> None:
+def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_patients: int) -> None:
     rows = [
         (
             patient_label(patients, row),
@@ -174,7 +176,7 @@ class _Scores:
         self.before: list[str] = []
         self.after: list[str] = []
 
-    def __call__(self, patients: Patients) -> Any:
+    def __call__(self, patients: "Patients") -> Any:
         import pyarrow as pa
 
         explanation = self._model.explain(patients.X)

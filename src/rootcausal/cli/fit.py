@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..inputs.roles import Roles
 from ..wording import shown
 from .cluster_fit import fit_on_cluster
 from .console import made_with, provenance, say, say_order
-from .given_files import Roles, check_output, read_labelled
+from .given_files import check_output, read_labelled
 from .options import (
     Alpha,
     AttributionName,
@@ -106,7 +107,7 @@ def _fit_in_memory(
         backend=backend,
         positive=disease.label,
         progress=sys.stderr.isatty(),
-    ).fit(patients.X, patients.target)
+    ).fit(patients, patients.target)
 
 
 def _check_bootstrap(

@@ -1,8 +1,6 @@
 """The files that a command is given: outputs refused before any work, cohorts and models read."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +9,14 @@ import typer
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.tables import refuse_streams, table_format
-from ..inputs.from_file import Patients, read_cohort
-from ..inputs.target import Disease, choose_disease
+from ..inputs.roles import Roles
 from ..wording import quoted, shown
 from .console import say_cohort, say_disease, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.from_file import Patients
+    from ..inputs.target import Disease
 
 
 def table_path(path: Path | None) -> Path | None:
@@ -46,29 +45,12 @@ def check_output(path: Path, *others: Path) -> None:
     check_can_write(path)
 
 
-@dataclass(frozen=True)
-class Roles:
-    """What the options say of a cohort: which column is what, and which rows stay."""
-
-    target: str
-    positive: str | None
-    id_column: str | None
-    drop: Sequence[str]
-    drop_missing: bool
-
-
-def read_labelled(cohort: Path, roles: Roles, *, quiet: bool = False) -> tuple[Patients, Disease]:
+def read_labelled(cohort: Path, roles: Roles, *, quiet: bool = False) -> "tuple[Patients, Disease]":
     """Read a cohort with its diagnosis, and say what was read."""
+    from ..inputs.from_file import read_labelled_cohort
+
     with status_if_slow(f"reading {quoted(cohort)}"):
-        patients = read_cohort(
-            cohort,
-            roles.target,
-            id_column=roles.id_column,
-            drop=roles.drop,
-            drop_missing=roles.drop_missing,
-        )
-    assert patients.target is not None
-    disease = choose_disease(patients.target, roles.target, roles.positive)
+        patients, disease = read_labelled_cohort(cohort, roles)
     if not quiet:
         n_rows = patients.X.num_rows
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..inputs.from_file import Patients, read_new_patients
+from ..inputs.roles import Roles
 from ..wording import quoted, shown
 from .console import (
     made_with,
@@ -17,7 +17,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .given_files import Roles, check_output, columns_of, load_model, page_path, read_labelled
+from .given_files import check_output, columns_of, load_model, page_path, read_labelled
 from .options import (
     Alpha,
     AttributionName,
@@ -34,6 +34,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.from_file import Patients
 
 FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "attribution", "bootstrap", "jobs")
 
@@ -105,7 +106,9 @@ def report(
     say(provenance("report", {**used, **made_with(model)}))
 
 
-def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> Patients:
+def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> "Patients":
+    from ..inputs.from_file import read_new_patients
+
     with status_if_slow(f"reading {quoted(table)}"):
         patients = read_new_patients(
             table, **columns_of(model), id_column=id_column, drop_missing=drop_missing
@@ -114,11 +117,11 @@ def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bo
     return patients
 
 
-def _fit(patients: Patients, settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
+def _fit(patients: "Patients", settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
     from ..estimator import RCI
 
     progress = sys.stderr.isatty()
-    model = RCI(**settings, progress=progress).fit(patients.X, patients.target)
+    model = RCI(**settings, progress=progress).fit(patients, patients.target)
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=progress)
     return model

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..inputs.from_file import Patients
 from ..wording import listed, one_line, quoted
 from .console import patient_label, percent, print_table, say
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
+    from ..inputs.from_file import Patients
 
 CHANGES_SHOWN = 3
 
@@ -43,7 +43,7 @@ def parse_question(texts: list[str] | None) -> Question | None:
     return Question(name, shock)
 
 
-def print_answers(question: Question, patients: Patients, explanation: "Explanation") -> None:
+def print_answers(question: Question, patients: "Patients", explanation: "Explanation") -> None:
     """Risk before and after for each patient, and the measurements that would change most."""
     answer = explanation.what_if(question.variable, question.shock)
     rows = []

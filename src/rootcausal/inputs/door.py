@@ -13,9 +13,10 @@ from ..backends.choose import check_backend, choose_table
 from ..core.moments import describe_columns
 from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, Target, column_name
+from .findings import Findings
 from .from_file import Patients, as_matrix
 from .from_frame import Matrix, matrix_for_fit, set_names
-from .rules import Findings, note_columns, note_usable_columns
+from .rules import note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
 

@@ -23,9 +23,10 @@ from ..core.moments import Columns, describe_columns
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cohort import Cohort, Target, column_name
+from .findings import Findings
 from .from_frame import Matrix, set_names
+from .roles import Roles, choose_features
 from .rules import (
-    Findings,
     is_copy,
     refuse_copies,
     refuse_duplicates,
@@ -37,7 +38,7 @@ from .rules import (
     refuse_too_large,
     suspected_copies,
 )
-from .target import choose_classes, refuse_unlabelled
+from .target import Disease, choose_classes, choose_counted, one_spelling, refuse_unlabelled
 
 SECONDS_TO_CONNECT = 20
 
@@ -62,6 +63,38 @@ def open_on_cluster(estimator: Any, X: Any, target: Target | None) -> Iterator[C
     with _some_client() as client, _plain_errors(client):
         rows = FrameRows(client, frame, columns, labels)
         yield _checked(client, rows, None if names is None else tuple(names), target)
+
+
+def read_parquet_cohort(
+    paths: Sequence[str | PathLike[str]], roles: Roles
+) -> tuple[dd.DataFrame, dd.Series, Disease]:
+    """The variables and the diagnosis of Parquet files, and which of its labels is the disease."""
+    frame = dask_frame(paths)
+    features = choose_features(paths[0], list(frame.columns), roles)
+    frame = _with_one_spelling(frame[[*features, roles.target]], roles.target)
+    if roles.drop_missing:
+        frame = frame.dropna()
+    counted = frame[roles.target].value_counts(sort=False).compute().sort_index()
+    counted = counted[counted > 0]  # a categorical counts its unused labels too
+    unique = np.array(counted.index.tolist())
+    if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
+        unique = unique.astype(np.int64)  # so that 1.0 reads as 1
+    disease = choose_counted(unique, counted.to_numpy(), roles.target, roles.positive)
+    return frame[features], frame[roles.target], disease
+
+
+def _with_one_spelling(frame: Any, target: str) -> Any:
+    """The frame with labels of text as a file read into memory has them."""
+    labels = frame[target]
+    found = labels.unique().dropna().compute().tolist()
+    if not found or not all(isinstance(label, str) for label in found):
+        return frame
+    respelled = labels.map_partitions(_respell, one_spelling(found), meta=(target, object))
+    return frame.assign(**{target: respelled})
+
+
+def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
+    return labels.astype(object).map(spelling)
 
 
 def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable], Hashable]:

@@ -15,9 +15,9 @@ from ..core.table import F64, LARGEST
 from ..errors import InputError
 from ..files.tables import column_names, read_columns, stream_columns
 from ..wording import quoted, shown
+from .findings import Findings
 from .roles import Roles, choose_features, columns_found
 from .rules import (
-    Findings,
     TableFile,
     note_usable_columns,
     refuse_missing_in_file,

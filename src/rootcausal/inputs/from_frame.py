@@ -13,8 +13,8 @@ from sklearn.utils.validation import validate_data
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from .cohort import column_name
+from .findings import Findings
 from .rules import (
-    Findings,
     are,
     first_strange,
     refuse_duplicates,

@@ -9,7 +9,7 @@ from os import PathLike
 
 from ..errors import InputError
 from ..wording import listed, plural, quoted, shown
-from .rules import Findings
+from .findings import Findings
 
 
 @dataclass(frozen=True)
