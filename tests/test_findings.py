@@ -16,9 +16,8 @@ from command_line import error
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import TTest
 from rootcausal.data import simulate
-from rootcausal.inputs.findings import Findings
-from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
-from rootcausal.inputs.roles import Roles
+from rootcausal.inputs.from_file import Roles, read_labelled_cohort, read_new_patients
+from rootcausal.inputs.rules import Findings
 
 
 def a_table_with_everything_wrong() -> pd.DataFrame:

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..inputs.roles import Roles
 from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
-from .given_files import read_labelled
-from .options import CohortFile, Drop, DropMissing, IdColumn, Positive, TargetColumn
+from .options import CohortFile, Drop, DropMissing, IdColumn, Positive, TargetColumn, read_labelled
 
 
 def check(
@@ -30,6 +28,8 @@ def check(
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     """
+    from ..inputs.from_file import Roles
+
     roles = Roles(target, positive, id_column, drop or (), drop_missing)
     patients, disease = read_labelled(cohort, roles, quiet=as_json)
 

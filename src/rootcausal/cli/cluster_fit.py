@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
-from ..inputs.roles import Roles
 from ..wording import shown
 from .console import say_cohort, say_disease, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.from_file import Roles
 
 
 def fit_on_cluster(
     files: Sequence[Path],
-    roles: Roles,
+    roles: "Roles",
     scheduler: str | None,
     alpha: float,
     variant: str,

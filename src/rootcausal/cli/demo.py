@@ -8,7 +8,7 @@ import typer
 
 from ..wording import shown
 from .console import made_with, percent, provenance, say, say_meaning, say_order
-from .given_files import check_output, page_path
+from .options import check_output, page_path
 
 if TYPE_CHECKING:
     from ..explanation import Explanation

@@ -21,8 +21,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .given_files import check_output, columns_of, load_model, table_path
-from .options import DropMissing
+from .options import DropMissing, check_output, columns_of, load_model, table_path
 from .what_if import Question, answer_columns, parse_question, print_answers
 
 if TYPE_CHECKING:

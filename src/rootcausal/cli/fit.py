@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..inputs.roles import Roles
 from ..wording import shown
 from .cluster_fit import fit_on_cluster
 from .console import made_with, provenance, say, say_order
-from .given_files import check_output, read_labelled
 from .options import (
     Alpha,
     AttributionName,
@@ -22,10 +20,13 @@ from .options import (
     Resamples,
     TargetColumn,
     VariantName,
+    check_output,
+    read_labelled,
 )
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.from_file import Roles
 
 
 def _model_path(path: Path) -> Path:
@@ -73,6 +74,8 @@ def fit(
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
+    from ..inputs.from_file import Roles
+
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
@@ -94,7 +97,7 @@ def fit(
 
 
 def _fit_in_memory(
-    cohort: Path, roles: Roles, alpha: float, variant: str, attribution: str, backend: str
+    cohort: Path, roles: "Roles", alpha: float, variant: str, attribution: str, backend: str
 ) -> "RCI":
     patients, disease = read_labelled(cohort, roles)
 

@@ -1,9 +1,21 @@
-"""Options that several commands take: their types and their lines in ``--help``."""
+"""Options that several commands take, and the files that they name: outputs, cohorts and models."""
 
+import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from ..errors import InputError
+from ..files.atomic_write import check_can_write
+from ..files.tables import refuse_streams, table_format
+from ..wording import quoted, shown
+from .console import say_cohort, say_disease, say_removed, status_if_slow
+
+if TYPE_CHECKING:
+    from ..estimator import RCI
+    from ..inputs.from_file import Patients, Roles
+    from ..inputs.target import Disease
 
 
 def _between_0_and_1(alpha: float) -> float:
@@ -38,3 +50,65 @@ Resamples = Annotated[
 Jobs = Annotated[
     int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
 ]
+
+
+def table_path(path: Path | None) -> Path | None:
+    """Refuse, as wrong usage, an output whose ending names no format."""
+    if path is not None:
+        try:
+            table_format(path)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+    return path
+
+
+def page_path(path: Path) -> Path:
+    """Refuse, as wrong usage, a page whose name has another ending."""
+    # The ending keeps a slip of the hand from replacing a table by a page.
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter("the name of a page ends in .html, for example report.html.")
+    return path
+
+
+def check_output(path: Path, *others: Path) -> None:
+    """Refuse, before any work, an output that cannot be written or that is one of the other files."""
+    for other in others:
+        if os.path.realpath(path) == os.path.realpath(other):
+            raise typer.BadParameter(f"{shown(path)} would be written over by --out: choose another name.")
+    check_can_write(path)
+
+
+def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tuple[Patients, Disease]":
+    """Read a cohort with its diagnosis, and say what was read."""
+    from ..inputs.from_file import read_labelled_cohort
+
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        patients, disease = read_labelled_cohort(cohort, roles)
+    if not quiet:
+        n_rows = patients.X.num_rows
+        say_cohort(shown(cohort), n_rows, patients.X.num_columns)
+        say_removed(patients.n_removed, n_rows)
+        say_disease(roles.target, disease, n_rows)
+    return patients, disease
+
+
+def load_model(path: Path) -> "RCI":
+    """Load a model that knows the names of its columns."""
+    from ..estimator import RCI
+
+    refuse_streams(path)
+    try:
+        model = RCI.load(path)
+    except OSError as error:
+        raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
+        )
+    return model
+
+
+def columns_of(model: "RCI") -> dict[str, list[str]]:
+    """Return the columns that a model knows as ``features``, and those it cannot do without as ``needed``."""
+    names = [str(name) for name in model.feature_names_in_]
+    return {"features": names, "needed": [names[column] for column in model._needed_columns()]}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..inputs.roles import Roles
 from ..wording import quoted, shown
 from .console import (
     made_with,
@@ -17,7 +16,6 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .given_files import check_output, columns_of, load_model, page_path, read_labelled
 from .options import (
     Alpha,
     AttributionName,
@@ -30,6 +28,11 @@ from .options import (
     Positive,
     Resamples,
     VariantName,
+    check_output,
+    columns_of,
+    load_model,
+    page_path,
+    read_labelled,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +77,8 @@ def report(
     rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     """
+    from ..inputs.from_file import Roles
+
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
     if jobs is not None and bootstrap is None:

@@ -9,7 +9,7 @@ from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
 from .console import provenance, say, status_if_slow
-from .given_files import check_output, table_path
+from .options import check_output, table_path
 
 
 def simulate(

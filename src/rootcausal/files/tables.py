@@ -3,6 +3,8 @@
 A file that cannot be read is one :class:`~rootcausal.errors.InputError` that says what to do.
 """
 
+from __future__ import annotations
+
 import csv
 import os
 import stat
@@ -12,10 +14,13 @@ from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import listed, plural, printable, quoted, shown
+
+if TYPE_CHECKING:
+    from ..core.table import F64
 
 # Rows wider than a block cannot be read, and a block holds few rows of a table with 20,000 columns.
 _CSV_BLOCK_BYTES = 1 << 25
@@ -80,6 +85,36 @@ def stream_columns(path: str | PathLike[str], columns: list[str], text_column: s
         batches = _open_parquet(path).iter_batches(_ROWS_PER_PIECE, columns=columns)
         for batch in batches:
             yield pa.Table.from_batches([batch]).select(columns)
+
+
+def as_matrix(table: Any) -> F64:
+    """(n, p): the numbers of a pyarrow table of float64."""
+    import numpy as np
+
+    values = np.empty((table.num_rows, table.num_columns), order="F")
+    for place, column in enumerate(table.columns):
+        values[:, place] = column.to_numpy()
+    return values
+
+
+def as_float64(column: Any) -> F64 | None:
+    """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    elif not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_null(kind)
+    ):
+        return None
+    values: F64 = column.cast(pa.float64(), safe=False).to_numpy()
+    return values
 
 
 @contextmanager

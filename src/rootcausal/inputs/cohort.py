@@ -55,3 +55,11 @@ def names_of(estimator: Any) -> list[str]:
     """What to call the columns that an estimator was fitted on."""
     names = getattr(estimator, "feature_names_in_", None)
     return [column_name(names, column) for column in range(estimator.n_features_in_)]
+
+
+def set_names(estimator: Any, columns: list[Any]) -> None:
+    """Set n_features_in_ and, where all columns have names, feature_names_in_."""
+    estimator.n_features_in_ = len(columns)
+    vars(estimator).pop("feature_names_in_", None)
+    if all(isinstance(name, str) for name in columns):
+        estimator.feature_names_in_ = np.array(columns, dtype=object)

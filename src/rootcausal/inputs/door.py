@@ -12,11 +12,11 @@ import numpy as np
 from ..backends.choose import check_backend, choose_table
 from ..core.moments import describe_columns
 from ..errors import InputError, MissingExtraError
-from .cohort import Cohort, Target, column_name
-from .findings import Findings
-from .from_file import Patients, as_matrix
-from .from_frame import Matrix, matrix_for_fit, set_names
-from .rules import note_columns, note_usable_columns
+from ..files.tables import as_matrix
+from .cohort import Cohort, Target, column_name, set_names
+from .from_file import Patients
+from .from_frame import Matrix, matrix_for_fit
+from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
 
@@ -74,7 +74,8 @@ def _opened(estimator: Any, X: Any, target: Target | None, backend: str) -> Abst
 
 def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> Cohort:
     findings = Findings()
-    if isinstance(X, Patients):  # of a file: what is wrong with their cells was refused as they were read
+    of_a_file = isinstance(X, Patients)
+    if of_a_file:  # what is wrong with their cells was refused as they were read
         set_names(estimator, X.X.column_names)
         matrix = Matrix(as_matrix(X.X), tuple(X.X.column_names), None)
         usable = np.ones(X.X.num_columns, dtype=bool)
@@ -83,7 +84,8 @@ def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> C
     labels, classes = None, np.empty(0)
     if target is not None:
         with findings.noting():
-            labels, classes = encode_target(labels_of(X, target.y), target.positive, len(matrix.values))
+            y = target.y if of_a_file else labels_of(X, target.y)
+            labels, classes = encode_target(y, target.positive, len(matrix.values))
     if findings:
         names = [column_name(matrix.names, c) for c in np.flatnonzero(usable)]
         note_usable_columns(matrix.values[:, usable], names, findings)

@@ -22,11 +22,11 @@ from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
-from .cohort import Cohort, Target, column_name
-from .findings import Findings
-from .from_frame import Matrix, set_names
-from .roles import Roles, choose_features
+from .cohort import Cohort, Target, column_name, set_names
+from .from_file import Roles, choose_features
+from .from_frame import Matrix
 from .rules import (
+    Findings,
     is_copy,
     refuse_copies,
     refuse_duplicates,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -13,11 +14,10 @@ import numpy.typing as npt
 
 from ..core.table import F64, LARGEST
 from ..errors import InputError
-from ..files.tables import column_names, read_columns, stream_columns
-from ..wording import quoted, shown
-from .findings import Findings
-from .roles import Roles, choose_features, columns_found
+from ..files.tables import as_float64, as_matrix, column_names, read_columns, stream_columns
+from ..wording import listed, plural, quoted, shown
 from .rules import (
+    Findings,
     TableFile,
     note_usable_columns,
     refuse_missing_in_file,
@@ -27,6 +27,26 @@ from .rules import (
 from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class
 
 TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill the column in"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the user says of the columns and rows of a cohort.
+
+    Attributes
+    ----------
+    target : the column with the diagnosis.
+    positive : the label that means disease; None where the labels say it.
+    id_column : the column with the patients' ids.
+    drop : columns to leave out.
+    drop_missing : leave out rows with missing values.
+    """
+
+    target: str
+    positive: str | None = None
+    id_column: str | None = None
+    drop: Sequence[str] = ()
+    drop_missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +126,7 @@ def read_new_patients(
 
     The file may lack columns that are not `needed` (None: all are), or values of them.
     """
-    found = columns_found(path, column_names(path), features, needed, id_column)
+    found = _columns_found(path, column_names(path), features, needed, id_column)
     reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
     patients = reading.patients(read_columns(path, [*found, *_listed(id_column)], id_column))
     reading.findings().refuse()
@@ -126,7 +146,7 @@ def stream_new_patients(
     What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
     kept then.
     """
-    found = columns_found(path, column_names(path), features, needed, id_column)
+    found = _columns_found(path, column_names(path), features, needed, id_column)
     reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
     for table in stream_columns(path, [*found, *_listed(id_column)], id_column):
         patients = reading.patients(table)
@@ -137,6 +157,87 @@ def stream_new_patients(
 
 def _listed(id_column: str | None) -> list[str]:
     return [] if id_column is None else [id_column]
+
+
+def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
+    """Return the columns that are variables; an option that names no column is an error."""
+    findings = Findings()
+    asked = [("--target", roles.target), *(("--drop", column) for column in roles.drop)]
+    if roles.id_column is not None:
+        asked.append(("--id", roles.id_column))
+    for option, column in asked:
+        with findings.noting():
+            _require_column(path, names, option, column)
+    for option, column in asked[1:]:
+        with findings.noting():
+            if column == roles.target:
+                raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
+    findings.refuse()
+    other_roles = {column for _, column in asked}
+    features = [name for name in names if name not in other_roles]
+    if not features:
+        raise InputError(
+            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
+        )
+    if "" in features:
+        # Tables exported with their row index have such a column; as a variable it would be nonsense.
+        raise InputError(
+            f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
+            "name it in the file, or leave it out with --drop ''."
+        )
+    return features
+
+
+def _columns_found(
+    path: str | PathLike[str],
+    names: list[str],
+    features: Sequence[str],
+    needed: Sequence[str] | None,
+    id_column: str | None,
+) -> list[str]:
+    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
+    if id_column is not None:
+        _require_column(path, names, "--id", id_column)
+        if id_column in features:
+            raise InputError(
+                f"--id {quoted(id_column)} is one of the model's variables: choose a column that is not."
+            )
+    present = set(names)
+    found = [name for name in features if name in present]
+    # A file with none of the columns is another one, even where the model needs none.
+    lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
+    if lacking:
+        hints = [
+            quoted(name)
+            + "".join(f" (is it {quoted(match)}?)" for match in _similar(name, present - set(features))[:1])
+            for name in lacking[:5]
+        ]
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        raise InputError(
+            f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
+            f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
+        )
+    return found
+
+
+def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
+    if column in names:
+        return
+    close = _similar(column, names)
+    hint = (
+        f"did you mean {' or '.join(quoted(name) for name in close)}?"
+        if close
+        else f"its columns are {listed([quoted(name) for name in names], 10)}."
+    )
+    raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
+
+
+def _similar(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that look like `name`, whatever their case and surrounding blanks."""
+    by_key: dict[str, str] = {}
+    for candidate in names:
+        by_key.setdefault(candidate.strip().casefold(), candidate)
+    return [by_key[key] for key in difflib.get_close_matches(name.strip().casefold(), by_key, n=3)]
 
 
 class _Reading:
@@ -231,7 +332,7 @@ class _Reading:
         columns: dict[str, F64] = {}
         missing: dict[str, npt.NDArray[np.bool_]] = {}
         for name in self._features:
-            values = _as_float64(table[name])
+            values = as_float64(table[name])
             if name not in self._needed:
                 if values is not None:
                     columns[name] = np.where(np.isinf(values), np.nan, values)
@@ -248,7 +349,7 @@ class _Reading:
 
         if pa.types.is_boolean(column.type):
             return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
-        numbers = _as_float64(column)
+        numbers = as_float64(column)
         if numbers is not None:
             return numbers, np.isnan(numbers)
         assert self._target is not None
@@ -272,38 +373,10 @@ class _Reading:
             ) from None
 
 
-def as_matrix(table: Any) -> F64:
-    """(n, p): the numbers of a pyarrow table of float64."""
-    values = np.empty((table.num_rows, table.num_columns), order="F")
-    for place, column in enumerate(table.columns):
-        values[:, place] = column.to_numpy()
-    return values
-
-
 def _as_table(columns: dict[str, F64]) -> Any:
     import pyarrow as pa
 
     return pa.table(columns)
-
-
-def _as_float64(column: Any) -> F64 | None:
-    """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.int8())
-    elif not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_null(kind)
-    ):
-        return None
-    values: F64 = column.cast(pa.float64(), safe=False).to_numpy()
-    return values
 
 
 def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -12,9 +12,9 @@ from sklearn.utils.validation import validate_data
 
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from .cohort import column_name
-from .findings import Findings
+from .cohort import column_name, set_names
 from .rules import (
+    Findings,
     are,
     first_strange,
     refuse_duplicates,
@@ -63,14 +63,6 @@ def matrix_for_fit(estimator: Any, X: Any, findings: Findings) -> tuple[Matrix, 
     set_names(estimator, columns)
     matrix, is_number = _of_frame(frame, columns, findings)
     return matrix, _note_not_finite(matrix, LARGEST, findings) & is_number
-
-
-def set_names(estimator: Any, columns: list[Any]) -> None:
-    """Set n_features_in_ and, where all columns have names, feature_names_in_."""
-    estimator.n_features_in_ = len(columns)
-    vars(estimator).pop("feature_names_in_", None)
-    if all(isinstance(name, str) for name in columns):
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
 
 
 def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Matrix:

@@ -1,13 +1,15 @@
 """What is refused of a table, and in which words: one set of rules for every door.
 
 A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
-call from Python in its words, to those who give a file in those of the command line.
+call from Python in its words, to those who give a file in those of the command line. A door runs its rules
+inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +21,37 @@ from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..wording import listed, quoted
 from .cohort import column_name
-from .findings import Findings
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
 NAMED_AT_MOST = 8
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
+
+
+class Findings:
+    """What the rules refused so far."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._sentences)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Keep what a rule refuses for later, and go on."""
+        try:
+            yield
+        except InputError as error:
+            self._sentences.append(str(error))
+
+    def refuse(self) -> None:
+        """Raise one InputError with all that was noted, if anything was."""
+        if len(self._sentences) == 1:
+            raise InputError(self._sentences[0])
+        if self._sentences:
+            parts = [f"({n}) {one.rstrip('.')}" for n, one in enumerate(self._sentences, start=1)]
+            raise InputError(f"{len(parts)} things are wrong: {'; '.join(parts)}.")
 
 
 @dataclass(frozen=True)

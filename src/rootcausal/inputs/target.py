@@ -229,6 +229,8 @@ def refuse_few_of_a_class(classes: np.ndarray, counts: np.ndarray) -> None:
 
 
 def _target_values(y: Any) -> Any:
+    if isinstance(y, np.ndarray):
+        return y
     if nw.dependencies.is_into_series(y):
         return nw.from_native(y, series_only=True).to_numpy()
     frame = as_frame(y)
