@@ -20,7 +20,7 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import Ordering, order_columns
 from rootcausal.data import simulate
 
-# Operations on the float64 pipe for each residual (tables/pair_sums.cu).
+# Operations on the float64 pipe for each residual (backends/pair_sums.cu).
 OPERATIONS_A_RESIDUAL = 27
 
 

@@ -161,8 +161,8 @@ def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: in
 class NumbaRaw:
     """Rows of X (n, p), with labels y in {0, 1} or None.
 
-    Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache is as fast as a
-    compiled loop, whatever the layout of X.
+    Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache (blocking) is as fast as
+    a compiled loop, whatever the layout of X.
     """
 
     backend = "numba"

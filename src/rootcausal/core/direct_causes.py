@@ -1,10 +1,11 @@
 """Direct causes of D: a sparse logistic regression, by Newton's method damped against a variational bound.
 
 In each pass a quadratic stands for the log-likelihood, and the posterior of a sum of single effects for the
-least squares step. What a pass has to raise is the variational bound (ELBO), with the log-likelihood taken
-at the expected coefficients and its curvature for their spread. Where the whole step does not raise it (few
-cases, heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass
-to pass the bound is another one; late passes share a mean curvature, which settles what that leaves open.
+least squares step. What a pass has to raise is the evidence lower bound (ELBO), with the log-likelihood taken
+at the expected coefficients and its curvature (minus the Hessian: observed information) for their spread.
+Where the whole step does not raise it (few cases, heavy tails), the posterior goes only part of the way. The
+curvature is that of the pass, so from pass to pass the bound is another one; late passes share a mean
+curvature, which settles what that leaves open.
 """
 
 from __future__ import annotations
@@ -82,11 +83,11 @@ class _Stand:
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """The log-likelihood around a stand, with the intercept at its best for any coefficients.
+    """The log-likelihood around a stand to second order, with the intercept at its best (profiled out).
 
     Attributes
     ----------
-    slope, curvature : (k,) and (k, k) in the coefficients of standardized columns.
+    slope, curvature : (k,) gradient and (k, k) information, in the coefficients of standardized columns.
     shift : what the intercept has to move by itself.
     tilt : (k,) what it moves for each unit of a coefficient.
     """

@@ -1,4 +1,8 @@
-"""The entropy approximation and the pair score C_ij (paper, Section 5.1; Hyvärinen & Smith 2013)."""
+"""The entropy approximation and the pair score C_ij (paper, Section 5.1; Hyvärinen & Smith 2013).
+
+Entropy is that of a Gaussian less the negentropy, which two sums over rows approximate. The score is the
+pairwise likelihood ratio: the mean log-likelihood of i → j less that of j → i.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from .table import F64
 K1 = 79.047
 K2 = 7.4129
 GAMMA = 0.37457
+# Entropy of the standard normal distribution.
 GAUSSIAN = 0.5 * (1.0 + math.log(2.0 * math.pi))
 
 

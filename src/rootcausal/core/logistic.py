@@ -1,8 +1,9 @@
 """Logistic regression of D on the errors, by Newton's method on sums over rows.
 
 Maximum likelihood, as in the paper (Algorithm 1, line 2), whenever it exists. Where the errors separate
-the classes it does not: then a weak Gaussian prior on the coefficients, of standard deviation
-``1 / sqrt(WEAK_PENALTY)`` for errors of unit variance and none on the intercept, keeps them finite.
+the classes (complete or quasi-complete separation) it does not: then a weak Gaussian prior on the
+coefficients (a ridge penalty), of standard deviation ``1 / sqrt(WEAK_PENALTY)`` for errors of unit variance
+and none on the intercept, keeps them finite.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .table import F64, Index, LogitSums, Table
 
 WEAK_PENALTY = 1.0
 MAX_ITERATIONS = 50
-# Half the expected gain of a Newton step in log-likelihood, per row, at which to stop.
+# Squared Newton decrement, twice the expected gain of a step in log-likelihood, per row, at which to stop.
 TOLERANCE = 1e-16
 # Log-odds beyond this for a shock of one standard deviation mean that the likelihood has no maximum.
 DIVERGED = 30.0
@@ -106,7 +107,7 @@ def _objective(table: Table, cols: Index, beta: F64, ridge: F64) -> LogitSums:
 
 
 def _newton_step(at: LogitSums) -> F64 | None:
-    """None when the Hessian is singular: some direction changes no prediction any more."""
+    """By Cholesky; None when the Hessian is singular: some direction changes no prediction any more."""
     try:
         return cho_solve(cho_factor(at.hessian), at.gradient)
     except np.linalg.LinAlgError:

@@ -1,7 +1,8 @@
 """First and second moments: standardization, Welch's t-test, and what regressing out a root does to both.
 
 After a root is regressed out, the covariances and the class moments of the remaining residuals follow
-in closed form, so neither the t-test of the next round nor its correlations read any data.
+in closed form (Schur complements, as in a Cholesky decomposition), so neither the t-test of the next round
+nor its correlations read any data.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ def describe_columns(table: RawTable) -> Columns:
 
 
 def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
-    """Welch's t statistic (class 1 minus class 0) and its degrees of freedom, for each column.
+    """Welch's t statistic (class 1 minus class 0) and Satterthwaite's degrees of freedom, for each column.
 
     Where a column does not vary within one class, as a rare finding that none of a few cases has, that class
-    says nothing of its own spread: there it is Student's t, with the spread of both classes together.
+    says nothing of its own spread: there it is Student's t, with the pooled spread of both classes.
     """
     n = moments.count[:, None]
     mean = moments.total / n
@@ -101,7 +102,7 @@ def welch_p_values(moments: ColumnMoments) -> F64:
 
 
 def regressed_correlations(r: F64, root: int, cols: Index) -> None:
-    """Overwrite the correlations among ``cols`` with those of their residuals given ``root``."""
+    """Overwrite the correlations among ``cols`` with the partial ones, of their residuals given ``root``."""
     with_root = r[cols, root]
     scale = residual_scale(with_root)
     square = np.ix_(cols, cols)

@@ -1,9 +1,10 @@
 """FindRoot and FindRoot+ (paper, Algorithms 2 and 3): which variable is most independent of its residuals.
 
-Every pair of candidates adds a penalty min(0, C_ij)² to one of the two, and the root is the candidate
-with the smallest total T. Totals only grow, so a candidate is out of the race once its running total
-passes that of a finished one. All searches return the same root (Proposition 3); they differ in the
-order of comparisons, which decides how soon the search ends.
+Every pair of candidates adds a penalty min(0, C_ij)² to one of the two (C is a pairwise likelihood ratio),
+and the root, exogenous among what is left, is the candidate with the smallest total T. Totals only grow, so a
+candidate is out of the race once its running total passes that of a finished one (pruning, as in branch and
+bound). All searches return the same root (Proposition 3); they differ in the order of comparisons, which
+decides how soon the search ends.
 """
 
 from __future__ import annotations

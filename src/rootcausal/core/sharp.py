@@ -5,7 +5,7 @@ slipped through. But D is a logistic function of its parents only, and parents a
 log-odds = Σ_j w_j X_j and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji for each unit (paper, Equation 3).
 So this looks for
 
-1. the direct causes of D: a sparse w, by a sum of single effects in the logistic likelihood;
+1. the direct causes (parents) of D: a sparse w, by a sum of single effects in the logistic likelihood;
 2. the direct causes of each column that matters: sparse regressions on the columns before it;
 3. δ and the probability of being an ancestor, by following the paths back from D.
 
@@ -53,7 +53,8 @@ def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate:
     Parameters
     ----------
     table, cols : where the errors are, in causal order.
-    mixing : (k, k) of these columns (see :class:`~rootcausal.core.ordering.Ordering`).
+    mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
+        :class:`~rootcausal.core.ordering.Ordering`).
     n_columns : all columns of the cohort, also those that the screen dropped.
     case_rate : share of cases, strictly between 0 and 1.
     """
@@ -103,7 +104,7 @@ def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64, boo
 
 
 def _refit_intercept(table: Table, cols: Index, coef: F64, intercept: float) -> tuple[float, bool]:
-    """Let the mean predicted risk be the observed one; the second is whether it came to that."""
+    """Let the mean predicted risk be the observed one (calibration in the large); was that reached?"""
     for _ in range(MAX_INTERCEPTS):
         sums = table.logit_sums(cols, np.append(coef, intercept))
         # Beyond one log-odds the curvature of here says nothing any more.

@@ -2,8 +2,9 @@
 
 The coefficients are a sum of effects, each of which sits on one column or on none. Given the others,
 the posterior of one effect is exact: a weight for each column and a normal distribution for its size.
-Cycling through the effects gives inclusion probabilities that stay honest where columns are correlated,
-and all that it reads of the data is a quadratic log-likelihood, so a matrix and a vector of sums.
+Cycling through the effects (variational Bayes: coordinate ascent on the evidence lower bound, ELBO) gives
+inclusion probabilities that stay honest where columns are correlated, and all that it reads of the data is
+a quadratic log-likelihood, so a matrix and a vector of sums.
 """
 
 from __future__ import annotations
@@ -74,12 +75,12 @@ class SingleEffects:
 
     @property
     def inclusion(self) -> F64:
-        """(k,): probability that a column carries any effect."""
+        """(k,): probability that a column carries any effect (posterior inclusion probability, PIP)."""
         return 1.0 - np.prod(1.0 - self.weight, axis=0)
 
     @property
     def coef(self) -> F64:
-        """(k,): expected coefficients."""
+        """(k,): expected coefficients (posterior means)."""
         return (self.weight * self.size).sum(axis=0)
 
     @property
@@ -127,11 +128,11 @@ def fit_effects(
 
     Parameters
     ----------
-    curvature, slope : (k, k) and (k,).
+    curvature, slope : (k, k) and (k,): the information matrix (minus the Hessian), and the gradient at w = 0.
     prior : how many effects there may be, and of what size.
     start : where to begin, for instance the answer to a similar question.
-    damping : weight of the Kullback-Leibler divergence from ``start`` beside the variational bound: with 0
-        the answer does not depend on it but for where cycling begins; with more it stays nearer.
+    damping : weight of the Kullback-Leibler divergence from ``start`` beside the bound (a proximal term):
+        with 0 the answer does not depend on it but for where cycling begins; with more it stays nearer.
     """
     anchor = effects = prior_effects(len(slope), prior) if start is None else start
     for _ in range(MAX_DOUBLINGS):
@@ -184,6 +185,7 @@ def _cycle(
             if damping:
                 left = free * left + pull[e]
             mean = spread[e] * left
+            # Undamped: the logarithm of prior probability times Bayes factor.
             log_evidence = place[e] + 0.5 * mean * left
             top = max(np.maximum.reduce(log_evidence), nowhere[e])
             odds = np.exp(log_evidence - top)

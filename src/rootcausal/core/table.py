@@ -46,7 +46,7 @@ class LogitSums:
     ----------
     loglik : Σ log P(y | errors).
     gradient : (k + 1,) its first derivatives; the intercept comes last.
-    hessian : (k + 1, k + 1) minus its second derivatives.
+    hessian : (k + 1, k + 1) minus its second derivatives (observed information).
     """
 
     loglik: float
