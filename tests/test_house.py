@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -246,3 +247,16 @@ def test_nothing_loads_a_pickle() -> None:
         source = path.read_text(encoding="utf-8")
         assert "pickle" not in {imported.split(".")[0] for imported in imports(name, source)}, name
         assert "allow_pickle=True" not in source, name
+
+
+def test_the_guide_shows_the_house_as_it_is() -> None:
+    """It names every folder in the words of its docstring, and no path that is not there."""
+    root = SOURCE.parent.parent
+    guide = (root / "docs" / "how-it-is-built.md").read_text(encoding="utf-8")
+    for path in SOURCE.glob("*/__init__.py"):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert f"| `{path.parent.name}/` | {docstring.splitlines()[0]} |" in guide
+    named = re.findall(r"`([\w/]+/(?:\w+\.py)?)`", guide)
+    assert "core/table.py" in named
+    for name in named:
+        assert (root / name).exists() or (SOURCE / name).exists(), name

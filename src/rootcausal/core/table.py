@@ -1,7 +1,7 @@
 """The waist of the house: what the method asks of the data, and nothing more.
 
 Everything the method needs is a sum over rows. A table computes such sums where its rows live (one
-core, many cores, a GPU, a list of other tables) and takes no decision. Rows never cross this line.
+core, many cores, a GPU, a cluster) and takes no decision. Rows never cross this line.
 """
 
 from __future__ import annotations

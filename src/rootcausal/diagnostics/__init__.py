@@ -1,4 +1,7 @@
-"""Do the assumptions hold? One module for each kind of check; :func:`diagnose` runs them all."""
+"""Do the assumptions hold? One module for each kind of check.
+
+:func:`diagnose` runs them all.
+"""
 
 from __future__ import annotations
 
