@@ -18,7 +18,7 @@ from rootcausal import RCI, DirectLiNGAM
 from rootcausal.backends import numba_cpu
 from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import Ordering, order_columns
+from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.core.table import F64, Index
 from rootcausal.data import load_pbc, simulate
 
@@ -42,7 +42,7 @@ def kernel_rate(n: int, threads: int) -> float:
 
 def order(X: np.ndarray, y: np.ndarray, variant: str) -> Ordering:
     raw = NumbaRaw(X, y)
-    return order_columns(raw, describe_columns(raw), variant, 0.2)
+    return order_columns(raw, describe_columns(raw), VARIANTS[variant], 0.2)
 
 
 def kernels() -> tuple[str, float]:
@@ -90,7 +90,7 @@ def against_lingam(peak: float) -> str:
 
 def same_order(X: np.ndarray, theirs: list[int], model: DirectLiNGAM) -> str:
     raw = PeerScaleRaw(X, None)
-    with_their_scale = order_columns(raw, describe_columns(raw), "plus", 1.0).order
+    with_their_scale = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0).order
     differ = np.flatnonzero(model.causal_order_ != theirs)
     same = with_their_scale.tolist() == theirs
     words = f"same order as lingam's when standardized with ddof = 0 as it does: {same}"

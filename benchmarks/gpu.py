@@ -17,7 +17,7 @@ from rootcausal import RCI
 from rootcausal.backends.cupy_gpu import CupyRaw
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import Ordering, order_columns
+from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.data import simulate
 
 # Operations on the float64 pipe for each residual (backends/pair_sums.cu).
@@ -26,7 +26,7 @@ OPERATIONS_A_RESIDUAL = 27
 
 def order_on(kind: type, X: np.ndarray, y: np.ndarray, variant: str) -> Ordering:
     raw = kind(X, y)
-    found = order_columns(raw, describe_columns(raw), variant, 0.2)
+    found = order_columns(raw, describe_columns(raw), VARIANTS[variant], 0.2)
     cp.cuda.Device().synchronize()
     return found
 

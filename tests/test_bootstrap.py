@@ -16,10 +16,14 @@ from hypothesis.extra.numpy import arrays
 from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI
+from rootcausal.core.ordering import VARIANTS
+from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.uncertainty import resample as bootstrap_module
+from rootcausal.uncertainty.resample_file import read_resamples, write_resamples
 from rootcausal.uncertainty.spread import interval, ranks, spread_of_values
+from rootcausal.uncertainty.training_rows import TrainingRows
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +43,10 @@ def model(cohort, frame):
 
 def same(a, b) -> bool:
     return all(
-        np.array_equal(getattr(x, name), getattr(y, name))
+        np.array_equal(numbers, other.arrays()[name])
         for x, y in zip(a.models, b.models, strict=True)
-        for name in ("order", "mean", "sd", "mixing", "unmixing", "coef", "intercept")
+        for one, other in ((x.mechanism, y.mechanism), (x.attribution, y.attribution))
+        for name, numbers in one.arrays().items()
     )
 
 
@@ -53,7 +58,7 @@ def test_jobs_do_not_change_the_numbers(cohort, frame, model):
 def test_a_longer_run_begins_with_the_shorter_one(cohort, frame, model):
     short = RCI().fit(frame, cohort.y).bootstrap(10, random_state=5)
     assert all(
-        np.array_equal(a.coef, b.coef)
+        np.array_equal(a.attribution.coef, b.attribution.coef)
         for a, b in zip(short.bootstrap_.models, model.bootstrap_.models[:10], strict=True)
     )
     other = RCI().fit(frame, cohort.y).bootstrap(10, random_state=6)
@@ -210,9 +215,9 @@ def test_saved_with_the_model(tmp_path, frame, model):
 def test_damaged_resamples_are_refused(tmp_path, model):
     model.save(tmp_path / "model.rci")
     members = members_of((tmp_path / "model.rci").read_bytes())
-    del members["bootstrap_coef.npy"]
+    del members["bootstrap_attribution_coef.npy"]
     (tmp_path / "bad.rci").write_bytes(archive_of(members))
-    with pytest.raises(InputError, match=r"damaged \(it lacks 'bootstrap_coef'\)"):
+    with pytest.raises(InputError, match=r"damaged \(it lacks 'bootstrap_attribution_coef'\)"):
         RCI.load(tmp_path / "bad.rci")
 
 
@@ -304,6 +309,27 @@ def test_resamples_from_before_versions_were_kept_are_refused(tmp_path, cohort, 
         RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
 
 
+def test_finished_resamples_of_version_2_are_read(tmp_path):
+    old = Path(__file__).parent / "old_files"
+    found = read_resamples(old / "resamples-version-2.npz")
+    expected = RCI.load(old / "model-version-2-resampled.rci").bootstrap_
+    assert (found.random_state, found.unsettled) == (4, [])
+    assert same(bootstrap_module.Bootstrap(tuple(found.models), 4), expected)
+    write_resamples(tmp_path / "boot.npz", found)
+    again = read_resamples(tmp_path / "boot.npz")
+    assert same(bootstrap_module.Bootstrap(tuple(again.models), 4), expected)
+    assert again.fingerprint == found.fingerprint
+
+
+def test_the_fingerprint_is_that_of_resamples_of_before():
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3, dtype=np.int64)
+    settings = Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"])
+    assert (
+        TrainingRows(X, y, settings, "auto").fingerprint(7)
+        == "a4033b6e163ee321ccddb2aa06b82dcebdfd992582b43e430f6abe3eaede0299"
+    )
+
+
 def test_a_drawn_seed_is_named_and_saved(tmp_path, cohort, frame):
     model = RCI().fit(frame, cohort.y).bootstrap(3, random_state=None, resume=tmp_path / "boot.npz")
     seed = model.provenance_["bootstrap"]["random_state"]
@@ -341,23 +367,23 @@ def put(value):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("coef", put(np.nan)),
-        ("mean", put(np.inf)),
-        ("sd", put(0.0)),
-        ("mixing", put(-1.0)),
-        ("mixing", put(0.0)),
-        ("mixing", put(1e-7)),
-        ("mixing", put(50.0)),
-        ("mixing", put(np.nan)),
-        ("order", lambda order: np.zeros_like(order)),
-        ("order", put(5)),
+        ("attribution_coef", put(np.nan)),
+        ("mechanism_mean", put(np.inf)),
+        ("mechanism_sd", put(0.0)),
+        ("mechanism_mixing", put(-1.0)),
+        ("mechanism_mixing", put(0.0)),
+        ("mechanism_mixing", put(1e-7)),
+        ("mechanism_mixing", put(50.0)),
+        ("mechanism_mixing", put(np.nan)),
+        ("mechanism_order", lambda order: np.zeros_like(order)),
+        ("mechanism_order", put(5)),
         ("sizes", put(2**62)),
         ("sizes", lambda sizes: np.zeros(20_000, dtype=int)),
-        ("intercepts", put(np.nan)),
-        ("intercepts", lambda intercepts: np.append(intercepts, 0.0)),
-        ("coef", lambda coef: np.append(coef, 0.0)),
-        ("coef", lambda coef: coef[None]),
-        ("coef", lambda coef: coef.astype(int)),
+        ("attribution_intercepts", put(np.nan)),
+        ("attribution_intercepts", lambda intercepts: np.append(intercepts, 0.0)),
+        ("attribution_coef", lambda coef: np.append(coef, 0.0)),
+        ("attribution_coef", lambda coef: coef[None]),
+        ("attribution_coef", lambda coef: coef.astype(int)),
         ("n_columns", lambda n: np.append(n, n)),
         ("n_columns", lambda n: np.array([10**10])),
     ],

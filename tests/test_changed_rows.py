@@ -81,20 +81,20 @@ def test_rows_that_were_copied_need_no_check(
     monkeypatch.setattr("rootcausal.estimator.checksum", None)
     for table in (frame, pl.DataFrame(X), single, X.tolist()):
         model = RCI(alpha=0.5).fit(table, y)
-        expected = model.bootstrap(2).bootstrap_.models[0].coef
+        expected = model.bootstrap(2).bootstrap_.models[0].attribution.coef
         if table is frame:
             frame["a"] = 0.0
         if table is single:
             single *= 2
-        np.testing.assert_array_equal(model.bootstrap(2).bootstrap_.models[0].coef, expected)
+        np.testing.assert_array_equal(model.bootstrap(2).bootstrap_.models[0].attribution.coef, expected)
 
 
 def test_labels_changed_after_the_fit_change_nothing(cohort: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = cohort
     model = RCI(alpha=0.5).fit(X, y)
-    expected = model.bootstrap(2).bootstrap_.models[0].coef
+    expected = model.bootstrap(2).bootstrap_.models[0].attribution.coef
     y[:] = 1 - y
-    np.testing.assert_array_equal(model.bootstrap(2).bootstrap_.models[0].coef, expected)
+    np.testing.assert_array_equal(model.bootstrap(2).bootstrap_.models[0].attribution.coef, expected)
 
 
 def test_an_explanation_keeps_its_measurements(cohort: tuple[np.ndarray, np.ndarray]) -> None:

@@ -22,7 +22,7 @@ from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.backends.dask_frame import FrameRows, _even_groups
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import order_columns
+from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.data import simulate
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
@@ -194,7 +194,7 @@ def test_at_most_two_round_trips_a_root(client: Client, monkeypatch: pytest.Monk
     )
     frame = dd.from_pandas(table(cohort.X, cohort.y), 4)
     raw = DaskRaw(client, FrameRows(client, frame, list(frame.columns[:-1]), None))
-    ordering = order_columns(raw, describe_columns(raw), "plus", 1.0)
+    ordering = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0)
     # The last root has no rival, so no pair is asked for; every other root takes one round at least.
     rounds = sum(name in ("pair_sums", "leading_pair_sums") for name in calls)
     assert 29 <= rounds <= 2 * 29

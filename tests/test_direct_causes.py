@@ -57,7 +57,7 @@ def test_rare_diseases_are_fitted_and_resampled(shape):
         assert model.provenance_["converged"]
         assert model.coef_[0] > 0
         for fitted in (model._model, *model.bootstrap_.models):
-            assert np.isfinite(fitted.coef).all() and np.isfinite(fitted.intercept)
+            assert all(np.isfinite(numbers).all() for numbers in fitted.attribution.arrays().values())
 
 
 def test_the_answer_does_not_hang_on_the_limit_of_passes(monkeypatch):

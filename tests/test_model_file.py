@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -115,7 +116,7 @@ def test_an_array_with_a_pickle_inside_is_never_loaded(saved: Path, tmp_path: Pa
             return (Path.touch, (tmp_path / "exploded",))
 
     with pytest.raises(InputError, match="damaged"):
-        RCI.load(with_array(saved, "coef", lambda _: np.array([Bomb()], dtype=object)))
+        RCI.load(with_array(saved, "attribution_coef", lambda _: np.array([Bomb()], dtype=object)))
     assert not (tmp_path / "exploded").exists()
 
 
@@ -131,6 +132,57 @@ def test_models_of_version_1_are_read() -> None:
     np.testing.assert_allclose(model.shapley_values(patients), expected["shapley"], rtol=1e-12)
     resampled = [resample.shapley(patients.to_numpy()) for resample in model.bootstrap_.models]
     np.testing.assert_allclose(resampled, expected["resampled_shapley"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["model-version-2", "model-version-2-resampled"])
+def test_models_of_version_2_are_read(name: str, tmp_path: Path) -> None:
+    expected = json.loads((OLD / "model-version-2.json").read_text(encoding="utf-8"))
+    old = RCI.load(OLD / f"{name}.rci")
+    old.save(tmp_path / "model.rci")
+    patients = pd.DataFrame(expected["patients"], columns=expected["feature_names"])
+    for model in (old, RCI.load(tmp_path / "model.rci")):
+        assert model.classes_.tolist() == expected["classes"]
+        assert model.feature_names_in_.tolist() == expected["feature_names"]
+        assert model.causal_order_.tolist() == expected["causal_order"]
+        assert model.coef_.tolist() == expected["coef"] and model.intercept_ == expected["intercept"]
+        assert model.ancestor_probability_.tolist() == expected["ancestor_probability"]
+        assert model.margins_[:-1].tolist() == expected["margins"][:-1] and np.isposinf(model.margins_[-1])
+        assert model._quantiles.values[50].tolist() == expected["value_quantiles"]
+        assert model._quantiles.errors[50].tolist() == expected["error_quantiles"]
+        np.testing.assert_allclose(model.shapley_values(patients), expected["shapley"], rtol=1e-12)
+        np.testing.assert_allclose(model.predict_proba(patients)[:, 1], expected["probability"], rtol=1e-12)
+        explanation = model.explain(patients)
+        answer = explanation.what_if(expected["causal_order"][0], 1.5)
+        np.testing.assert_allclose(answer.data, expected["what_if"], rtol=1e-12)
+        if not name.endswith("resampled"):
+            assert model.bootstrap_ is None
+            continue
+        assert model.provenance_ == expected["provenance"]
+        assert (model.bootstrap_.random_state, model.bootstrap_.unsettled) == (4, 0)
+        assert [one.order.tolist() for one in model.bootstrap_.models] == expected["resampled_order"]
+        coef = [one.attribution.coef.tolist() for one in model.bootstrap_.models]
+        assert coef == expected["resampled_coef"]
+        resampled = [one.shapley(patients.to_numpy()) for one in model.bootstrap_.models]
+        np.testing.assert_allclose(resampled, expected["resampled_shapley"], rtol=1e-12)
+        np.testing.assert_allclose(explanation.lower, expected["lower"], rtol=1e-12)
+        np.testing.assert_allclose(explanation.upper, expected["upper"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", [{"intercept": 1e999}, {"intercept": None}, {"n_columns": True}], ids=str)
+def test_headers_that_no_model_of_version_2_has_are_refused(change: dict, tmp_path: Path) -> None:
+    path = Path(shutil.copy(OLD / "model-version-2.rci", tmp_path))
+    RCI.load(with_header(path, lambda header: header))
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
+        RCI.load(with_header(path, lambda header: header | change))
+
+
+def test_arrays_have_the_names_of_their_version(saved: Path, tmp_path: Path) -> None:
+    old = Path(shutil.copy(OLD / "model-version-2.rci", tmp_path))
+    for path, name, other in ((saved, "attribution_coef", "coef"), (old, "coef", "attribution_coef")):
+        members = members_of(path.read_bytes())
+        path.write_bytes(archive_of({**members, f"{other}.npy": members[f"{name}.npy"]}))
+        with pytest.raises(InputError, match=f"it holds '{other}.npy', which is none of its arrays"):
+            RCI.load(path)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +225,8 @@ def test_labels_that_no_text_can_hold_are_refused_when_saving(frame: pd.DataFram
 
 def test_what_could_not_be_read_back_is_not_saved(frame: pd.DataFrame, tmp_path: Path) -> None:
     model = RCI(alpha=0.3).fit(frame, load_pbc().y)
-    model._model = replace(model._model, sd=0.0 * model._model.sd)
+    mechanism = model._model.mechanism
+    model._model = replace(model._model, mechanism=replace(mechanism, sd=0.0 * mechanism.sd))
     with pytest.raises(InputError, match="could not be read back, so it is not saved: a standard deviation"):
         model.save(tmp_path / "model.rci")
     assert not list(tmp_path.iterdir())
@@ -198,31 +251,34 @@ def put(value: object, place: object = 0) -> Callable[[np.ndarray], None]:
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("coef", put(np.nan)),
-        ("coef", put(1e300)),
-        ("mean", put(np.inf)),
-        ("sd", put(0.0)),
-        ("sd", put(-1.0)),
-        ("sd", put(5e-324)),
-        ("order", lambda order: order[[0, 0, *range(2, order.size)]]),
-        ("order", put(99)),
-        ("order", lambda order: order.astype(float)),
-        ("mixing", put(np.nan, (1, 0))),
-        ("mixing", put(0.5, (0, 1))),
-        ("mixing", put(-0.5, (0, 0))),
-        ("mixing", lambda mixing: mixing[::-1]),
-        ("unmixing", lambda unmixing: unmixing * 1.001),
-        ("unmixing", lambda unmixing: unmixing * (1 + 1e-9)),
-        ("unmixing", lambda unmixing: unmixing.T),
+        ("attribution_coef", put(np.nan)),
+        ("attribution_coef", put(1e300)),
+        ("attribution_intercept", put(np.inf)),
+        ("attribution_intercept", put(np.nan)),
+        ("attribution_intercept", lambda intercept: np.append(intercept, 0.0)),
+        ("mechanism_mean", put(np.inf)),
+        ("mechanism_sd", put(0.0)),
+        ("mechanism_sd", put(-1.0)),
+        ("mechanism_sd", put(5e-324)),
+        ("mechanism_order", lambda order: order[[0, 0, *range(2, order.size)]]),
+        ("mechanism_order", put(99)),
+        ("mechanism_order", lambda order: order.astype(float)),
+        ("mechanism_mixing", put(np.nan, (1, 0))),
+        ("mechanism_mixing", put(0.5, (0, 1))),
+        ("mechanism_mixing", put(-0.5, (0, 0))),
+        ("mechanism_mixing", lambda mixing: mixing[::-1]),
+        ("mechanism_unmixing", lambda unmixing: unmixing * 1.001),
+        ("mechanism_unmixing", lambda unmixing: unmixing * (1 + 1e-9)),
+        ("mechanism_unmixing", lambda unmixing: unmixing.T),
         ("margins", put(np.nan)),
         ("ancestor_probability", put(1.5)),
         ("ancestor_probability", put(np.nan)),
         ("value_quantiles", lambda quantiles: quantiles[::-1]),
         ("error_quantiles", put(np.nan)),
-        ("coef", lambda coef: coef[:-1]),
-        ("coef", lambda coef: coef.astype(">f8")),
-        ("coef", lambda coef: coef.astype("<f4")),
-        ("mixing", lambda mixing: np.asfortranarray(mixing)),
+        ("attribution_coef", lambda coef: coef[:-1]),
+        ("attribution_coef", lambda coef: coef.astype(">f8")),
+        ("attribution_coef", lambda coef: coef.astype("<f4")),
+        ("mechanism_mixing", lambda mixing: np.asfortranarray(mixing)),
     ],
 )
 def test_arrays_that_no_model_has_are_refused(name: str, change: Callable, saved: Path) -> None:
@@ -233,8 +289,9 @@ def test_arrays_that_no_model_has_are_refused(name: str, change: Callable, saved
 @pytest.mark.parametrize(
     "change",
     [
-        {"intercept": 1e999},
-        {"intercept": None},
+        {"mechanism": "bent"},
+        {"attribution": None},
+        {"attribution": ["linear"]},
         {"n_columns": 10**10},
         {"n_columns": True},
         {"classes": ["ill"]},
@@ -289,20 +346,21 @@ def test_headers_that_break_a_parser_are_refused(saved: Path) -> None:
 
 def test_what_is_declared_is_checked_before_it_is_read(saved: Path) -> None:
     members = members_of(saved.read_bytes())
+    mixing = members["mechanism_mixing.npy"]
     large = {
-        "coef.npy": array_bytes(np.zeros(3 << 20)),
+        "attribution_coef.npy": array_bytes(np.zeros(3 << 20)),
         HEADER: b" " * (5 << 20) + members[HEADER],
-        "mixing.npy": members["mixing.npy"].replace(b"'shape': (", b"'shape': (99999999999, "),
+        "mechanism_mixing.npy": mixing.replace(b"'shape': (", b"'shape': (99999999999, "),
     }
     for name, content in large.items():
         saved.write_bytes(archive_of({**members, name: content}))
         with pytest.raises(InputError, match="damaged"):
             RCI.load(saved)
     # An array that is larger than it says is read no further than it says.
-    coef = members["coef.npy"]
+    coef = members["attribution_coef.npy"]
     more = coef + bytes(20 << 20)
     actual, declared = (len(content).to_bytes(4, "little") for content in (more, coef))
-    saved.write_bytes(archive_of({**members, "coef.npy": more}).replace(actual, declared))
+    saved.write_bytes(archive_of({**members, "attribution_coef.npy": more}).replace(actual, declared))
     with pytest.raises(InputError, match="damaged"):
         RCI.load(saved)
 
@@ -313,18 +371,18 @@ def test_a_file_may_grow_so_far_and_no_further(saved: Path) -> None:
         with pytest.raises(ValueError, match="far more memory"):
             check_inflation(max(FREE_BYTES, 8 * size) + 1, size)
     members = members_of(saved.read_bytes())
-    saved.write_bytes(archive_of({**members, "coef.npy": array_bytes(np.zeros(3 << 20))}))
+    saved.write_bytes(archive_of({**members, "attribution_coef.npy": array_bytes(np.zeros(3 << 20))}))
     with pytest.raises(InputError, match="far more memory than a file of its size can need"):
         RCI.load(saved)
 
 
 def test_members_that_are_not_ours_are_refused(saved: Path) -> None:
     members = members_of(saved.read_bytes())
-    saved.write_bytes(archive_of({**members, "more.npy": members["coef.npy"]}))
+    saved.write_bytes(archive_of({**members, "more.npy": members["attribution_coef.npy"]}))
     with pytest.raises(InputError, match=r"it holds 'more.npy', which is none of its arrays"):
         RCI.load(saved)
-    saved.write_bytes(archive_of({name: members[name] for name in members if name != "coef.npy"}))
-    with pytest.raises(InputError, match="it lacks 'coef'"):
+    saved.write_bytes(archive_of({name: members[name] for name in members if name != "attribution_coef.npy"}))
+    with pytest.raises(InputError, match="it lacks 'attribution_coef'"):
         RCI.load(saved)
     with zipfile.ZipFile(saved, "w") as twice:
         for name in members:

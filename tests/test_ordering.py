@@ -16,7 +16,7 @@ from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.core.ordering import Ordering, order_columns
+from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.data import simulate
 
 seeds = st.integers(0, 10_000)
@@ -26,7 +26,7 @@ quick = settings(max_examples=25, deadline=None)
 
 def order(X: np.ndarray, y: np.ndarray, variant: str, alpha: float = 0.2, kind: type = NumbaRaw) -> Ordering:
     raw = kind(X, y)
-    return order_columns(raw, describe_columns(raw), variant, alpha)
+    return order_columns(raw, describe_columns(raw), VARIANTS[variant], alpha)
 
 
 @given(shapes, seeds)
@@ -172,5 +172,7 @@ def test_rounds_are_reported() -> None:
     cohort = simulate(100, 6, random_state=0)
     told: list[tuple[int, int]] = []
     raw = NumbaRaw(cohort.X, cohort.y)
-    order_columns(raw, describe_columns(raw), "plus", 1.0, lambda found, left: told.append((found, left)))
+    order_columns(
+        raw, describe_columns(raw), VARIANTS["plus"], 1.0, lambda found, left: told.append((found, left))
+    )
     assert told == [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0)]

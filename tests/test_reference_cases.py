@@ -30,7 +30,7 @@ def test_orders_of_all_variants_and_shapley_values(path: Path, make: MakeTable) 
     X, y = data["X"], data["y"].astype(int)
     for variant in VARIANTS:
         raw = make(X, y)
-        ordering = order_columns(raw, describe_columns(raw), variant, 0.2)
+        ordering = order_columns(raw, describe_columns(raw), VARIANTS[variant], 0.2)
         np.testing.assert_array_equal(ordering.order, data[f"order_{variant}"], err_msg=variant)
     logit = fit_logit(ordering.table, ordering.table_cols, y.mean())
     np.testing.assert_allclose(logit.coef, data["coef"], atol=1e-6)

@@ -12,9 +12,10 @@ from page_facts import facts_of
 from tampering import archive_of, members_of, with_array
 
 from rootcausal import RCI, InputError
+from rootcausal.core.linear import direct_effects
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
-from rootcausal.drawing import WEAKEST_EDGE, direct_effects, similarity_order, strong_edges
+from rootcausal.drawing import WEAKEST_EDGE, similarity_order, strong_edges
 from rootcausal.report.page import as_inert_json
 
 
@@ -135,7 +136,7 @@ def test_similar_rows_become_neighbours():
 
 def test_edges_are_regressions_on_earlier_variables(pbc):
     cohort, model = pbc
-    edges = direct_effects(model._model.unmixing)
+    edges = direct_effects(model._model.mechanism.unmixing)
     Z = (cohort.X - cohort.X.mean(axis=0)) / cohort.X.std(axis=0, ddof=1)
     Z = Z[:, model.causal_order_]
     for effect in range(1, Z.shape[1]):

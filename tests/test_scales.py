@@ -12,7 +12,7 @@ from tables_under_test import TABLES, MakeTable
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import AdaptiveLogistic, TTest
 from rootcausal.core.moments import describe_columns, welch_p_values
-from rootcausal.core.ordering import order_columns
+from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.data import simulate
 
 POWERS = np.array([0, -266, 266, -440, 440, 3])  # of two: about 1e-80, 1e80, 1e-132, 1e132
@@ -34,7 +34,9 @@ def test_a_power_of_two_changes_no_digit(
     columns, far = describe_columns(plain), describe_columns(scaled)
     np.testing.assert_array_equal(far.sd, np.ldexp(columns.sd, POWERS))
     np.testing.assert_array_equal(welch_p_values(far.moments), welch_p_values(columns.moments))
-    expected, found = (order_columns(t, c, variant, 0.3) for t, c in ((plain, columns), (scaled, far)))
+    expected, found = (
+        order_columns(t, c, VARIANTS[variant], 0.3) for t, c in ((plain, columns), (scaled, far))
+    )
     np.testing.assert_array_equal(found.order, expected.order)
     np.testing.assert_array_equal(found.margins, expected.margins)
     np.testing.assert_array_equal(found.mixing, expected.mixing)

@@ -14,7 +14,7 @@ from rootcausal.core import ordering as ordering_module
 from rootcausal.core import search as search_module
 from rootcausal.core.entropy import GAMMA, K2, block_penalties
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import order_columns
+from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.core.pair_search import PairSearch
 from rootcausal.core.search import BlockSearch, ExhaustiveSearch, Search
 from rootcausal.data import simulate
@@ -137,5 +137,7 @@ def test_pruning_spares_pairs(worth_counting: float, share: float, monkeypatch: 
     cohort = simulate(700, 41, random_state=0)
     raw = NumbaRaw(cohort.X, cohort.y)
     columns = describe_columns(raw)
-    n_pairs = {variant: order_columns(raw, columns, variant, 1.0).n_pairs for variant in ("plus", "original")}
+    n_pairs = {
+        name: order_columns(raw, columns, VARIANTS[name], 1.0).n_pairs for name in ("plus", "original")
+    }
     assert n_pairs["plus"] < n_pairs["original"] * share

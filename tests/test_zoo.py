@@ -145,7 +145,7 @@ def test_bootstrap(animal: Animal, tmp_path: Path) -> None:
     resamples = resampled(animal).bootstrap_
     assert len(resamples) == RESAMPLES
     for model in resamples.models:
-        assert finite(model.coef, model.intercept, model.mean, model.sd, model.mixing, model.unmixing)
+        assert finite(*model.mechanism.arrays().values(), *model.attribution.arrays().values())
     assert ((resamples.survival >= 0) & (resamples.survival <= 1)).all()
     low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.survival > 0]
     assert (low <= high).all()

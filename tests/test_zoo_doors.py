@@ -42,7 +42,8 @@ from rootcausal.comparators import (
     TTest,
 )
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Settings, learn
+from rootcausal.core.ordering import VARIANTS
+from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.diagnostics import Diagnosis
 from rootcausal.uncertainty.resample import Bootstrap
 
@@ -87,10 +88,10 @@ def test_backend(animal: Animal, backend: str) -> None:
 @every_animal
 def test_sharded(animal: Animal) -> None:
     raw = sharded(3)(np.ascontiguousarray(animal.X, dtype=float), animal.y)
-    learned = learn(raw, describe_columns(raw), Settings("local_plus", 0.2, "sharp"))
+    learned = learn(raw, describe_columns(raw), Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"]))
     assert learned.model.order.tolist() == fitted(animal).causal_order_.tolist()
     expected = fitted(animal).coef_[learned.model.order]
-    assert learned.model.coef == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert learned.model.attribution.coef == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.fixture(scope="module")

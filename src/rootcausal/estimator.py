@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
@@ -14,27 +13,26 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .backends.blas import one_blas_thread
 from .backends.choose import check_backend
 from .core.model import CausalModel
-from .core.moments import reach
-from .core.ordering import VARIANTS
-from .core.pipeline import ATTRIBUTIONS, Settings, learn
+from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
 from .core.table import F64, LARGEST, Index
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
 from .files import model_file
+from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import Cohort, Target, names_of
 from .inputs.door import open_cohort
 from .inputs.from_frame import Matrix, ids_of, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .provenance import warn_of_fit, warn_of_resamples
+from .parameters import chosen_settings
+from .provenance import how_it_was_made, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
-from .uncertainty.resample_file import MOST_RESAMPLES, is_seed
 from .uncertainty.training_rows import TrainingRows, checksum
-from .version import __version__
 from .wording import plain
 
 
@@ -119,13 +117,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
-        check_variant(self.variant)
-        if self.attribution not in ATTRIBUTIONS:
-            raise InputError(
-                f"unknown attribution {self.attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}"
-            )
-        if not (isinstance(self.alpha, Real) and 0.0 < self.alpha <= 1.0):
-            raise InputError(f"alpha must be above 0 and at most 1, not {self.alpha!r}")
+        self._settings()
         check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:
@@ -142,31 +134,20 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             seal = checksum(values) if cohort.borrowed else None
             self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
             self._quantiles = CohortQuantiles.of(values, self._model)
-        self.provenance_: dict[str, Any] = {
-            "rootcausal": __version__,
-            "parameters": {k: plain(value) for k, value in self.get_params().items() if k != "progress"},
-            "backend": raw.backend,
-            "rows": raw.shape[0],
-            "cases": cohort.n_cases,
-            "columns": raw.shape[1],
-            "exhausted": cohort.named(ordering.exhausted),
-            "adds_nothing": cohort.named(ordering.adds_nothing),
-            "separated": learned.separated,
-            "converged": learned.converged,
-            "pairs_evaluated": ordering.n_pairs,
-        }
+        parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
+        self.provenance_ = how_it_was_made(learned, cohort, parameters)
         return self
 
     def _settings(self) -> Settings:
-        return Settings(str(self.variant), float(self.alpha), str(self.attribution))
+        return chosen_settings(self.variant, self.alpha, self.attribution)
 
     def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
         self.coef_ = np.zeros(model.n_columns)
-        self.coef_[model.order] = model.coef
-        self.intercept_ = model.intercept
+        self.coef_[model.order] = model.attribution.unit_effects
+        self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
@@ -216,17 +197,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
         if not self._cohort.unchanged:
             raise InputError("X was changed in place since fit: fit again before bootstrap, or fit X.copy()")
-        if not (isinstance(n, Integral) and 2 <= n <= MOST_RESAMPLES):
-            raise InputError(
-                f"n must be a whole number of at least 2 resamples, and at most {MOST_RESAMPLES:,}, not {n!r}"
-            )
-        seed = plain(random_state)
-        if not (seed is None or is_seed(seed)):
-            raise InputError(
-                f"random_state must be a whole number of at least 0, or None to draw one, not {seed!r}"
-            )
         self.bootstrap_ = bootstrap(
-            self._cohort, int(n), random_state=seed, n_jobs=n_jobs, progress=progress, resume=resume
+            self._cohort, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
         )
         self.provenance_ = {
             **self.provenance_,
@@ -259,7 +231,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Validated patients whom the model can score; by default X needs the columns of the causal order."""
         check_is_fitted(self)
         within = np.full(self.n_features_in_, LARGEST)
-        within[self._model.order] = reach(self._model.mean, self._model.sd)
+        within[self._model.order] = self._model.mechanism.reach()
         return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, within)
 
     def _names(self) -> list[str]:
@@ -377,14 +349,45 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
         check_is_fitted(self)
-        model_file.write(path, self)
+        resamples, kept = self.bootstrap_, None
+        if resamples is not None:
+            kept = SavedResamples(resamples.models, resamples.random_state, resamples.unsettled)
+        saved = SavedModel(
+            self._model,
+            self.margins_,
+            self.ancestor_probability_,
+            self._quantiles,
+            kept,
+            self.classes_,
+            getattr(self, "feature_names_in_", None),
+            self.provenance_,
+        )
+        model_file.write(path, saved)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> RCI:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
-        return model_file.read(path, cls)
+        with one_blas_thread():  # as resamples were learned: else their last bit may differ
+            return model_file.read(path, cls._from_saved)
 
-
-def check_variant(variant: str) -> None:
-    if variant not in VARIANTS:
-        raise InputError(f"unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}")
+    @classmethod
+    def _from_saved(cls, saved: SavedModel) -> RCI:
+        """The estimator that was saved; ValueError where its parameters are none."""
+        model = cls(**saved.provenance["parameters"])
+        try:
+            model._check_parameters()
+        except InputError as error:
+            raise ValueError(str(error)) from None  # an InputError of reading names the file
+        if model.positive is not None and model.positive != saved.classes[1]:
+            raise ValueError("its second class is not the disease")
+        model.n_features_in_ = saved.model.n_columns
+        if saved.feature_names is not None:
+            model.feature_names_in_ = saved.feature_names
+        model.classes_ = saved.classes
+        model.provenance_ = saved.provenance
+        model._set_model(saved.model, saved.margins, saved.ancestor_probability)
+        model._quantiles = saved.quantiles
+        if saved.resamples is not None:
+            kept = saved.resamples
+            model.bootstrap_ = Bootstrap(kept.models, kept.random_state, kept.unsettled)
+        return model

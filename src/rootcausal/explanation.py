@@ -112,7 +112,7 @@ class Explanation:
         spread = spread_of_values(resamples, matrix.values, values) if resamples else None
         return cls(
             values=values,
-            base_value=model.intercept,
+            base_value=model.base_value,
             errors=model.errors(matrix.values),
             data=matrix.values.copy() if matrix.borrowed else matrix.values,
             feature_names=tuple(names),

@@ -10,14 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
-from .core.model import direct_effects
+from .core.linear import direct_effects
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .estimator import check_variant
 from .inputs.cohort import Cohort, names_of
 from .inputs.door import open_cohort
 from .long_work.progress import ordering_progress
+from .parameters import chosen_variant
 from .provenance import warn_exhausted
 
 
@@ -57,8 +57,7 @@ class DirectLiNGAM(BaseEstimator):
 
         With ``backend="dask"`` X is a dask dataframe, or the path of Parquet files.
         """
-        check_variant(self.variant)
-        if self.variant.startswith("local"):
+        if chosen_variant(self.variant).local:
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
@@ -68,7 +67,7 @@ class DirectLiNGAM(BaseEstimator):
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
         raw = cohort.raw
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            ordering = order_columns(raw, cohort.columns, self.variant, 1.0, on_round)
+            ordering = order_columns(raw, cohort.columns, chosen_variant(self.variant), 1.0, on_round)
         warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins

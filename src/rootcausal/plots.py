@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .core.model import direct_effects
 from .core.table import F64
 from .drawing import similarity_order, strong_edges
 from .errors import InputError, MissingExtraError
@@ -180,8 +179,9 @@ def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[t
 
     order = model.causal_order_
     if isinstance(model, RCI):
-        edges = direct_effects(model._model.unmixing)
-        shown = np.sort(np.argsort(-np.abs(model.coef_[order]), kind="stable")[:top])
+        causal = model._model
+        edges = causal.mechanism.direct_effects()
+        shown = np.sort(np.argsort(-causal.attribution.importance(), kind="stable")[:top])
     else:
         edges = model._standard_edges
         shown = np.arange(min(top, order.size))

@@ -7,22 +7,35 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .core.logistic import WEAK_PENALTY
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
 from .inputs.cohort import Cohort
 from .uncertainty.resample import Bootstrap
+from .version import __version__
 
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
 
-# What keeps coefficients finite where the classes are separated.
-PRIOR_AT_WORK = {
-    "paper": f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)",
-    "sharp": "the prior of the default attribution",
-}
 # Who called fit: past these functions, _fit and fit itself.
 CALLER = 5
+
+
+def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What a model remembers of its making: numbers, texts, truth values, and lists of them."""
+    raw, ordering = cohort.raw, learned.ordering
+    return {
+        "rootcausal": __version__,
+        "parameters": parameters,
+        "backend": raw.backend,
+        "rows": raw.shape[0],
+        "cases": cohort.n_cases,
+        "columns": raw.shape[1],
+        "exhausted": cohort.named(ordering.exhausted),
+        "adds_nothing": cohort.named(ordering.adds_nothing),
+        "separated": learned.separated,
+        "converged": learned.converged,
+        "pairs_evaluated": ordering.n_pairs,
+    }
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,7 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         _warn(
             "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
             "has no finite answer: "
-            f"coefficients come from {PRIOR_AT_WORK[settings.attribution]}. "
+            f"coefficients come from {settings.attribution.prior}. "
             "Ranks are still useful; risks are uncertain. More rows help."
         )
     if not learned.converged:

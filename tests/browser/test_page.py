@@ -128,7 +128,7 @@ def test_cohort_and_graph_say_what_the_model_says(watched, pbc):
     change = explanation.what_if("bili", error=1).data - explanation.what_if("bili", error=0).data
     for name, said in moved.items():
         column = explanation.feature_names.index(name.removesuffix(" (itself)"))
-        sd = model._model.sd[list(model.causal_order_).index(column)]
+        sd = model._model.mechanism.sd[list(model.causal_order_).index(column)]
         assert said == signed(change[0, column] / sd)
     assert len(moved) == 6
     assert page.locator("#arcs path").count() > 0

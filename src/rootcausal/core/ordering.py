@@ -14,17 +14,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .entropy import entropy
+from .linear import LinearMechanism, inverse
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .pair_search import PairSearch
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
 
-VARIANTS = ("original", "plus", "local", "local_plus")
-
 PAIRS_NOT_WORTH_COUNTING = 1000
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the four.
+
+    Attributes
+    ----------
+    name : what users call it.
+    pruned : whether the search leaves out pairs that cannot decide it, and finds the same root.
+    local : whether variables whose residual is independent of D are dropped before each search.
+    """
+
+    name: str
+    pruned: bool
+    local: bool
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant("original", pruned=False, local=False),
+        Variant("plus", pruned=True, local=False),
+        Variant("local", pruned=False, local=True),
+        Variant("local_plus", pruned=True, local=True),
+    )
+}
 
 #: Told after each round: roots found, candidates left.
 OnRound = Callable[[int, int], None]
@@ -63,12 +88,15 @@ class Ordering:
     @property
     def unmixing(self) -> F64:
         """(k, k) with errors = ((x − mean) / sd) @ unmixing."""
-        k = self.order.size
-        return solve_triangular(self.mixing, np.eye(k), lower=True).T if k else np.zeros((0, 0))
+        return inverse(self.mixing)
+
+    def mechanism(self, n_columns: int) -> LinearMechanism:
+        """What a model of a cohort of ``n_columns`` keeps of this."""
+        return LinearMechanism(n_columns, self.order, self.mean, self.sd, self.mixing, self.unmixing)
 
 
 def order_columns(
-    raw: RawTable, columns: Columns, variant: str, alpha: float, on_round: OnRound | None = None
+    raw: RawTable, columns: Columns, variant: Variant, alpha: float, on_round: OnRound | None = None
 ) -> Ordering:
     """Find the causal order of a cohort's columns.
 
@@ -79,9 +107,8 @@ def order_columns(
     variant : one of VARIANTS.
     alpha : level of the t-test of the local variants.
     """
-    local = variant.startswith("local")
     kept = np.arange(raw.shape[1])
-    if local:
+    if variant.local:
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
         kept = kept[welch_p_values(columns.moments) < alpha]
     rounds = _Rounds(raw, columns, kept, variant, alpha)
@@ -92,8 +119,8 @@ def order_columns(
     return rounds.result()
 
 
-def _choose_search(variant: str, table: Table, correlation: F64) -> Search:
-    if not variant.endswith("plus"):
+def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
+    if not variant.pruned:
         return ExhaustiveSearch()
     # Where a call is worth that many pairs, keeping account of each would cost more than evaluating it.
     if table.pairs_per_call >= PAIRS_NOT_WORTH_COUNTING:
@@ -104,7 +131,7 @@ def _choose_search(variant: str, table: Table, correlation: F64) -> Search:
 class _Rounds:
     """The state of the loop: each :meth:`advance` finds one root and takes it out of the rest."""
 
-    def __init__(self, raw: RawTable, columns: Columns, kept: Index, variant: str, alpha: float) -> None:
+    def __init__(self, raw: RawTable, columns: Columns, kept: Index, variant: Variant, alpha: float) -> None:
         n = raw.shape[0]
         self._kept, self._mean, self._sd = kept, columns.mean[kept], columns.sd[kept]
         self._alpha = alpha
@@ -116,7 +143,7 @@ class _Rounds:
         self._search = _choose_search(variant, table, correlation)
         self._table = table.with_correlations(correlation)
         self._class_moments: ClassMoments | None = None
-        if variant.startswith("local"):
+        if variant.local:
             count, case_total = columns.moments.count, columns.moments.total[1, kept] / self._sd
             self._class_moments = ClassMoments(count, case_total, gram[1])
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots

@@ -2,27 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from .logistic import fit_logit, separates
-from .model import CausalModel
+from .linear import LinearAttribution
+from .logistic import WEAK_PENALTY, fit_logit, separates
+from .model import Attribution, CausalModel
 from .moments import Columns
-from .ordering import OnRound, Ordering, order_columns
+from .ordering import OnRound, Ordering, Variant, order_columns
 from .sharp import attribute
 from .table import F64, RawTable
 
-ATTRIBUTIONS = ("sharp", "paper")
+
+@dataclass(frozen=True)
+class Attributed:
+    """What the errors add to the log-odds, and how that came about.
+
+    Attributes
+    ----------
+    attribution : scores errors.
+    separated : whether the errors decide for all patients, or for some, so that only a prior keeps
+        coefficients finite.
+    converged : whether every iteration came to rest before its limit.
+    ancestor_probability : (k,) in causal order; None where every survivor is taken for an ancestor.
+    """
+
+    attribution: Attribution
+    separated: bool
+    converged: bool
+    ancestor_probability: F64 | None
+
+
+@dataclass(frozen=True)
+class AttributionMethod:
+    """A way from the errors to log-odds.
+
+    Attributes
+    ----------
+    name : what users call it.
+    attribute : given an ordering, the number of columns of the cohort and the share of cases.
+    prior : in words, what keeps coefficients finite where the errors separate the classes.
+    """
+
+    name: str
+    attribute: Callable[[Ordering, int, float], Attributed]
+    prior: str
+
+
+def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
+    """Few direct causes of D, and the paths that lead to them (see :mod:`rootcausal.core.sharp`)."""
+    table, cols = ordering.table, ordering.table_cols
+    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate)
+    logit = ancestry.logit
+    return Attributed(
+        LinearAttribution(logit.coef, logit.intercept),
+        separates(table, cols, logit),
+        logit.converged,
+        ancestry.probability,
+    )
+
+
+def _by_regression(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
+    """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
+    logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
+    attribution = LinearAttribution(logit.coef, logit.intercept)
+    return Attributed(attribution, logit.separated, logit.converged, None)
+
+
+ATTRIBUTIONS = {
+    method.name: method
+    for method in (
+        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution"),
+        AttributionMethod(
+            "paper", _by_regression, f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)"
+        ),
+    )
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What there is to choose: the variant and level of the ordering, and one of ATTRIBUTIONS."""
+    """What there is to choose: the variant and level of the ordering, and the attribution."""
 
-    variant: str
+    variant: Variant
     alpha: float
-    attribution: str
+    attribution: AttributionMethod
 
 
 @dataclass(frozen=True)
@@ -51,25 +117,10 @@ def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound
     """Learn a model from labelled rows; no column may be constant."""
     n, p = raw.shape
     ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)
-    case_rate = float(columns.moments.count[1]) / n
+    found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None
-    if settings.attribution == "paper":
-        logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
-        separated = logit.separated
-    else:
-        ancestry = attribute(ordering.table, ordering.table_cols, ordering.mixing, p, case_rate)
-        logit = ancestry.logit
-        separated = separates(ordering.table, ordering.table_cols, logit)
+    if found.ancestor_probability is not None:
         probability = np.zeros(p)
-        probability[ordering.order] = ancestry.probability
-    model = CausalModel(
-        n_columns=p,
-        order=ordering.order,
-        mean=ordering.mean,
-        sd=ordering.sd,
-        mixing=ordering.mixing,
-        unmixing=ordering.unmixing,
-        coef=logit.coef,
-        intercept=logit.intercept,
-    )
-    return Learned(model, ordering, separated, logit.converged, probability)
+        probability[ordering.order] = found.ancestor_probability
+    model = CausalModel(ordering.mechanism(p), found.attribution)
+    return Learned(model, ordering, found.separated, found.converged, probability)

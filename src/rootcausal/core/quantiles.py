@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .model import ROWS_A_BLOCK, CausalModel
-from .table import F64
+from .model import CausalModel, row_blocks
+from .table import F64, Index
 
 # Percent steps of the quantiles.
 STEPS = 101
@@ -36,23 +36,22 @@ class CohortQuantiles:
 
         Sorting every column costs a few percent of the time that learning the model took.
         """
-        n, k = len(X), model.order.size
+        n, order = len(X), model.order
+        k = order.size
         found = cls(np.empty((STEPS, k)), np.empty((STEPS, k)))
         width = max(1, VALUES_A_BLOCK // n)
         for start in range(0, k, width):
-            some = slice(start, start + width)
-            found.values[:, some] = _quantiles(X[:, model.order[some]])
+            some = np.arange(start, min(start + width, k))
+            found.values[:, some] = _quantiles(X[:, order[some]])
             found.errors[:, some] = _quantiles(_errors(X, model, some))
         return found
 
 
-def _errors(X: F64, model: CausalModel, some: slice) -> F64:
-    """(n, m): shocks on some of the columns of the causal order."""
-    to_errors = model.unmixing[:, some] / model.sd[:, None]
-    errors = np.empty((len(X), to_errors.shape[1]))
-    for start in range(0, len(X), ROWS_A_BLOCK):
-        rows = slice(start, start + ROWS_A_BLOCK)
-        errors[rows] = (X[rows, model.order] - model.mean) @ to_errors
+def _errors(X: F64, model: CausalModel, places: Index) -> F64:
+    """(n, m): shocks on the columns at some places of the causal order."""
+    errors = np.empty((len(X), places.size))
+    for rows in row_blocks(X):
+        model.mechanism.errors(X[rows], places, out=errors[rows])
     return errors
 
 

@@ -70,7 +70,7 @@ def diagnose(
     evidence = gather(model, X, y, names)
     pairs = pairwise_tests(evidence.errors)
     fit = fit_plain(evidence.errors, evidence.y)
-    risk = expit(model.intercept + model.shapley(X).sum(axis=1))
+    risk = expit(model.log_odds(X))
     checks = (
         check_gaussianity(evidence),
         check_independence(evidence, pairs),

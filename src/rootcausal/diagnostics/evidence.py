@@ -12,7 +12,7 @@ from ..backends.reference import ReferenceTable
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
 from ..core.moments import describe_columns
-from ..core.ordering import order_columns
+from ..core.ordering import VARIANTS, order_columns
 from ..core.table import F64, Index
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
@@ -54,14 +54,14 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str]) -> Evide
     if rows.size > ROWS_AT_MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
     weight = np.zeros(X.shape[1])
-    weight[model.order] = 1.0 + np.abs(model.coef)
+    weight[model.order] = 1.0 + model.attribution.importance()
     # Logistic regression wants ten patients a variable.
     at_most = min(ERRORS_AT_MOST, max(2, rows.size // 10))
     chosen = np.sort(np.argsort(-weight, kind="stable")[:at_most])
     values = X[np.ix_(rows, chosen)]
     varies = values.min(axis=0) < values.max(axis=0)
     raw = choose_table("auto", values[:, varies], None)
-    ordering = order_columns(raw, describe_columns(raw), "plus", 1.0)
+    ordering = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0)
     standard = (values[:, varies][:, ordering.order] - ordering.mean) / ordering.sd
     columns = chosen[varies][ordering.order]
     return Evidence(standard @ ordering.unmixing, columns, y[rows], tuple(names[c] for c in columns), rows)

@@ -18,12 +18,12 @@ from threadpoolctl import ThreadpoolController
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
 from ..core.moments import describe_columns
-from ..core.ordering import order_columns
+from ..core.ordering import VARIANTS, order_columns
 from ..data import simulate
 from ..metrics import rank_biased_overlap, shapley_mse
 from ..version import __version__
 from ..wording import printable
-from .paper import VARIANTS
+from . import paper
 from .rows import Row
 from .shared_fits import SharedFits
 from .sources import CohortSource, Sample
@@ -148,7 +148,7 @@ def _time(variants: Sequence[str], sample: Sample) -> dict[str, dict[str, Any]]:
     for _ in range(RUNS):
         for variant in variants:
             began = time.perf_counter()
-            ordering = order_columns(raw, describe_columns(raw), variant, LOCAL_ALPHA)
+            ordering = order_columns(raw, describe_columns(raw), VARIANTS[variant], LOCAL_ALPHA)
             seconds = min(found[variant]["seconds"], time.perf_counter() - began)
             found[variant] = {"seconds": seconds, "pairs": ordering.n_pairs}
         if time.perf_counter() - first > LONG_ENOUGH_SECONDS:
@@ -160,7 +160,7 @@ def _time(variants: Sequence[str], sample: Sample) -> dict[str, dict[str, Any]]:
 def _compile() -> None:
     """Have the kernels compiled before anything is timed."""
     cohort = simulate(50, 5, random_state=0)
-    _time(VARIANTS, Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True))
+    _time(paper.VARIANTS, Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True))
 
 
 def _row(source: CohortSource, number: int, method: str, evaluate: Callable[[str], dict[str, Any]]) -> Row:

@@ -15,7 +15,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -72,7 +72,7 @@ class FileKind:
     format, version : what its header says; versions from ``oldest`` on are read.
     name : what to call it in a message, such as "model file".
     what : what a file that is none of them is not, such as "a rootcausal model".
-    arrays : names of all arrays that it may hold.
+    arrays : given a version, the names of all arrays that such a file may hold.
     compressed : whether its arrays are worth the time.
     headerless : a member by which a file from before there were headers is known.
     """
@@ -82,7 +82,7 @@ class FileKind:
     oldest: int
     name: str
     what: str
-    arrays: Sequence[str]
+    arrays: Callable[[int], Collection[str]]
     compressed: bool
     headerless: str | None = None
 
@@ -155,10 +155,10 @@ def _read(
         checksum = members.pop() if header["version"] >= CHECKSUM_SINCE else None
         if checksum is not None and checksum.filename != CHECKSUM:
             raise ValueError("its checksum is missing")
-        arrays = {}
+        arrays, allowed = {}, kind.arrays(header["version"])
         for member in members[1:]:
             name = member.filename.removesuffix(".npy")
-            if name not in kind.arrays or name == member.filename:
+            if name not in allowed or name == member.filename:
                 raise ValueError(f"it holds {member.filename!r}, which is none of its arrays")
             arrays[name] = _array(_content(archive, member, digest))
         expected = digest.hexdigest().encode()

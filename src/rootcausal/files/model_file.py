@@ -1,43 +1,49 @@
 """A fitted model in one file (see :mod:`rootcausal.files.array_archive`).
 
-Version 2 adds the checksum, and the type of the labels; version 1 is still read.
+Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
+they belong to, and says of what kind the halves are. All versions are read.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..core.model import CausalModel
-from ..core.model_checks import check_model
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
-from ..uncertainty.resample import Bootstrap
-from ..uncertainty.resample_file import MEMBERS, PREFIX, is_seed, pack, unpack
 from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
+from .model_arrays import (
+    arrays_of,
+    is_seed,
+    kinds_of,
+    model_from,
+    model_names,
+    named_by_half,
+    pack,
+    packed_names,
+    unpack,
+)
 
-if TYPE_CHECKING:
-    from ..estimator import RCI
-
-ARRAYS = ("order", "mean", "sd", "mixing", "unmixing", "coef", "margins")
 # Arrays that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
-RESAMPLED = tuple(PREFIX + name for name in MEMBERS)
+OTHERS = {"margins", PROBABILITY, *QUANTILES}
 MODEL = FileKind(
     format="rootcausal model",
-    version=2,
+    version=3,
     oldest=1,
     name="model file",
     what="a rootcausal model",
-    arrays=(*ARRAYS, PROBABILITY, *QUANTILES, *RESAMPLED),
+    arrays=lambda version: model_names(version) | packed_names(version) | OTHERS,
     compressed=True,
 )
 # What every model says of how it was made, and pages and summaries read.
@@ -55,34 +61,71 @@ LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[0-9]{1,4}|\|O")
 # By which interpolation may break the order of quantiles, beside the largest of them.
 ROUNDING = 1e-9
 
+Fitted = TypeVar("Fitted")
 
-def write(path: str | PathLike[str], model: RCI) -> None:
+
+@dataclass(frozen=True, eq=False)
+class SavedResamples:
+    """Models of resampled cohorts, the seed, and how many of them did not settle."""
+
+    models: tuple[CausalModel, ...]
+    random_state: int
+    unsettled: int
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    model : scores patients; p columns, k of them in its causal order.
+    margins : (k,) by how much each root won.
+    ancestor_probability : (p,), or None with the paper's attribution.
+    quantiles : of the cohort, or None where the model did not keep them.
+    resamples : None without a bootstrap.
+    classes : (2,) labels, the disease second.
+    feature_names : (p,), or None where X had none.
+    provenance : how the model was made.
+    """
+
+    model: CausalModel
+    margins: F64
+    ancestor_probability: F64 | None
+    quantiles: CohortQuantiles | None
+    resamples: SavedResamples | None
+    classes: np.ndarray
+    feature_names: np.ndarray | None
+    provenance: dict[str, Any]
+
+
+def write(path: str | PathLike[str], saved: SavedModel) -> None:
     """Write the model whole or not at all."""
-    inner = model._model
+    names = saved.feature_names
     header: dict[str, Any] = {
-        "n_columns": inner.n_columns,
-        "intercept": inner.intercept,
-        "feature_names": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
-        "classes": [_label(label) for label in model.classes_],
-        "classes_type": model.classes_.dtype.newbyteorder("<").str,
-        "provenance": model.provenance_,
+        "n_columns": saved.model.n_columns,
+        **kinds_of(saved.model),
+        "feature_names": None if names is None else list(names),
+        "classes": [_label(label) for label in saved.classes],
+        "classes_type": saved.classes.dtype.newbyteorder("<").str,
+        "provenance": saved.provenance,
     }
-    arrays = {name: getattr(inner, name) for name in ARRAYS if name != "margins"}
-    arrays["margins"] = model.margins_
-    if model._quantiles is not None:
-        arrays |= zip(QUANTILES, (model._quantiles.values, model._quantiles.errors), strict=True)
-    if model.ancestor_probability_ is not None:
-        arrays[PROBABILITY] = model.ancestor_probability_
-    resamples = () if model.bootstrap_ is None else model.bootstrap_.models
-    if model.bootstrap_ is not None:
+    arrays = arrays_of(saved.model) | {"margins": saved.margins}
+    if saved.quantiles is not None:
+        arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
+    if saved.ancestor_probability is not None:
+        arrays[PROBABILITY] = saved.ancestor_probability
+    models = [saved.model]
+    if saved.resamples is not None:
         header["bootstrap"] = {
-            "random_state": model.bootstrap_.random_state,
-            "unsettled": model.bootstrap_.unsettled,
+            "random_state": saved.resamples.random_state,
+            "unsettled": saved.resamples.unsettled,
         }
-        arrays |= pack(resamples)
+        arrays |= pack(saved.resamples.models)
+        models += saved.resamples.models
     try:
-        for one in (inner, *resamples):
-            check_model(one)
+        for model in models:
+            model.check()
     except ValueError as error:
         raise InputError(f"this model could not be read back, so it is not saved: {error}") from error
     write_archive(path, MODEL, header, arrays)
@@ -100,54 +143,43 @@ def _is_label(label: Any) -> bool:
     return isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
 
 
-def read(path: str | PathLike[str], kind: type[RCI]) -> RCI:
-    """Read a model; a file that is damaged, not ours, or from a newer version is an InputError."""
-    return read_archive(path, MODEL, partial(_restore, kind))
+def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fitted:
+    """Read a model; a file that is damaged, not ours, or from a newer version is an InputError.
+
+    ``make`` raises ValueError, or what wrong types raise, where the parameters are none. For resamples to
+    come back to the last bit, linear algebra has to have one thread (see :func:`.model_arrays.unpack`).
+    """
+    return read_archive(path, MODEL, lambda header, arrays: make(_restore(*named_by_half(header, arrays))))
 
 
-def _restore(kind: type[RCI], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> RCI:
+def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
     p = header["n_columns"]
-    _check_shapes(arrays, p)
-    inner = CausalModel(
-        n_columns=p,
-        intercept=float(header["intercept"]),
-        **{name: arrays[name] for name in ARRAYS if name != "margins"},
-    )
-    check_model(inner)
-    _check_numbers(arrays)
-    provenance = _provenance(header["provenance"], p)
-    classes = _classes(header["classes"], header.get("classes_type"))
-    model = kind(**provenance["parameters"])
-    try:
-        model._check_parameters()
-    except InputError as error:
-        raise ValueError(str(error)) from None  # an InputError of reading names the file
-    if model.positive is not None and model.positive != classes[1]:
-        raise ValueError("its second class is not the disease")
-    model.n_features_in_ = p
-    if header["feature_names"] is not None:
-        model.feature_names_in_ = _names(header["feature_names"], p)
-    model.classes_ = classes
-    model.provenance_ = provenance
-    model._set_model(inner, arrays["margins"], arrays.get(PROBABILITY))
-    if QUANTILES[0] in arrays:
-        model._quantiles = CohortQuantiles(*(arrays[name] for name in QUANTILES))
-    model.bootstrap_ = _bootstrap(header.get("bootstrap"), arrays, p)
-    return model
-
-
-def _check_shapes(arrays: dict[str, np.ndarray], p: Any) -> None:
     if type(p) is not int:
         raise ValueError("its number of columns is none")
-    k = arrays["order"].size
-    expected: dict[str, tuple[int, ...]] = dict.fromkeys(ARRAYS, (k,))
-    expected |= {"mixing": (k, k), "unmixing": (k, k)}
+    model = model_from(header, arrays)
+    _check_shapes(arrays, model.order.size, p)
+    _check_numbers(arrays)
+    names = header["feature_names"]
+    return SavedModel(
+        model=model,
+        margins=arrays["margins"],
+        ancestor_probability=arrays.get(PROBABILITY),
+        quantiles=CohortQuantiles(*(arrays[n] for n in QUANTILES)) if QUANTILES[0] in arrays else None,
+        resamples=_resamples(header, arrays),
+        classes=_classes(header["classes"], header.get("classes_type")),
+        feature_names=None if names is None else _names(names, p),
+        provenance=_provenance(header["provenance"], p),
+    )
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int) -> None:
+    expected: dict[str, tuple[int, ...]] = {"margins": (k,)}
     if PROBABILITY in arrays:
         expected[PROBABILITY] = (p,)
     if any(name in arrays for name in QUANTILES):
         expected |= dict.fromkeys(QUANTILES, (STEPS, k))
     for name, shape in expected.items():
-        if arrays[name].shape != shape or arrays[name].dtype.kind != ("i" if name == "order" else "f"):
+        if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
             raise ValueError(f"array {name} has the wrong shape or type")
 
 
@@ -199,17 +231,18 @@ def _classes(labels: Any, kind: Any) -> np.ndarray:
     return classes
 
 
-def _bootstrap(about: Any, arrays: dict[str, np.ndarray], p: int) -> Bootstrap | None:
+def _resamples(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedResamples | None:
+    about = header.get("bootstrap")
     if about is None:
-        if any(name in arrays for name in RESAMPLED):
+        if any(name in arrays for name in packed_names(MODEL.version)):
             raise ValueError("it does not say where its resamples come from")
         return None
-    models = unpack(arrays)
-    if any(model.n_columns != p for model in models):
+    models = unpack(header, arrays)
+    if any(model.n_columns != header["n_columns"] for model in models):
         raise ValueError("the resamples have another number of columns")
     if not is_seed(about["random_state"]):
         raise ValueError("the seed of its resamples is none")
     unsettled = about.get("unsettled", 0)  # files of before do not say
     if unsettled not in range(len(models) + 1):
         raise ValueError("the number of its resamples that did not settle is out of range")
-    return Bootstrap(tuple(models), about["random_state"], int(unsettled))
+    return SavedResamples(tuple(models), about["random_state"], int(unsettled))

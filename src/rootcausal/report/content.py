@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
 from ..provenance import backend_used, left_out
 from ..version import __version__
+from ..wording import plain
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
 
@@ -55,9 +57,11 @@ def page_content(
     explanation = model.explain(X, ids=ids)
     causal = model._model
     values = explanation.values[:, causal.order]
-    numbers = _number_type(*values.shape)
+    tables = _tables(explanation, causal)
+    n, k = values.shape
+    numbers = _number_type(n, k, len(tables))
     names = [str(name) for name in explanation.feature_names]
-    blocks = _blocks(explanation, causal.order, numbers)
+    blocks = {name: _packed(table[:, causal.order], numbers) for name, table in tables.items()}
     bootstrap = None
     if model.bootstrap_ is not None:
         kept, intervals = _interval_blocks(explanation, causal.order, sum(map(len, blocks.values())))
@@ -87,12 +91,13 @@ def page_content(
 def _variables(model: RCI, names: list[str], units: Mapping[str, str]) -> list[dict[str, Any]]:
     """The variables in causal order."""
     causal, ancestor = model._model, model.ancestor_probability_
+    unit_effects, scale = causal.attribution.unit_effects, causal.mechanism.scale
     return [
         {
             "name": names[column],
             "unit": _unit(units, names[column]),
-            "coef": float(causal.coef[place]),
-            "sd": float(causal.sd[place]),
+            "coef": float(unit_effects[place]),
+            "sd": float(scale[place]),
             "ancestor": None if ancestor is None else float(ancestor[column]),
         }
         for place, column in enumerate(causal.order)
@@ -151,11 +156,11 @@ def _by_variable(quantiles: F64, numbers: str) -> list[list[float]]:
     return np.clip(quantiles.T, -largest, largest).astype(numbers).tolist()
 
 
-def _number_type(n: int, k: int) -> str:
-    """The type in which the numbers of n patients fit on a page."""
-    in_full = 2 * n * k * 8 * 4 / 3
+def _number_type(n: int, k: int, n_tables: int) -> str:
+    """The type in which so many tables of n patients and k variables fit on a page."""
+    in_full = n_tables * n * k * 8 * 4 / 3
     if in_full / 2 > BYTES_AT_MOST:
-        room = int(BYTES_AT_MOST * 3 / 4 / (2 * k * 4))
+        room = int(BYTES_AT_MOST * 3 / 4 / (n_tables * k * 4))
         raise InputError(
             f"a page holds at most {room:,} patients of this model ({k} variables in its causal order), and "
             f"the table has {n:,}: choose the patients to show; where their values lie in the whole cohort "
@@ -164,13 +169,13 @@ def _number_type(n: int, k: int) -> str:
     return "<f8" if in_full <= BYTES_IN_FULL else "<f4"
 
 
-def _blocks(explanation: Explanation, order: Any, numbers: str) -> dict[str, str]:
-    """Shocks and measurements of the variables in causal order, as (n, k) little-endian floats.
+def _tables(explanation: Explanation, causal: CausalModel) -> dict[str, F64]:
+    """(n, p) numbers of which every patient's go on the page, as little-endian floats in causal order.
 
-    A Shapley value is its shock times the variable's coefficient, so it needs no block of its own.
+    Where a Shapley value is its shock times what a unit of it adds, it needs no place of its own.
     """
     tables = {"errors": explanation.errors, "data": explanation.data}
-    return {name: _packed(table[:, order], numbers) for name, table in tables.items()}
+    return tables if causal.attribution.proportional else tables | {"shapley": explanation.values}
 
 
 def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[int, dict[str, str]]:
@@ -210,7 +215,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
-        "parameters": {key: _plain(value) for key, value in provenance["parameters"].items()},
+        "parameters": {key: _for_json(value) for key, value in provenance["parameters"].items()},
         "backend": backend_used(provenance),
         "rows": provenance["rows"],
         "cases": provenance["cases"],
@@ -233,7 +238,6 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
     }
 
 
-def _plain(value: Any) -> str | int | float | bool | None:
-    if isinstance(value, np.generic):
-        value = value.item()
+def _for_json(value: Any) -> str | int | float | bool | None:
+    value = plain(value)
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)

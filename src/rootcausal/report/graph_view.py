@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.model import CausalModel, direct_effects
+from ..core.model import CausalModel
 from ..core.table import F64
 from ..drawing import WEAKEST_EDGE, strong_edges
 
@@ -21,11 +21,11 @@ def graph_facts(model: CausalModel, values: F64) -> dict[str, Any]:
     important = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:VARIABLES_DRAWN]
     shown = np.sort(important)
     among = np.ix_(shown, shown)
-    edges = strong_edges(direct_effects(model.unmixing)[among])
+    edges = strong_edges(model.mechanism.direct_effects()[among])
     return {
         "shown": shown.tolist(),
         "edges": [{"cause": cause, "effect": effect, "weight": weight} for cause, effect, weight in edges],
-        "total": model.mixing[among].T.tolist(),
+        "total": model.mechanism.total_effects()[among].T.tolist(),
         "weakest": WEAKEST_EDGE,
         "n_possible": int(shown.size * (shown.size - 1) // 2),
     }

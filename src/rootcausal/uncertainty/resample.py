@@ -14,6 +14,7 @@ from collections.abc import Generator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +30,11 @@ from ..core.pipeline import learn
 from ..core.table import F64
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
+from ..files.model_arrays import MOST_RESAMPLES, is_seed
 from ..long_work.progress import counting_progress
 from ..long_work.workers import in_workers
 from ..version import __version__
-from ..wording import one_line, shown
+from ..wording import one_line, plain, shown
 from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
@@ -90,6 +92,7 @@ def bootstrap(
     resume: str | PathLike[str] | None,
 ) -> Bootstrap:
     """Learn from n resamples; see :meth:`rootcausal.RCI.bootstrap`."""
+    n, random_state = _checked(n, random_state)
     found = read_resamples(resume) if resume is not None and Path(resume).exists() else None
     seed = _seed(random_state, found)
     fingerprint = cohort.fingerprint(seed) if resume is not None else ""
@@ -120,6 +123,20 @@ def bootstrap(
         if resume is not None and len(models) > n_found:
             write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
     return Bootstrap(tuple(models[:n]), seed, sum(number < n for number in unsettled))
+
+
+def _checked(n: int, random_state: int | None) -> tuple[int, int | None]:
+    """How many resamples and which seed, if any, as Python's own numbers."""
+    if not (isinstance(n, Integral) and 2 <= n <= MOST_RESAMPLES):
+        raise InputError(
+            f"n must be a whole number of at least 2 resamples, and at most {MOST_RESAMPLES:,}, not {n!r}"
+        )
+    seed = plain(random_state)
+    if not (seed is None or is_seed(seed)):
+        raise InputError(
+            f"random_state must be a whole number of at least 0, or None to draw one, not {seed!r}"
+        )
+    return int(n), seed
 
 
 def _seed(random_state: int | None, found: Resamples | None) -> int:
@@ -169,18 +186,7 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
         raw = choose_table(cohort.backend, X[:, varies], y)
         learned = learn(raw, describe_columns(raw), cohort.settings)
-    model = learned.model
-    whole = CausalModel(
-        n_columns=cohort.X.shape[1],
-        order=varies[model.order],
-        mean=model.mean,
-        sd=model.sd,
-        mixing=model.mixing,
-        unmixing=model.unmixing,
-        coef=model.coef,
-        intercept=model.intercept,
-    )
-    return Resampled(whole, learned.converged)
+    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), learned.converged)
 
 
 def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

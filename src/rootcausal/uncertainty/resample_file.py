@@ -1,36 +1,29 @@
-"""Models of resamples as a few flat arrays: what a file of finished resamples and a model file hold."""
+"""A file of finished resamples, so that interrupted work goes on.
+
+Version 3 names arrays by the half of the model that they belong to; version 2 is still read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..backends.blas import one_blas_thread
 from ..core.model import CausalModel
-from ..core.model_checks import check_mixing, check_numbers, check_order, check_unmixing
-from ..core.table import F64
 from ..files.array_archive import FileKind, read_archive, write_archive
+from ..files.model_arrays import is_seed, kinds_of, named_by_half, pack, packed_names, unpack
 from ..version import __version__
 
-PREFIX = "bootstrap_"
-# One after the other: resample by resample, and each mixing matrix as the rows of its lower triangle.
-FLAT = ("order", "mean", "sd", "coef", "mixing")
-WHOLE_NUMBERS = ("order", "sizes", "n_columns")
-MEMBERS = (*FLAT, "sizes", "intercepts", "n_columns")
-# Each becomes several objects: a file of a few bytes must not become millions of them.
-MOST_RESAMPLES = 10_000
 RESAMPLES = FileKind(
     format="rootcausal resamples",
-    version=2,
+    version=3,
     oldest=2,
     name="file of finished resamples",
     what="a file of finished resamples",
-    arrays=tuple(PREFIX + name for name in MEMBERS),
+    arrays=packed_names,
     compressed=False,
     headerless="format.npy",
 )
@@ -56,72 +49,10 @@ class Resamples:
     made_by: str = __version__
 
 
-def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
-    """Flat arrays from which :func:`unpack` makes the same models."""
-    flat = {name: np.concatenate([getattr(m, name) for m in models]) for name in FLAT[:-1]}
-    flat["mixing"] = np.concatenate([m.mixing[_triangle(m.order.size)] for m in models])
-    flat["sizes"] = np.array([m.order.size for m in models])
-    flat["intercepts"] = np.array([m.intercept for m in models])
-    flat["n_columns"] = np.array([models[0].n_columns])
-    return {PREFIX + name: array for name, array in flat.items()}
-
-
-def unpack(arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
-    """Models from flat arrays; a ValueError says what does not fit."""
-    flat = {name: arrays[PREFIX + name] for name in MEMBERS}
-    for name, array in flat.items():
-        if array.ndim != 1 or array.dtype.kind != ("i" if name in WHOLE_NUMBERS else "f"):
-            raise ValueError(f"array {PREFIX}{name} has the wrong shape or type")
-    sizes, total = flat["sizes"], flat["order"].size
-    if not (1 <= sizes.size <= MOST_RESAMPLES and sizes.min() >= 0 and sizes.max() <= total):
-        raise ValueError("the numbers of variables in the resamples are out of range")
-    triangles = sizes * (sizes + 1) // 2
-    lengths = dict.fromkeys(FLAT, sizes.sum()) | {"mixing": triangles.sum()}
-    lengths |= {"intercepts": sizes.size, "n_columns": 1}
-    if any(flat[name].size != length for name, length in lengths.items()):
-        raise ValueError("the arrays of the resamples do not fit together")
-    n_columns = int(flat["n_columns"][0])
-    check_order(flat["order"], n_columns, np.repeat(np.arange(sizes.size), sizes))
-    check_numbers(flat["mean"], flat["sd"], flat["coef"], flat["intercepts"])
-    ends, triangle_ends = np.cumsum(sizes), np.cumsum(triangles)
-    # On one thread, as the resamples were learned: else unmixing may differ in its last bit.
-    with one_blas_thread():
-        return [
-            _model(
-                {name: flat[name][end - k : end] for name in FLAT[:-1]},
-                flat["mixing"][triangle_end - triangle : triangle_end],
-                float(intercept),
-                n_columns,
-            )
-            for k, end, triangle, triangle_end, intercept in zip(
-                sizes, ends, triangles, triangle_ends, flat["intercepts"], strict=True
-            )
-        ]
-
-
-def _model(columns: dict[str, np.ndarray], triangle: F64, intercept: float, n_columns: int) -> CausalModel:
-    k = columns["order"].size
-    mixing = np.zeros((k, k))
-    mixing[_triangle(k)] = triangle
-    check_mixing(mixing)
-    unmixing = np.zeros((0, 0))
-    if k:
-        unmixing = solve_triangular(mixing, np.eye(k, order="F"), lower=True, overwrite_b=True).T
-    check_unmixing(unmixing)
-    return CausalModel(n_columns=n_columns, mixing=mixing, unmixing=unmixing, intercept=intercept, **columns)
-
-
-def is_seed(value: Any) -> bool:
-    return isinstance(value, int) and value >= 0
-
-
-def _triangle(k: int) -> np.ndarray:
-    return np.tri(k, dtype=bool)
-
-
 def write_resamples(path: str | PathLike[str], resamples: Resamples) -> None:
     """Write finished resamples whole or not at all."""
     header = {name: getattr(resamples, name) for name in ("fingerprint", "random_state", "unsettled")}
+    header |= kinds_of(resamples.models[0])
     write_archive(path, RESAMPLES, header, pack(resamples.models))
 
 
@@ -136,7 +67,10 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples
     )
     if not (isinstance(fingerprint, str) and isinstance(made_by, str) and is_seed(random_state)):
         raise ValueError("its header does not say what the resamples were made from")
-    models, unsettled = unpack(arrays), header["unsettled"]
+    # On one thread, as the resamples were learned: else the last bit may differ.
+    with one_blas_thread():
+        models = unpack(*named_by_half(header, arrays))
+    unsettled = header["unsettled"]
     if not (isinstance(unsettled, list) and all(number in range(len(models)) for number in unsettled)):
         raise ValueError("its header names resamples that it does not hold")
     return Resamples(models, unsettled, fingerprint, random_state, made_by)

@@ -35,7 +35,13 @@ class TrainingRows:
 
     def fingerprint(self, random_state: int) -> str:
         """What must be equal for resamples to belong together; the rows enter as a hash only."""
-        digest = hashlib.sha256(repr((self.settings, random_state, self.X.shape)).encode())
+        chosen = self.settings
+        # Word for word what it was when the settings were texts: resamples of before still belong.
+        words = (
+            f"(Settings(variant={chosen.variant.name!r}, alpha={chosen.alpha!r}, "
+            f"attribution={chosen.attribution.name!r}), {random_state!r}, {self.X.shape!r})"
+        )
+        digest = hashlib.sha256(words.encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         return digest.hexdigest()

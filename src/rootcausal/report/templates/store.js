@@ -7,7 +7,7 @@ const labels = content.labels;
 
 const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
-  errors: full, data: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
+  errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
 };
 
 function unpack(name) {
@@ -27,9 +27,12 @@ function shock(row, variable) {
   return cell("errors", row, variable);
 }
 
+// Where what shocks add is not proportional to them, the page has a block of it.
+const hasShapley = document.getElementById("block-shapley") !== null;
+
 /** The Shapley value: what this patient's shock on this variable adds to the log-odds. */
 function shapley(row, variable) {
-  return shock(row, variable) * variables[variable].coef;
+  return hasShapley ? cell("shapley", row, variable) : shock(row, variable) * variables[variable].coef;
 }
 
 function logOdds(row) {

@@ -1,0 +1,286 @@
+"""The linear halves of a model: LiNGAM for the mechanism, logistic regression for the attribution.
+
+Errors are a triangular matrix times standardized columns, and a Shapley value is its error times a
+coefficient (paper, Equation 3: S_i = E_i δ_i).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .model import taken
+from .moments import EXHAUSTED, reach
+from .table import F64, Index
+
+MOST_COLUMNS = 10_000_000
+# Beyond these, the scores of a patient would not be finite numbers.
+MOST_LOG_ODDS = 1e9
+LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
+MOST_MEAN_IN_SD = 1e20
+# Entries of the mixing matrix are correlations times standard deviations of at most one.
+MOST_MIXING = 1.0 + 1e-6
+LEAST_DIAGONAL = 0.5 * math.sqrt(EXHAUSTED)
+MOST_UNMIXING = 1e30
+# How often the rounding error of one product may be exceeded.
+ROUNDING_MARGIN = 64
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMechanism:
+    """Standardized columns are ``errors @ mixing.T``, and errors ``columns @ unmixing``.
+
+    Attributes
+    ----------
+    n_columns : p, columns of the cohort.
+    order : (k,) columns in causal order.
+    mean, sd : (k,) of these columns.
+    mixing, unmixing : (k, k) between standardized columns and unit-variance errors, in causal order.
+    """
+
+    kind: ClassVar[str] = "linear"
+    ARRAYS: ClassVar[tuple[str, ...]] = ("order", "mean", "sd", "mixing", "unmixing")
+    # One after the other, and each mixing matrix as the rows of its lower triangle.
+    PACKED: ClassVar[tuple[str, ...]] = ("order", "mean", "sd", "mixing")
+
+    n_columns: int
+    order: Index
+    mean: F64
+    sd: F64
+    mixing: F64
+    unmixing: F64
+
+    @property
+    def scale(self) -> F64:
+        return self.sd
+
+    def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
+        # In the order of the table, columns need not be gathered where all of them count.
+        by_column = np.argsort(self.order)
+        everything = by_column.size == X.shape[1]
+        columns = X if everything else X[:, self.order[by_column]]
+        to_errors = self.unmixing[np.ix_(by_column, places)] / self.sd[by_column, None]
+        if times is not None:
+            to_errors *= times
+        return np.matmul(columns - self.mean[by_column], to_errors, out=out)
+
+    def values(self, errors: F64) -> F64:
+        return errors @ self.mixing.T * self.sd + self.mean
+
+    def what_if(self, X: F64, place: int, error: float) -> F64:
+        values = X.copy()
+        change = error - self.errors(X, np.array([place]))
+        values[:, self.order] += change * (self.mixing[:, place] * self.sd)
+        return values
+
+    def direct_effects(self) -> F64:
+        return direct_effects(self.unmixing)
+
+    def total_effects(self) -> F64:
+        return self.mixing
+
+    def reach(self) -> F64:
+        return reach(self.mean, self.sd)
+
+    def on_columns(self, columns: Index, n_columns: int) -> LinearMechanism:
+        return replace(self, order=columns[self.order], n_columns=n_columns)
+
+    def check(self) -> None:
+        _check_order(self.order, self.n_columns)
+        _check_moments(self.mean, self.sd)
+        _check_mixing(self.mixing)
+        _check_unmixing(self.unmixing)
+        _check_inverse(self.mixing, self.unmixing)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in self.ARRAYS}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> LinearMechanism:
+        k = arrays["order"].size
+        mechanism = cls(
+            n_columns=n_columns,
+            order=taken(arrays, "order", k, whole=True),
+            mean=taken(arrays, "mean", k),
+            sd=taken(arrays, "sd", k),
+            mixing=taken(arrays, "mixing", k, k),
+            unmixing=taken(arrays, "unmixing", k, k),
+        )
+        mechanism.check()
+        return mechanism
+
+    @classmethod
+    def pack(cls, halves: Sequence[LinearMechanism]) -> dict[str, np.ndarray]:
+        packed = {name: np.concatenate([getattr(one, name) for one in halves]) for name in cls.PACKED[:-1]}
+        packed["mixing"] = np.concatenate([one.mixing[_triangle(one.order.size)] for one in halves])
+        return packed
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[LinearMechanism]:
+        total, triangles = int(sizes.sum()), sizes * (sizes + 1) // 2
+        order = taken(arrays, "order", total, whole=True)
+        mean, sd = taken(arrays, "mean", total), taken(arrays, "sd", total)
+        mixing = taken(arrays, "mixing", int(triangles.sum()))
+        _check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
+        _check_moments(mean, sd)
+        parts = (*(_split(flat, sizes) for flat in (order, mean, sd)), _split(mixing, triangles))
+        return [cls._unpacked(n_columns, *one) for one in zip(*parts, strict=True)]
+
+    @classmethod
+    def _unpacked(cls, n_columns: int, order: Index, mean: F64, sd: F64, triangle: F64) -> LinearMechanism:
+        mixing = np.zeros((order.size, order.size))
+        mixing[_triangle(order.size)] = triangle
+        _check_mixing(mixing)
+        unmixing = inverse(mixing)
+        _check_unmixing(unmixing)
+        return cls(n_columns, order, mean, sd, mixing, unmixing)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearAttribution:
+    """Log-odds as a linear function of the errors.
+
+    Attributes
+    ----------
+    coef : (k,) log-odds for each unit of error, in causal order.
+    intercept : log-odds of a patient whose errors are all zero.
+    """
+
+    kind: ClassVar[str] = "linear"
+    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept")
+    PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts")
+
+    coef: F64
+    intercept: float
+
+    @property
+    def base_value(self) -> float:
+        return self.intercept
+
+    @property
+    def proportional(self) -> bool:
+        return True
+
+    @property
+    def unit_effects(self) -> F64:
+        return self.coef
+
+    def importance(self) -> F64:
+        return np.abs(self.coef)
+
+    def shapley(self, errors: F64) -> F64:
+        return errors * self.coef
+
+    def check(self) -> None:
+        _check_effects(self.coef, np.array([self.intercept]))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"coef": self.coef, "intercept": np.array([self.intercept])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> LinearAttribution:
+        attribution = cls(taken(arrays, "coef", k), float(taken(arrays, "intercept", 1)[0]))
+        attribution.check()
+        return attribution
+
+    @classmethod
+    def pack(cls, halves: Sequence[LinearAttribution]) -> dict[str, np.ndarray]:
+        return {
+            "coef": np.concatenate([one.coef for one in halves]),
+            "intercepts": np.array([one.intercept for one in halves]),
+        }
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[LinearAttribution]:
+        coef = taken(arrays, "coef", int(sizes.sum()))
+        intercepts = taken(arrays, "intercepts", sizes.size)
+        _check_effects(coef, intercepts)
+        return [cls(*one) for one in zip(_split(coef, sizes), intercepts.tolist(), strict=True)]
+
+
+def inverse(mixing: F64) -> F64:
+    """(k, k) unmixing of a lower triangular mixing matrix."""
+    k = len(mixing)
+    if not k:
+        return np.zeros((0, 0))
+    return solve_triangular(mixing, np.eye(k, order="F"), lower=True, overwrite_b=True).T
+
+
+def direct_effects(unmixing: F64) -> F64:
+    """(k, k) in causal order and standard units, ``[i, j]``: each variable regressed on all before it.
+
+    Parameters
+    ----------
+    unmixing : (k, k), errors = standardized columns @ unmixing.
+    """
+    edges = -(unmixing / np.diagonal(unmixing)).T
+    np.fill_diagonal(edges, 0.0)
+    return edges
+
+
+def _triangle(k: int) -> np.ndarray:
+    return np.tri(k, dtype=bool)
+
+
+def _split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
+    """Parts of these sizes, one after the other; looking at ``flat``, not copying it."""
+    return [flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+
+
+def _check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
+    """Raise ValueError where columns do not exist, or are twice in the order of one owner."""
+    if not 1 <= n_columns <= MOST_COLUMNS:
+        raise ValueError("its number of columns is out of range")
+    if not ((order >= 0) & (order < n_columns)).all():
+        raise ValueError("the causal order names columns that do not exist")
+    if np.unique(order + n_columns * owner).size != order.size:
+        raise ValueError("the causal order names a column twice")
+
+
+def _check_moments(mean: F64, sd: F64) -> None:
+    """Raise ValueError where a patient would not get finite errors."""
+    if not ((sd >= LEAST_SCALE) & (sd <= MOST_SCALE)).all():
+        raise ValueError("a standard deviation is not a positive number, or out of range")
+    if not (np.abs(mean) <= MOST_MEAN_IN_SD * sd).all():
+        raise ValueError("a mean is not a number, or far larger than its standard deviation allows")
+
+
+def _check_effects(coef: F64, intercept: F64) -> None:
+    """Raise ValueError where a patient would not get finite log-odds."""
+    if not all((np.abs(effect) <= MOST_LOG_ODDS).all() for effect in (coef, intercept)):
+        raise ValueError("a coefficient or an intercept is not a number, or out of range")
+
+
+def _check_mixing(mixing: F64) -> None:
+    """Raise ValueError where a (k, k) matrix is not lower triangular, with a positive diagonal."""
+    if not (np.abs(mixing) <= MOST_MIXING).all() or not (np.diagonal(mixing) >= LEAST_DIAGONAL).all():
+        raise ValueError("the mixing matrix has entries out of range")
+    if np.triu(mixing, 1).any():
+        raise ValueError("the mixing matrix is not triangular")
+
+
+def _check_unmixing(unmixing: F64) -> None:
+    """Raise ValueError where a matrix holds what no inverse of a mixing matrix does."""
+    if not (np.abs(unmixing) <= MOST_UNMIXING).all():
+        raise ValueError("the unmixing matrix has entries out of range")
+
+
+def _check_inverse(mixing: F64, unmixing: F64) -> None:
+    """Raise ValueError where ``unmixing.T`` is not the inverse of ``mixing``, up to the rounding of a solve.
+
+    Such a solve leaves a residual that is small entry by entry beside |mixing| |inverse|, however badly
+    conditioned it is. A few random vectors see in k² steps what a product of the matrices would in k³.
+    """
+    if np.tril(unmixing, -1).any():
+        raise ValueError("the unmixing matrix is not triangular")
+    k = len(mixing)
+    probe = np.random.default_rng(0).standard_normal((k, 3))
+    residual = np.abs(mixing @ (unmixing.T @ probe) - probe)
+    size = np.abs(mixing) @ (np.abs(unmixing.T) @ np.abs(probe))
+    if not (residual <= ROUNDING_MARGIN * k * np.finfo(float).eps * size).all():
+        raise ValueError("the unmixing matrix is not the inverse of the mixing matrix")

@@ -1,0 +1,290 @@
+"""The two halves of a model: linear ones agree with their matrices, and others may take their place."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from page_facts import facts_of
+
+from rootcausal import RCI, InputError, plots
+from rootcausal.core import kinds
+from rootcausal.core.linear import LinearAttribution, LinearMechanism
+from rootcausal.core.model import ROWS_A_BLOCK, CausalModel
+from rootcausal.core.ordering import VARIANTS
+from rootcausal.core.quantiles import CohortQuantiles
+from rootcausal.data import simulate
+from rootcausal.uncertainty.resample import Bootstrap
+
+
+@dataclass(frozen=True, eq=False)
+class SinhMechanism:
+    """Values are the sinh of what a linear mechanism makes of the errors."""
+
+    kind: ClassVar[str] = "sinh"
+    ARRAYS: ClassVar[tuple[str, ...]] = LinearMechanism.ARRAYS
+    PACKED: ClassVar[tuple[str, ...]] = LinearMechanism.PACKED
+
+    straight: LinearMechanism
+
+    @property
+    def n_columns(self) -> int:
+        return self.straight.n_columns
+
+    @property
+    def order(self) -> np.ndarray:
+        return self.straight.order
+
+    @property
+    def scale(self) -> np.ndarray:
+        return np.cosh(self.straight.mean) * self.straight.sd
+
+    def errors(self, X, places, times=None, out=None):
+        return self.straight.errors(np.arcsinh(X), places, times, out)
+
+    def values(self, errors):
+        return np.sinh(self.straight.values(errors))
+
+    def what_if(self, X, place, error):
+        bent = np.sinh(self.straight.what_if(np.arcsinh(X), place, error))
+        values = X.copy()
+        downstream = self.order[self.straight.mixing[:, place] != 0]
+        values[:, downstream] = bent[:, downstream]
+        return values
+
+    def direct_effects(self):
+        return self.straight.direct_effects()
+
+    def total_effects(self):
+        return self.straight.total_effects()
+
+    def reach(self):
+        return np.full(self.order.size, 1e30)
+
+    def on_columns(self, columns, n_columns):
+        return SinhMechanism(self.straight.on_columns(columns, n_columns))
+
+    def check(self) -> None:
+        self.straight.check()
+
+    def arrays(self):
+        return self.straight.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> SinhMechanism:
+        return cls(LinearMechanism.from_arrays(arrays, n_columns))
+
+    @classmethod
+    def pack(cls, halves: Sequence[SinhMechanism]) -> dict[str, np.ndarray]:
+        return LinearMechanism.pack([one.straight for one in halves])
+
+    @classmethod
+    def unpack(cls, arrays, sizes, n_columns):
+        return [cls(one) for one in LinearMechanism.unpack(arrays, sizes, n_columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class SquareAttribution:
+    """Every error adds its square times a weight, so that what it adds is not proportional to it."""
+
+    kind: ClassVar[str] = "square"
+    ARRAYS: ClassVar[tuple[str, ...]] = ("weight",)
+    PACKED: ClassVar[tuple[str, ...]] = ("weight",)
+
+    weight: np.ndarray
+    base_value: float = -0.5
+    proportional: ClassVar[bool] = False
+
+    @property
+    def unit_effects(self) -> np.ndarray:
+        return self.weight
+
+    def importance(self) -> np.ndarray:
+        return np.abs(self.weight)
+
+    def shapley(self, errors):
+        return errors**2 * self.weight
+
+    def check(self) -> None:
+        pass
+
+    def arrays(self):
+        return {"weight": self.weight}
+
+    @classmethod
+    def from_arrays(cls, arrays, k):
+        return cls(arrays["weight"])
+
+    @classmethod
+    def pack(cls, halves):
+        return {"weight": np.concatenate([one.weight for one in halves])}
+
+    @classmethod
+    def unpack(cls, arrays, sizes):
+        return [cls(part) for part in np.split(arrays["weight"], np.cumsum(sizes)[:-1])]
+
+
+@pytest.fixture(scope="module", params=["local_plus", "plus"])
+def fitted(request: pytest.FixtureRequest) -> tuple[np.ndarray, RCI]:
+    """Of the first variant some columns are outside the order, of the second none."""
+    cohort = simulate(ROWS_A_BLOCK + 500, 9, random_state=2)
+    return cohort.X, RCI(variant=request.param, alpha=1e-3).fit(cohort.X, cohort.y)
+
+
+def bent(fitted: tuple[np.ndarray, RCI], attribution: object = None) -> tuple[np.ndarray, RCI]:
+    """The same model of values that were bent, and these values."""
+    X, straight = fitted
+    model = RCI(**straight.get_params())
+    model.__dict__ |= vars(straight)
+    halves = straight._model
+    model._model = CausalModel(SinhMechanism(halves.mechanism), attribution or halves.attribution)
+    return np.sinh(X), model
+
+
+def block(page: Path, name: str) -> np.ndarray:
+    text = re.search(rf'id="block-{name}">([^<]*)<', page.read_text(encoding="utf-8"))
+    return np.frombuffer(base64.b64decode(text.group(1)), dtype="<f8")
+
+
+def test_linear_halves_agree_with_their_matrices(fitted: tuple[np.ndarray, RCI]) -> None:
+    X, model = fitted
+    halves, order = model._model, model.causal_order_
+    mechanism = halves.mechanism
+    standard = (X[:, order] - mechanism.mean) / mechanism.sd
+    errors = standard @ mechanism.unmixing
+    np.testing.assert_allclose(halves.errors(X)[:, order], errors, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        halves.shapley(X)[:, order], errors * halves.attribution.coef, rtol=1e-9, atol=1e-12
+    )
+    outside = np.delete(np.arange(9 - 1), order)
+    assert (outside.size > 0) == (model.variant == "local_plus")
+    assert not halves.errors(X)[:, outside].any() and not halves.shapley(X)[:, outside].any()
+
+
+def test_values_are_the_way_back_from_errors(fitted: tuple[np.ndarray, RCI]) -> None:
+    for X, model in (fitted, bent(fitted)):
+        mechanism = model._model.mechanism
+        places = np.arange(mechanism.order.size)
+        again = mechanism.values(mechanism.errors(X, places))
+        np.testing.assert_allclose(again, X[:, mechanism.order], rtol=1e-9, atol=1e-9)
+        some = places[::-2]
+        np.testing.assert_allclose(
+            mechanism.errors(X, some, times=2.0 + some), mechanism.errors(X, places)[:, some] * (2.0 + some)
+        )
+
+
+def test_a_shock_moves_what_lies_downstream_and_nothing_else(fitted: tuple[np.ndarray, RCI]) -> None:
+    for X, model in (fitted, bent(fitted)):
+        order = model.causal_order_
+        place = 1
+        answer = model.explain(X).what_if(int(order[place]), 1.5)
+        np.testing.assert_array_equal(
+            np.delete(answer.data, order[place:], axis=1), np.delete(X, order[place:], axis=1)
+        )
+        # The changed values have the errors that were asked for: this one set, all others as before.
+        expected = model._model.errors(X)
+        expected[:, order[place]] = 1.5
+        np.testing.assert_allclose(model._model.errors(answer.data), expected, atol=1e-6)
+        np.testing.assert_allclose(answer.log_odds, model.decision_function(answer.data), atol=1e-6)
+
+
+def test_nothing_above_the_core_knows_that_a_mechanism_is_bent(
+    fitted: tuple[np.ndarray, RCI], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(kinds.MECHANISMS, "sinh", SinhMechanism)
+    (X, straight), (bent_X, model) = fitted, bent(fitted)
+    order = model.causal_order_
+    explanation, expected = model.explain(bent_X), straight.explain(X)
+    np.testing.assert_allclose(explanation.errors, expected.errors, atol=1e-9)
+    np.testing.assert_allclose(explanation.values, expected.values, atol=1e-9)
+    quantiles = CohortQuantiles.of(bent_X, model._model)
+    np.testing.assert_allclose(quantiles.errors, straight._quantiles.errors, atol=1e-9)
+    np.testing.assert_allclose(quantiles.values[50], np.median(bent_X[:, order], axis=0), atol=1e-9)
+    model._quantiles = quantiles
+    assert len(plots.graph(model).patches) == len(plots.graph(straight).patches) > 0
+    model.report(bent_X[:50], tmp_path / "page.html")
+    facts = facts_of(tmp_path / "page.html")
+    straight.report(X[:50], tmp_path / "straight.html")
+    assert facts["graph"] == facts_of(tmp_path / "straight.html")["graph"]
+    assert [one["sd"] for one in facts["variables"]] == model._model.mechanism.scale.tolist()
+    model.save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    assert isinstance(loaded._model.mechanism, SinhMechanism)
+    np.testing.assert_array_equal(loaded.shapley_values(bent_X), model.shapley_values(bent_X))
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="its mechanism or its attribution is of a kind that is not known"):
+        RCI.load(tmp_path / "model.rci")
+
+
+def test_shapley_values_that_are_not_proportional_to_shocks(
+    fitted: tuple[np.ndarray, RCI], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(kinds.MECHANISMS, "sinh", SinhMechanism)
+    monkeypatch.setitem(kinds.ATTRIBUTIONS, "square", SquareAttribution)
+    order = fitted[1].causal_order_
+    X, model = bent(fitted, SquareAttribution(np.linspace(-0.5, 1.5, order.size)))
+    errors = model._model.errors(X)[:, order]
+    added = errors**2 * np.linspace(-0.5, 1.5, order.size)
+    np.testing.assert_allclose(model.shapley_values(X)[:, order], added, rtol=1e-9)
+    page = tmp_path / "page.html"
+    model.report(X[:40], page)
+    np.testing.assert_allclose(block(page, "shapley").reshape(40, -1), added[:40], rtol=1e-9)
+    np.testing.assert_allclose(block(page, "errors").reshape(40, -1), errors[:40], rtol=1e-9)
+    facts = facts_of(page)
+    assert facts["base_value"] == -0.5
+    assert facts["cohort"]["root_cause"] == (added[:40] > 0).sum(axis=0).tolist()
+    answer = model.explain(X).what_if(int(order[0]), 2.0)
+    expected = -0.5 + added[:, 1:].sum(axis=1) + 4.0 * -0.5
+    np.testing.assert_allclose(answer.log_odds, expected, rtol=1e-9)
+    resamples = [
+        replace(model._model, attribution=SquareAttribution(np.full(order.size, w))) for w in (1.0, 2.0)
+    ]
+    model.bootstrap_ = Bootstrap(tuple(resamples), 3)
+    model.save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    patients = pd.DataFrame(X[:5])
+    np.testing.assert_array_equal(loaded.explain(patients).upper, model.explain(patients).upper)
+
+
+def test_a_proportional_page_has_no_block_of_shapley_values(
+    fitted: tuple[np.ndarray, RCI], tmp_path: Path
+) -> None:
+    X, model = fitted
+    model.report(X[:10], tmp_path / "page.html")
+    assert 'id="block-shapley"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_model_moves_to_a_wider_table(fitted: tuple[np.ndarray, RCI]) -> None:
+    X, model = fitted
+    columns = np.arange(X.shape[1])[::-1] + 2
+    wider = np.full((len(X), X.shape[1] + 3), 7.0)
+    wider[:, columns] = X
+    moved = model._model.on_columns(columns, wider.shape[1])
+    np.testing.assert_allclose(moved.shapley(wider)[:, columns], model.shapley_values(X), atol=1e-12)
+    assert not np.delete(moved.shapley(wider), columns, axis=1).any()
+    assert isinstance(moved.attribution, LinearAttribution)
+
+
+def test_variants_say_what_they_are_made_of() -> None:
+    parts = {name: (variant.pruned, variant.local) for name, variant in VARIANTS.items()}
+    assert parts == {
+        "original": (False, False),
+        "plus": (True, False),
+        "local": (False, True),
+        "local_plus": (True, True),
+    }
+
+
+@pytest.mark.parametrize("parameter", ["variant", "attribution"])
+@pytest.mark.parametrize("value", ["sideways", ["plus"], None])
+def test_unknown_choices_are_named_with_the_known_ones(parameter: str, value: object) -> None:
+    known = {"variant": "original, plus, local, local_plus", "attribution": "sharp, paper"}[parameter]
+    with pytest.raises(InputError, match=rf"unknown {parameter} .*: choose one of {known}$"):
+        RCI(**{parameter: value}).fit(np.eye(4), [0, 1, 0, 1])
