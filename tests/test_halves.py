@@ -4,131 +4,23 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from page_facts import facts_of
+from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
 from rootcausal.core import kinds
-from rootcausal.core.linear import LinearAttribution, LinearMechanism
+from rootcausal.core.linear import LinearAttribution
 from rootcausal.core.model import ROWS_A_BLOCK, CausalModel
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import simulate
 from rootcausal.uncertainty.resample import Bootstrap
-
-
-@dataclass(frozen=True, eq=False)
-class SinhMechanism:
-    """Values are the sinh of what a linear mechanism makes of the errors."""
-
-    kind: ClassVar[str] = "sinh"
-    ARRAYS: ClassVar[tuple[str, ...]] = LinearMechanism.ARRAYS
-    PACKED: ClassVar[tuple[str, ...]] = LinearMechanism.PACKED
-
-    straight: LinearMechanism
-
-    @property
-    def n_columns(self) -> int:
-        return self.straight.n_columns
-
-    @property
-    def order(self) -> np.ndarray:
-        return self.straight.order
-
-    @property
-    def scale(self) -> np.ndarray:
-        return np.cosh(self.straight.mean) * self.straight.sd
-
-    def errors(self, X, places, times=None, out=None):
-        return self.straight.errors(np.arcsinh(X), places, times, out)
-
-    def values(self, errors):
-        return np.sinh(self.straight.values(errors))
-
-    def what_if(self, X, place, error):
-        bent = np.sinh(self.straight.what_if(np.arcsinh(X), place, error))
-        values = X.copy()
-        downstream = self.order[self.straight.mixing[:, place] != 0]
-        values[:, downstream] = bent[:, downstream]
-        return values
-
-    def direct_effects(self):
-        return self.straight.direct_effects()
-
-    def total_effects(self):
-        return self.straight.total_effects()
-
-    def reach(self):
-        return np.full(self.order.size, 1e30)
-
-    def on_columns(self, columns, n_columns):
-        return SinhMechanism(self.straight.on_columns(columns, n_columns))
-
-    def check(self) -> None:
-        self.straight.check()
-
-    def arrays(self):
-        return self.straight.arrays()
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> SinhMechanism:
-        return cls(LinearMechanism.from_arrays(arrays, n_columns))
-
-    @classmethod
-    def pack(cls, halves: Sequence[SinhMechanism]) -> dict[str, np.ndarray]:
-        return LinearMechanism.pack([one.straight for one in halves])
-
-    @classmethod
-    def unpack(cls, arrays, sizes, n_columns):
-        return [cls(one) for one in LinearMechanism.unpack(arrays, sizes, n_columns)]
-
-
-@dataclass(frozen=True, eq=False)
-class SquareAttribution:
-    """Every error adds its square times a weight, so that what it adds is not proportional to it."""
-
-    kind: ClassVar[str] = "square"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("weight",)
-    PACKED: ClassVar[tuple[str, ...]] = ("weight",)
-
-    weight: np.ndarray
-    base_value: float = -0.5
-    proportional: ClassVar[bool] = False
-
-    @property
-    def unit_effects(self) -> np.ndarray:
-        return self.weight
-
-    def importance(self) -> np.ndarray:
-        return np.abs(self.weight)
-
-    def shapley(self, errors):
-        return errors**2 * self.weight
-
-    def check(self) -> None:
-        pass
-
-    def arrays(self):
-        return {"weight": self.weight}
-
-    @classmethod
-    def from_arrays(cls, arrays, k):
-        return cls(arrays["weight"])
-
-    @classmethod
-    def pack(cls, halves):
-        return {"weight": np.concatenate([one.weight for one in halves])}
-
-    @classmethod
-    def unpack(cls, arrays, sizes):
-        return [cls(part) for part in np.split(arrays["weight"], np.cumsum(sizes)[:-1])]
 
 
 @pytest.fixture(scope="module", params=["local_plus", "plus"])
@@ -209,7 +101,8 @@ def test_nothing_above_the_core_knows_that_a_mechanism_is_bent(
     np.testing.assert_allclose(quantiles.values[50], np.median(bent_X[:, order], axis=0), atol=1e-9)
     model._quantiles = quantiles
     assert len(plots.graph(model).patches) == len(plots.graph(straight).patches) > 0
-    model.report(bent_X[:50], tmp_path / "page.html")
+    diagnosis = (X[:50] > np.median(X[:50], axis=0))[:, order[0]].astype(int)
+    model.report(bent_X[:50], tmp_path / "page.html", diagnosis)
     facts = facts_of(tmp_path / "page.html")
     straight.report(X[:50], tmp_path / "straight.html")
     assert facts["graph"] == facts_of(tmp_path / "straight.html")["graph"]
@@ -233,6 +126,7 @@ def test_shapley_values_that_are_not_proportional_to_shocks(
     errors = model._model.errors(X)[:, order]
     added = errors**2 * np.linspace(-0.5, 1.5, order.size)
     np.testing.assert_allclose(model.shapley_values(X)[:, order], added, rtol=1e-9)
+    assert plots.graph(model, top=3).texts[-1].get_text() == f"x{order[-1]}"  # the heaviest comes last
     page = tmp_path / "page.html"
     model.report(X[:40], page)
     np.testing.assert_allclose(block(page, "shapley").reshape(40, -1), added[:40], rtol=1e-9)

@@ -45,7 +45,6 @@ MAY_IMPORT = {
         "provenance",
         "report",
         "uncertainty",
-        "version",
         "wording",
     },
     "lingam": {"core", "errors", "inputs", "long_work", "parameters", "provenance"},

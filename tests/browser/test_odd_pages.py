@@ -2,9 +2,11 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from toy_halves import SquareAttribution
 
 from rootcausal import RCI, InputError
 from rootcausal.report import content
@@ -126,6 +128,20 @@ def test_one_variable_and_one_new_patient_of_a_saved_model(watched, tmp_path):
     page = watched.open(path)
     assert "higher than in any patient of the cohort" in page.locator(".card").inner_text()
     assert page.locator("#next").is_disabled() and page.locator("#previous").is_disabled()
+
+
+def test_shapley_values_that_are_not_proportional_to_shocks(watched, tmp_path):
+    X, y = draw(200, 3)
+    model = RCI(variant="plus").fit(X, y)
+    model._model = replace(model._model, attribution=SquareAttribution(np.array([0.7, -0.2, 0.4])))
+    path = tmp_path / "square.html"
+    model.report(X, path)
+    every_view(watched, path)
+    page = watched.open(path, "#patient/5")
+    page.locator("summary", has_text="as a table").click()
+    shown = [line.locator("td").first.inner_text() for line in page.locator("#patient-view tbody tr").all()]
+    expected = [f"{value:+.3f}".replace("-", "−") for value in model.shapley_values(X)[5]]
+    assert sorted(shown) == sorted(expected)
 
 
 def test_five_thousand_variables(watched, tmp_path):

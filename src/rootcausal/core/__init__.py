@@ -3,6 +3,8 @@
 The ordering loop sees the data only through :class:`~rootcausal.core.table.Table`, a handful of sums
 over rows. NumPy and SciPy are the only libraries used here.
 
+    pipeline ── sharp, logistic           from the ordering to a model, in two halves:
+        │                                 mechanism (values and errors) and attribution (log-odds)
     ordering ── search ── entropy         which variable is the next root
         │          │
      moments       │                      correlations and t-tests, updated without reading data

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.kinds import ATTRIBUTIONS, MECHANISMS
 from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
-from ..core.model import CausalModel
+from ..core.model import Attribution, CausalModel, Mechanism
 
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
@@ -121,7 +121,7 @@ def is_seed(value: Any) -> bool:
     return isinstance(value, int) and value >= 0
 
 
-def _halves(header: Mapping[str, Any]) -> tuple[Any, Any]:
+def _halves(header: Mapping[str, Any]) -> tuple[type[Mechanism], type[Attribution]]:
     mechanism, attribution = header["mechanism"], header["attribution"]
     if mechanism not in list(MECHANISMS) or attribution not in list(ATTRIBUTIONS):
         raise ValueError("its mechanism or its attribution is of a kind that is not known here")

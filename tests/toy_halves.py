@@ -1,0 +1,118 @@
+"""Halves of a model that are not linear: small ones, to see that nothing but the core would know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rootcausal.core.linear import LinearMechanism
+
+
+@dataclass(frozen=True, eq=False)
+class SinhMechanism:
+    """Values are the sinh of what a linear mechanism makes of the errors."""
+
+    kind: ClassVar[str] = "sinh"
+    ARRAYS: ClassVar[tuple[str, ...]] = LinearMechanism.ARRAYS
+    PACKED: ClassVar[tuple[str, ...]] = LinearMechanism.PACKED
+
+    straight: LinearMechanism
+
+    @property
+    def n_columns(self) -> int:
+        return self.straight.n_columns
+
+    @property
+    def order(self) -> np.ndarray:
+        return self.straight.order
+
+    @property
+    def scale(self) -> np.ndarray:
+        return np.cosh(self.straight.mean) * self.straight.sd
+
+    def errors(self, X, places, times=None, out=None):
+        return self.straight.errors(np.arcsinh(X), places, times, out)
+
+    def values(self, errors):
+        return np.sinh(self.straight.values(errors))
+
+    def what_if(self, X, place, error):
+        bent = np.sinh(self.straight.what_if(np.arcsinh(X), place, error))
+        values = X.copy()
+        downstream = self.order[self.straight.mixing[:, place] != 0]
+        values[:, downstream] = bent[:, downstream]
+        return values
+
+    def direct_effects(self):
+        return self.straight.direct_effects()
+
+    def total_effects(self):
+        return self.straight.total_effects()
+
+    def reach(self):
+        return np.full(self.order.size, 1e30)
+
+    def on_columns(self, columns, n_columns):
+        return SinhMechanism(self.straight.on_columns(columns, n_columns))
+
+    def check(self) -> None:
+        self.straight.check()
+
+    def arrays(self):
+        return self.straight.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> SinhMechanism:
+        return cls(LinearMechanism.from_arrays(arrays, n_columns))
+
+    @classmethod
+    def pack(cls, halves: Sequence[SinhMechanism]) -> dict[str, np.ndarray]:
+        return LinearMechanism.pack([one.straight for one in halves])
+
+    @classmethod
+    def unpack(cls, arrays, sizes, n_columns):
+        return [cls(one) for one in LinearMechanism.unpack(arrays, sizes, n_columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class SquareAttribution:
+    """Every error adds its square times a weight, so that what it adds is not proportional to it."""
+
+    kind: ClassVar[str] = "square"
+    ARRAYS: ClassVar[tuple[str, ...]] = ("weight",)
+    PACKED: ClassVar[tuple[str, ...]] = ("weight",)
+
+    weight: np.ndarray
+    base_value: float = -0.5
+    proportional: ClassVar[bool] = False
+
+    @property
+    def unit_effects(self) -> np.ndarray:
+        return self.weight
+
+    def importance(self) -> np.ndarray:
+        return np.abs(self.weight)
+
+    def shapley(self, errors):
+        return errors**2 * self.weight
+
+    def check(self) -> None:
+        pass
+
+    def arrays(self):
+        return {"weight": self.weight}
+
+    @classmethod
+    def from_arrays(cls, arrays, k):
+        return cls(arrays["weight"])
+
+    @classmethod
+    def pack(cls, halves):
+        return {"weight": np.concatenate([one.weight for one in halves])}
+
+    @classmethod
+    def unpack(cls, arrays, sizes):
+        return [cls(part) for part in np.split(arrays["weight"], np.cumsum(sizes)[:-1])]
