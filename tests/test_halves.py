@@ -14,12 +14,12 @@ from page_facts import facts_of
 from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.core import kinds
 from rootcausal.core.linear import LinearAttribution
 from rootcausal.core.model import ROWS_A_BLOCK, CausalModel
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import simulate
+from rootcausal.files import model_arrays
 from rootcausal.uncertainty.resample import Bootstrap
 
 
@@ -90,7 +90,7 @@ def test_a_shock_moves_what_lies_downstream_and_nothing_else(fitted: tuple[np.nd
 def test_nothing_above_the_core_knows_that_a_mechanism_is_bent(
     fitted: tuple[np.ndarray, RCI], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(kinds.MECHANISMS, "sinh", SinhMechanism)
+    monkeypatch.setitem(model_arrays.MECHANISM_KINDS, "sinh", SinhMechanism)
     (X, straight), (bent_X, model) = fitted, bent(fitted)
     order = model.causal_order_
     explanation, expected = model.explain(bent_X), straight.explain(X)
@@ -119,8 +119,8 @@ def test_nothing_above_the_core_knows_that_a_mechanism_is_bent(
 def test_shapley_values_that_are_not_proportional_to_shocks(
     fitted: tuple[np.ndarray, RCI], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(kinds.MECHANISMS, "sinh", SinhMechanism)
-    monkeypatch.setitem(kinds.ATTRIBUTIONS, "square", SquareAttribution)
+    monkeypatch.setitem(model_arrays.MECHANISM_KINDS, "sinh", SinhMechanism)
+    monkeypatch.setitem(model_arrays.ATTRIBUTION_KINDS, "square", SquareAttribution)
     order = fitted[1].causal_order_
     X, model = bent(fitted, SquareAttribution(np.linspace(-0.5, 1.5, order.size)))
     errors = model._model.errors(X)[:, order]

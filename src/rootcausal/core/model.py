@@ -2,8 +2,8 @@
 
 A mechanism says how values come from errors, in causal order; an attribution says what errors add to the
 log-odds. Each half keeps its numbers to itself, so that neither the other half nor whoever asks a model knows
-whether it is linear (see :mod:`rootcausal.core.linear`) or not. A new kind of half is registered in
-:mod:`rootcausal.core.kinds`.
+whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that files can hold a new kind of half,
+it is entered in :mod:`rootcausal.files.model_arrays`.
 """
 
 from __future__ import annotations

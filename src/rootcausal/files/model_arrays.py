@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.kinds import ATTRIBUTIONS, MECHANISMS
 from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
 from ..core.model import Attribution, CausalModel, Mechanism
 
+# The kinds of halves that files know, by the names of their headers: a new one is entered here.
+MECHANISM_KINDS: dict[str, type[Mechanism]] = {LinearMechanism.kind: LinearMechanism}
+ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {LinearAttribution.kind: LinearAttribution}
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
 # Each becomes several objects: a file of a few bytes must not become millions of them.
@@ -75,7 +77,7 @@ def model_names(version: int) -> set[str]:
         return set(OLD_NAMES)
     return {
         prefix + name
-        for prefix, kinds in ((MECHANISM, MECHANISMS), (ATTRIBUTION, ATTRIBUTIONS))
+        for prefix, kinds in ((MECHANISM, MECHANISM_KINDS), (ATTRIBUTION, ATTRIBUTION_KINDS))
         for kind in kinds.values()
         for name in kind.ARRAYS
     }
@@ -88,7 +90,7 @@ def packed_names(version: int) -> set[str]:
         return either | set(OLD_PACKED_NAMES)
     return either | {
         RESAMPLES + prefix + name
-        for prefix, kinds in ((MECHANISM, MECHANISMS), (ATTRIBUTION, ATTRIBUTIONS))
+        for prefix, kinds in ((MECHANISM, MECHANISM_KINDS), (ATTRIBUTION, ATTRIBUTION_KINDS))
         for kind in kinds.values()
         for name in kind.PACKED
     }
@@ -123,9 +125,9 @@ def is_seed(value: Any) -> bool:
 
 def _halves(header: Mapping[str, Any]) -> tuple[type[Mechanism], type[Attribution]]:
     mechanism, attribution = header["mechanism"], header["attribution"]
-    if mechanism not in list(MECHANISMS) or attribution not in list(ATTRIBUTIONS):
+    if mechanism not in list(MECHANISM_KINDS) or attribution not in list(ATTRIBUTION_KINDS):
         raise ValueError("its mechanism or its attribution is of a kind that is not known here")
-    return MECHANISMS[mechanism], ATTRIBUTIONS[attribution]
+    return MECHANISM_KINDS[mechanism], ATTRIBUTION_KINDS[attribution]
 
 
 def _named(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
