@@ -22,14 +22,14 @@ from threadpoolctl import threadpool_limits
 from rootcausal.comparators import AdaptiveLogistic, ConditionalOutliers, ICAPrediction, ModelSubstitution
 from rootcausal.comparators.disease_graph import DiseaseGraph, learn_disease_graph
 from rootcausal.experiments.paper import CELLS, OVERLAP, OVERLAP_METHODS
-from rootcausal.experiments.sources import Resampled, Sample, Source, Synthetic
+from rootcausal.experiments.sources import Resampled, Sample, CohortSource, Synthetic
 from rootcausal.experiments.tasks import data_seed
 from rootcausal.lingam import DirectLiNGAM
 from rootcausal.metrics import rank_biased_overlap
 
 FOLDER = Path(__file__).parent.parent / "results" / "comparators"
 TREES = (100, 500)
-SOURCES: tuple[Source, ...] = (*(Synthetic(n, p) for n, p in CELLS), Resampled("pbc"))
+SOURCES: tuple[CohortSource, ...] = (*(Synthetic(n, p) for n, p in CELLS), Resampled("pbc"))
 SAMPLES_A_SET = 10
 VARIANTS = {
     "ICA, 100 trees": "ICA",
@@ -59,12 +59,12 @@ def main() -> None:
     (arguments.out / "README.md").write_text(render(rows), encoding="utf-8")
 
 
-def n_sets(source: Source, sets: int) -> int:
+def n_sets(source: CohortSource, sets: int) -> int:
     """Bootstrap samples are small, and scatter widely."""
     return sets if isinstance(source, Synthetic) else SAMPLES_A_SET * sets
 
 
-def evaluate(source: Source, number: int) -> dict[str, Any]:
+def evaluate(source: CohortSource, number: int) -> dict[str, Any]:
     seed = data_seed(source, number, 0)
     sample = source.draw(seed)
     overlaps: dict[str, Any] = {"source": source.name, "number": number}

@@ -9,7 +9,7 @@ import pytest
 
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, read_rows
-from rootcausal.experiments.sources import Resampled, Source, Synthetic
+from rootcausal.experiments.sources import CohortSource, Resampled, Synthetic
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
 from rootcausal.experiments.tasks import Accuracy, Timing
 
@@ -39,7 +39,7 @@ def same(row: Row, committed: Row) -> None:
 @pytest.mark.parametrize(
     ("source", "number"), [(Synthetic(100, 10), 299), (Synthetic(1_000, 50), 7), (Resampled("pbc"), 999)]
 )
-def test_a_cell_run_again_gives_the_same_row(source: Source, number: int, method: str) -> None:
+def test_a_cell_run_again_gives_the_same_row(source: CohortSource, number: int, method: str) -> None:
     committed = {(row.number, row.method): row for row in read_rows(ROWS / f"{source.name}.parquet")}
     (row,) = Accuracy(source, number, (method,), seed=0).run()
     same(row, committed[number, method])

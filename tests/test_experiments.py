@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from rootcausal.errors import InputError
-from rootcausal.experiments import paper, tables, tasks
+from rootcausal.experiments import paper, tasks
+from rootcausal.experiments import paper_tables as tables
 from rootcausal.experiments.methods import METHODS, families, find_method
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, RowFile, read_rows
