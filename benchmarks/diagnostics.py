@@ -19,12 +19,12 @@ from scipy.special import expit
 from rootcausal import RCI, __version__
 from rootcausal.data import simulate
 from rootcausal.diagnostics.confounding import cross_moment_tests
+from rootcausal.diagnostics.equal_responses import product_tests
 from rootcausal.diagnostics.evidence import fit_plain
 from rootcausal.diagnostics.gaussianity import gaussian_p_values
 from rootcausal.diagnostics.independence import pairwise_tests
 from rootcausal.diagnostics.linearity import curvature_tests
 from rootcausal.diagnostics.link import calibration
-from rootcausal.diagnostics.mechanism import product_tests
 from rootcausal.diagnostics.rank_scores import smallest_of_many
 from rootcausal.diagnostics.terminal import bend_tests
 

@@ -11,11 +11,11 @@ from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.diagnostics.confounding import cross_moment_tests, polynomials
 from rootcausal.diagnostics.diagnosis import Scale
+from rootcausal.diagnostics.equal_responses import product_tests
 from rootcausal.diagnostics.evidence import fit_plain, score_tests
 from rootcausal.diagnostics.independence import pairwise_tests
 from rootcausal.diagnostics.linearity import curvature_tests
 from rootcausal.diagnostics.link import calibration
-from rootcausal.diagnostics.mechanism import product_tests
 from rootcausal.diagnostics.patients import influence
 from rootcausal.diagnostics.rank_scores import (
     corrected,

@@ -1,4 +1,4 @@
-"""The two ways in which a call can be wrong that are nobody's bug."""
+"""The exceptions InputError and MissingExtraError: a call is wrong, and that is nobody's bug."""
 
 
 class InputError(ValueError):

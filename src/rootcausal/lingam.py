@@ -1,4 +1,4 @@
-"""DirectLiNGAM: the causal order on its own, and the weighted graph."""
+"""DirectLiNGAM, an estimator of the causal order on its own, and of the weighted graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads linear algebra uses: one, for as long as anybody asks for that.
+"""One thread for linear algebra, while anybody asks for it: its sums depend on the number of threads.
 
 The number belongs to the whole process. Blocks that overlap in several threads must therefore not each
 put back what they found: the first sets it, and the last to leave restores it.

@@ -1,4 +1,4 @@
-"""Compiled loops, kept between processes where there is a folder to keep them in."""
+"""numba's compiler, with a cache between processes where there is a folder for one."""
 
 from __future__ import annotations
 

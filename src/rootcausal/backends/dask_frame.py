@@ -1,4 +1,4 @@
-"""The rows of a dask dataframe: what each pass over them sums, partition by partition.
+"""Where the Dask backend gets its rows: a dask dataframe, summed partition by partition.
 
 Every pass reads the partitions anew and keeps only sums, so that raw rows never have to fit in memory;
 a user whose rows do fit calls ``persist()`` on the frame. The last pass asks for the columns that

@@ -1,4 +1,4 @@
-"""Rows on the workers of a Dask cluster: each sum is one round trip, and only sums travel.
+"""The Dask backend, rows on the workers of a cluster: each sum is one round trip, and only sums travel.
 
 A part is a future. It is made from its source by a chain of tasks without side effects (read,
 standardize, regress out, regress out, ...), and Dask keeps that chain for as long as the part is in use:

@@ -1,4 +1,6 @@
-"""Breiman's local importance: the share of trees that lose a patient's vote when one source is replaced.
+"""Breiman's local importance, for ICAPrediction: whose votes trees lose when one source is replaced.
+
+The share of trees that lose a patient's vote, for each source.
 
 It is what ``localImp`` of R's randomForest returns; scikit-learn has only the mean over patients.
 

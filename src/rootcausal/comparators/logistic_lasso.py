@@ -1,4 +1,4 @@
-"""Logistic lasso paths of a cohort and of all its cross-validation folds at once.
+"""Logistic lasso paths of a cohort and all its folds at once, for AdaptiveLogistic.
 
 Each fit is a proximal Newton method: the likelihood is replaced by its quadratic expansion, and
 scikit-learn's coordinate descent solves the weighted lasso that results, on its Gram matrix (as in Friedman,

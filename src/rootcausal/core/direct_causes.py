@@ -1,11 +1,11 @@
-"""Direct causes of D: a sparse logistic regression, by Newton's method damped against a variational bound.
+"""Direct causes of D, the first step of the sharp attribution: a sparse logistic regression.
 
-In each pass a quadratic stands for the log-likelihood, and the posterior of a sum of single effects for the
-least squares step. What a pass has to raise is the evidence lower bound (ELBO), with the log-likelihood taken
-at the expected coefficients and its curvature (minus the Hessian: observed information) for their spread.
-Where the whole step does not raise it (few cases, heavy tails), the posterior goes only part of the way. The
-curvature is that of the pass, so from pass to pass the bound is another one; late passes share a mean
-curvature, which settles what that leaves open.
+Newton's method, damped against a variational bound. In each pass a quadratic stands for the log-likelihood,
+and the posterior of a sum of single effects for the least squares step. What a pass has to raise is the
+evidence lower bound (ELBO), with the log-likelihood taken at the expected coefficients and its curvature
+(minus the Hessian: observed information) for their spread. Where the whole step does not raise it (few cases,
+heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass to pass
+the bound is another one; late passes share a mean curvature, which settles what that leaves open.
 """
 
 from __future__ import annotations

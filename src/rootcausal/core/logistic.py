@@ -1,4 +1,4 @@
-"""Logistic regression of D on the errors, by Newton's method on sums over rows.
+"""The paper's attribution: logistic regression of D on the errors, by Newton's method on sums over rows.
 
 Maximum likelihood, as in the paper (Algorithm 1, line 2), whenever it exists. Where the errors separate
 the classes (complete or quasi-complete separation) it does not: then a weak Gaussian prior on the

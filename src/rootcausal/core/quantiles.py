@@ -1,6 +1,4 @@
-"""Where a measurement and a shock lie in the cohort: kept with the model, so that a page about one new
-patient can say it.
-"""
+"""Quantiles of measurements and shocks in the cohort, kept with the model: where a new patient lies."""
 
 from __future__ import annotations
 

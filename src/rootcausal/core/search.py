@@ -1,4 +1,6 @@
-"""FindRoot and FindRoot+ (paper, Algorithms 2 and 3): which variable is most independent of its residuals.
+"""FindRoot, and FindRoot+ by blocks of pairs (paper, Algorithms 2 and 3): which variable is the next root.
+
+It is the one that is most independent of its residuals.
 
 Every pair of candidates adds a penalty min(0, C_ij)² to one of the two (C is a pairwise likelihood ratio),
 and the root, exogenous among what is left, is the candidate with the smallest total T. Totals only grow, so a

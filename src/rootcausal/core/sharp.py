@@ -1,4 +1,4 @@
-"""Sharper attribution: which survivors of the screen are ancestors of D, and what their shocks add.
+"""The default attribution, "sharp": which survivors of the screen are ancestors of D, and what they add.
 
 The paper regresses D on all errors that pass a liberal t-test, so its ranks carry every null that
 slipped through. But D is a logistic function of its parents only, and parents are few: with

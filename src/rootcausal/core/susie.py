@@ -1,4 +1,4 @@
-"""Which few of many columns matter: a sum of single effects (Wang et al. 2020, "SuSiE").
+"""SuSiE (Wang et al. 2020), the regression of the sharp attribution: which few of many columns matter.
 
 The coefficients are a sum of effects, each of which sits on one column or on none. Given the others,
 the posterior of one effect is exact: a weight for each column and a normal distribution for its size.

@@ -1,4 +1,4 @@
-"""The waist of the house: what the method asks of the data, and nothing more.
+"""What every backend has to do for the method, the waist of the house: sums over rows, and nothing more.
 
 Everything the method needs is a sum over rows. A table computes such sums where its rows live (one
 core, many cores, a GPU, a cluster) and takes no decision. Rows never cross this line.

@@ -1,4 +1,4 @@
-"""Cohorts to learn from: the paper's generator, and its two real data sets."""
+"""Cohorts that come with the package: the paper's generator, and its two real data sets."""
 
 from .cohorts import RealCohort, load_framingham, load_pbc
 from .simulate import SimulatedCohort, simulate

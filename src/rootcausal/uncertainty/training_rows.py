@@ -1,4 +1,4 @@
-"""The rows of a fit, from which resamples are drawn: what they are, and whether they still are."""
+"""The rows of a fit, kept to draw resamples from, and whether their owner changed them since."""
 
 from __future__ import annotations
 
