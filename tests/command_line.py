@@ -25,8 +25,9 @@ def error(code: int, *arguments: object) -> str:
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     if code != 2:
-        assert result.stderr.startswith("error: ")
-        assert result.stderr.count("\n") == 1
+        first, *others = result.stderr.splitlines()
+        assert first.startswith("error: ")
+        assert all(line.startswith(f"({number}) ") for number, line in enumerate(others, start=1))
     return " ".join(result.stderr.replace("│", " ").split())
 
 

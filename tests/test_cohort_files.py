@@ -42,7 +42,7 @@ def message(path: Path, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         read_cohort(path, **{"target": "d", **options})
     text = str(caught.value)
-    assert "\n" not in text
+    assert all(line.startswith(f"({number}) ") for number, line in enumerate(text.split("\n")[1:], start=1))
     return text.replace(str(path.parent), "")
 
 

@@ -182,3 +182,21 @@ def test_unknown_choices_are_named_with_the_known_ones(parameter: str, value: ob
     known = {"variant": "original, plus, local, local_plus", "attribution": "sharp, paper"}[parameter]
     with pytest.raises(InputError, match=rf"unknown {parameter} .*: choose one of {known}$"):
         RCI(**{parameter: value}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_a_resample_that_could_not_be_read_back_is_not_saved(tmp_path: Path) -> None:
+    cohort = simulate(200, 5, random_state=0)
+    model = RCI(alpha=1.0).fit(cohort.X, cohort.y)
+    wild = LinearAttribution(np.full(model._model.order.size, 1e12), 0.0)
+    model.bootstrap_ = Bootstrap((model._model, replace(model._model, attribution=wild)), 0)
+    with pytest.raises(InputError, match="could not be read back"):
+        model.save(tmp_path / "m.rci")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_if_of_a_variable_without_a_shock_gives_a_copy() -> None:
+    cohort = simulate(300, 9, random_state=0)
+    model = RCI(alpha=0.01).fit(cohort.X, cohort.y)
+    outside = next(c for c in range(8) if c not in model.causal_order_)
+    _, values = model._model.with_shock(cohort.X, outside, 0.0)
+    assert not np.shares_memory(values, cohort.X)

@@ -264,7 +264,7 @@ def offset_beyond_float64(rng):
     return X.assign(serial=1e9 + 1e-7 * rng.standard_normal(200)), y
 
 
-@animal(refused="2 things are wrong: .*'batch', 'site' are constant.*'bmi' and 'bmi_copy' are copies")
+@animal(refused="(?s)2 things are wrong:.*'batch', 'site' are constant.*'bmi' and 'bmi_copy' are copies")
 def exported_twice_and_from_one_site(rng):
     X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=200, cases=80)
     return X.assign(batch=7.0, bmi_copy=X["bmi"] * 0.45 - 3, site=1.0), y

@@ -218,7 +218,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`."""
         check_is_fitted(self)
-        names = self._names()
+        names = names_of(self)
         if input_features is not None:
             if hasattr(self, "feature_names_in_") and list(input_features) != names:
                 raise InputError("input_features is not equal to feature_names_in_")
@@ -230,12 +230,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
         """Validated patients whom the model can score; by default X needs the columns of the causal order."""
         check_is_fitted(self)
+        return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, self._reach())
+
+    def _reach(self) -> F64:
+        """(p,): the largest values that the model can score."""
         within = np.full(self.n_features_in_, LARGEST)
         within[self._model.order] = self._model.mechanism.reach()
-        return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, within)
-
-    def _names(self) -> list[str]:
-        return names_of(self)
+        return within
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
@@ -244,9 +245,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if nw.dependencies.is_dask_dataframe(X):
-            from .inputs.from_cluster import shapley_frame
+            from .inputs.from_cluster import scored_frame
 
-            return shapley_frame(self, X, self._names())
+            if not set(X.columns).issuperset(getattr(self, "feature_names_in_", ())):
+                self._patients(X._meta)  # says which columns are missing
+            return scored_frame(self._shapley, X, names_of(self))
         return self._shapley(X)
 
     def _shapley(self, X: Any) -> F64:
@@ -288,7 +291,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = self._patients(X, self._needed_columns())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return Explanation.of(
-            self._model, resamples, matrix, self._names(), X, ids_of(X, ids), self.provenance_
+            self._model, resamples, matrix, names_of(self), X, ids_of(X, ids), self.provenance_
         )
 
     def _needed_columns(self) -> Index:
@@ -344,7 +347,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, matrix.values.shape[0])
-        return diagnose(self._model, matrix.values, labels, self._names(), called, self.provenance_)
+        return diagnose(self._model, matrix.values, labels, names_of(self), called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -28,7 +28,7 @@ def check(
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     """
-    from ..inputs.from_file import Roles
+    from ..inputs.roles import Roles
 
     roles = Roles(target, positive, id_column, drop or (), drop_missing)
     patients, disease = read_labelled(cohort, roles, quiet=as_json)

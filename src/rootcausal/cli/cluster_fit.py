@@ -12,7 +12,7 @@ from .console import say_cohort, say_disease, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Roles
+    from ..inputs.roles import Roles
 
 
 def fit_on_cluster(
@@ -25,7 +25,7 @@ def fit_on_cluster(
 ) -> "RCI":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
-        from ..inputs.from_cluster import connect, local_cluster, read_parquet_cohort
+        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, with_labels
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..estimator import RCI
@@ -33,9 +33,10 @@ def fit_on_cluster(
     for file in files:
         refuse_streams(file)
     where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
+    frame = parquet_cohort(files, roles)
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
-            X, y, disease = read_parquet_cohort(files, roles)
+            X, y, disease = with_labels(frame, roles)
         model = RCI(
             alpha=alpha,
             variant=variant,

@@ -26,7 +26,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Roles
+    from ..inputs.roles import Roles
 
 
 def _model_path(path: Path) -> Path:
@@ -74,7 +74,7 @@ def fit(
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
-    from ..inputs.from_file import Roles
+    from ..inputs.roles import Roles
 
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)

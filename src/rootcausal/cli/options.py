@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +14,8 @@ from .console import say_cohort, say_disease, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Patients, Roles
+    from ..inputs.from_file import Patients
+    from ..inputs.roles import Roles
     from ..inputs.target import Disease
 
 
@@ -108,7 +109,14 @@ def load_model(path: Path) -> "RCI":
     return model
 
 
-def columns_of(model: "RCI") -> dict[str, list[str]]:
-    """Return the columns that a model knows as ``features``, and those it cannot do without as ``needed``."""
+def columns_of(model: "RCI") -> dict[str, Any]:
+    """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
+
+    The reach is the largest value that can be scored.
+    """
     names = [str(name) for name in model.feature_names_in_]
-    return {"features": names, "needed": [names[column] for column in model._needed_columns()]}
+    return {
+        "features": names,
+        "needed": [names[column] for column in model._needed_columns()],
+        "reach": dict(zip(names, model._reach().tolist(), strict=True)),
+    }

@@ -77,7 +77,7 @@ def report(
     rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     """
-    from ..inputs.from_file import Roles
+    from ..inputs.roles import Roles
 
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")

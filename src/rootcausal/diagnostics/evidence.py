@@ -61,10 +61,10 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str]) -> Evide
     values = X[np.ix_(rows, chosen)]
     varies = values.min(axis=0) < values.max(axis=0)
     raw = choose_table("auto", values[:, varies], None)
-    ordering = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0)
-    standard = (values[:, varies][:, ordering.order] - ordering.mean) / ordering.sd
-    columns = chosen[varies][ordering.order]
-    return Evidence(standard @ ordering.unmixing, columns, y[rows], tuple(names[c] for c in columns), rows)
+    mechanism = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0).mechanism(int(varies.sum()))
+    errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
+    columns = chosen[varies][mechanism.order]
+    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows)
 
 
 @dataclass(frozen=True)

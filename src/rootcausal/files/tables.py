@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Rows wider than a block cannot be read, and a block holds few rows of a table with 20,000 columns.
 _CSV_BLOCK_BYTES = 1 << 25
+# Smaller files are read without threads: a process that ends while pyarrow still starts them is aborted.
+_BYTES_WORTH_THREADS = 1 << 22
 _PARQUET_BUFFER_BYTES = 1 << 16
 _ROWS_PER_PIECE = 1 << 16
 
@@ -70,7 +72,8 @@ def read_columns(path: str | PathLike[str], columns: list[str], text_column: str
     with _reading(path):
         if table_format(path) == "parquet":
             # A name such as "a" also selects "a.b" inside a Parquet file, hence the second selection.
-            return _open_parquet(path).read(columns=columns).select(columns)
+            table = _open_parquet(path).read(columns=columns, use_threads=_is_worth_threads(path))
+            return table.select(columns)
         return _read_csv(path, columns, text_column)
 
 
@@ -173,7 +176,7 @@ def _read_csv(path: str | PathLike[str], columns: list[str], text_column: str | 
         return "skip"
 
     texts = [] if text_column is None else [text_column]
-    table = _parse_csv(path, columns, texts, note)
+    table = _parse_csv(path, columns, texts, note, _is_worth_threads(path))
     if ragged:
         # Only a reader with a single thread knows the number of a row.
         ragged.clear()
@@ -192,8 +195,8 @@ def _parse_csv(
     path: str | PathLike[str],
     columns: list[str],
     texts: list[str],
-    on_ragged_row: Callable[[Any], str] | None = None,
-    use_threads: bool = True,
+    on_ragged_row: Callable[[Any], str] | None,
+    use_threads: bool,
 ) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -206,6 +209,10 @@ def _parse_csv(
     )
 
 
+def _is_worth_threads(path: str | PathLike[str]) -> bool:
+    return os.path.getsize(path) >= _BYTES_WORTH_THREADS
+
+
 def _with_hexadecimals_as_text(path: str | PathLike[str], table: Any) -> Any:
     """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""
     import pyarrow as pa
@@ -214,7 +221,7 @@ def _with_hexadecimals_as_text(path: str | PathLike[str], table: Any) -> Any:
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     if not whole or not _holds(path, b"0x", b"0X"):
         return table
-    texts = _parse_csv(path, whole, whole)
+    texts = _parse_csv(path, whole, whole, None, _is_worth_threads(path))
     for name in whole:
         if pc.any(pc.match_substring_regex(texts[name], r"^[ \t]*0[xX]")).as_py():
             table = table.set_column(table.column_names.index(name), name, texts[name])

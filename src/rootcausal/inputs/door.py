@@ -11,11 +11,12 @@ import numpy as np
 
 from ..backends.choose import check_backend, choose_table
 from ..core.moments import describe_columns
+from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
 from ..files.tables import as_matrix
 from .cohort import Cohort, Target, column_name, set_names
 from .from_file import Patients
-from .from_frame import Matrix, matrix_for_fit
+from .from_frame import Matrix, matrix_for_fit, note_not_finite
 from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
@@ -75,20 +76,21 @@ def _opened(estimator: Any, X: Any, target: Target | None, backend: str) -> Abst
 def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
-    if of_a_file:  # what is wrong with their cells was refused as they were read
+    if of_a_file:
         set_names(estimator, X.X.column_names)
         matrix = Matrix(as_matrix(X.X), tuple(X.X.column_names), None)
-        usable = np.ones(X.X.num_columns, dtype=bool)
+        is_number = np.ones(X.X.num_columns, dtype=bool)
+        note_not_finite(matrix, LARGEST, findings)
     else:
-        matrix, usable = matrix_for_fit(estimator, X, findings)
+        matrix, is_number = matrix_for_fit(estimator, X, findings)
     labels, classes = None, np.empty(0)
     if target is not None:
         with findings.noting():
             y = target.y if of_a_file else labels_of(X, target.y)
-            labels, classes = encode_target(y, target.positive, len(matrix.values))
+            labels, classes = encode_target(y, target.positive, len(matrix.values), findings)
     if findings:
-        names = [column_name(matrix.names, c) for c in np.flatnonzero(usable)]
-        note_usable_columns(matrix.values[:, usable], names, findings)
+        names = [column_name(matrix.names, c) for c in np.flatnonzero(is_number)]
+        note_usable_columns(matrix.values[:, is_number], names, findings)
     findings.refuse()
     raw = choose_table(backend, matrix.values, labels)
     columns = describe_columns(raw)

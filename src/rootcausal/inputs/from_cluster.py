@@ -5,7 +5,7 @@ Checks and their wording are those of cohorts in memory; what they check are sum
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -20,18 +20,18 @@ from distributed.exceptions import WorkerStartTimeoutError
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
+from ..core.table import F64
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cohort import Cohort, Target, column_name, set_names
-from .from_file import Roles, choose_features
-from .from_frame import Matrix
+from .roles import Roles, choose_features
 from .rules import (
     Findings,
     is_copy,
+    note_flat,
     refuse_copies,
     refuse_duplicates,
     refuse_few_rows,
-    refuse_flat,
     refuse_no_columns,
     refuse_not_finite,
     refuse_text,
@@ -65,13 +65,15 @@ def open_on_cluster(estimator: Any, X: Any, target: Target | None) -> Iterator[C
         yield _checked(client, rows, None if names is None else tuple(names), target)
 
 
-def read_parquet_cohort(
-    paths: Sequence[str | PathLike[str]], roles: Roles
-) -> tuple[dd.DataFrame, dd.Series, Disease]:
-    """The variables and the diagnosis of Parquet files, and which of its labels is the disease."""
+def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.DataFrame:
+    """The variables and the target of Parquet files, of which only the schema was looked at."""
     frame = dask_frame(paths)
-    features = choose_features(paths[0], list(frame.columns), roles)
-    frame = _with_one_spelling(frame[[*features, roles.target]], roles.target)
+    return frame[[*choose_features(paths[0], list(frame.columns), roles), roles.target]]
+
+
+def with_labels(frame: dd.DataFrame, roles: Roles) -> tuple[dd.DataFrame, dd.Series, Disease]:
+    """The variables, the diagnosis in one spelling, and which of its labels is the disease."""
+    frame = _with_one_spelling(frame, roles.target)
     if roles.drop_missing:
         frame = frame.dropna()
     counted = frame[roles.target].value_counts(sort=False).compute().sort_index()
@@ -80,7 +82,7 @@ def read_parquet_cohort(
     if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
         unique = unique.astype(np.int64)  # so that 1.0 reads as 1
     disease = choose_counted(unique, counted.to_numpy(), roles.target, roles.positive)
-    return frame[features], frame[roles.target], disease
+    return frame.drop(columns=roles.target), frame[roles.target], disease
 
 
 def _with_one_spelling(frame: Any, target: str) -> Any:
@@ -143,8 +145,7 @@ def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, tar
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskRaw(client, rows)
     columns = describe_columns(raw)
-    with findings.noting():
-        refuse_flat(columns, names, rows.extremes)
+    note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(raw, look, columns), names)
     findings.refuse()
@@ -241,15 +242,14 @@ def _condensed(error: Exception) -> str:
     return "; ".join(" ".join(line.split()) for line in lines if line)
 
 
-def shapley_frame(model: Any, X: Any, names: Sequence[str]) -> Any:
-    """Shapley values of a dask dataframe as a dask dataframe; nothing is computed yet."""
-    if not set(X.columns).issuperset(getattr(model, "feature_names_in_", ())):
-        model._patients(X._meta)  # says which columns are missing
-    return X.map_partitions(_shapley_partition, model, list(names), meta=dict.fromkeys(names, "f8"))
+def scored_frame(score: Callable[[pd.DataFrame], F64], X: Any, columns: Sequence[str]) -> Any:
+    """Scores (n, p) of a dask dataframe as another one; nothing is computed yet."""
+    return X.map_partitions(_scored, score, list(columns), meta=dict.fromkeys(columns, "f8"))
 
 
-def _shapley_partition(partition: pd.DataFrame, model: Any, names: list[str]) -> pd.DataFrame:
+def _scored(
+    partition: pd.DataFrame, score: Callable[[pd.DataFrame], F64], columns: list[str]
+) -> pd.DataFrame:
     if partition.empty:
-        return pd.DataFrame(columns=names, index=partition.index, dtype=np.float64)
-    matrix: Matrix = model._patients(partition)
-    return pd.DataFrame(model._model.shapley(matrix.values), columns=names, index=partition.index)
+        return pd.DataFrame(columns=columns, index=partition.index, dtype=np.float64)
+    return pd.DataFrame(score(partition), columns=columns, index=partition.index)

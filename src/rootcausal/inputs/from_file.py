@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -15,10 +14,12 @@ import numpy.typing as npt
 from ..core.table import F64, LARGEST
 from ..errors import InputError
 from ..files.tables import as_float64, as_matrix, column_names, read_columns, stream_columns
-from ..wording import listed, plural, quoted, shown
+from ..wording import quoted, shown
+from .roles import Roles, choose_features, columns_found
 from .rules import (
+    FileWords,
     Findings,
-    TableFile,
+    missing_cells,
     note_usable_columns,
     refuse_missing_in_file,
     refuse_text_in_file,
@@ -26,27 +27,8 @@ from .rules import (
 )
 from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class
 
-TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill the column in"
-
-
-@dataclass(frozen=True)
-class Roles:
-    """What the user says of the columns and rows of a cohort.
-
-    Attributes
-    ----------
-    target : the column with the diagnosis.
-    positive : the label that means disease; None where the labels say it.
-    id_column : the column with the patients' ids.
-    drop : columns to leave out.
-    drop_missing : leave out rows with missing values.
-    """
-
-    target: str
-    positive: str | None = None
-    id_column: str | None = None
-    drop: Sequence[str] = ()
-    drop_missing: bool = False
+TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "correct the column"
+TOO_FAR = "too large for the model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,35 +65,42 @@ def read_cohort(
     drop_missing: bool = False,
 ) -> Patients:
     """Read a cohort: every column is a variable but the target, the ids and the dropped ones."""
-    patients, reading = _read_cohort(path, Roles(target, None, id_column, drop, drop_missing))
+    patients, reading, _ = _read_cohort(path, Roles(target, None, id_column, drop, drop_missing))
     reading.findings().refuse()
     return patients
 
 
 def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, Disease]:
     """Read a cohort to fit on, and which of its labels is the disease."""
-    patients, reading = _read_cohort(path, roles)
-    findings, labels, disease = reading.findings(), reading.labels, None
-    if not labels.size:
-        findings.refuse()
-    with findings.noting():
-        disease = choose_disease(labels, roles.target, roles.positive)
+    patients, reading, table = _read_cohort(path, roles)
+    findings, disease = reading.findings(), None
+    everyone = patients
+    if not patients.X.num_rows:  # what else is wrong shows only with the rows back
+        everyone, reading, _ = _read_cohort(path, replace(roles, drop_missing=False), table)
+    labels = reading.labels
+    if labels.size:
+        with findings.noting():
+            disease = choose_disease(labels, roles.target, roles.positive)
     if findings:
         # The fit would refuse these by itself, but only once all else is mended.
-        with findings.noting():
-            refuse_few_of_a_class(*np.unique(labels, return_counts=True))
-        usable = patients.X.select(reading.usable)
-        note_usable_columns(as_matrix(usable), usable.column_names, findings)
+        if disease is not None:
+            with findings.noting():
+                refuse_few_of_a_class(*np.unique(labels, return_counts=True))
+        note_usable_columns(as_matrix(everyone.X), everyone.X.column_names, findings)
     findings.refuse()
     assert disease is not None
     return patients, disease
 
 
-def _read_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, _Reading]:
+def _read_cohort(
+    path: str | PathLike[str], roles: Roles, table: Any = None
+) -> tuple[Patients, _Reading, Any]:
+    """The patients, what there is to say of them, and the table that they were read from, if not given."""
     features = choose_features(path, column_names(path), roles)
-    wanted = [*features, roles.target, *_listed(roles.id_column)]
-    reading = _Reading(path, features, roles.target, roles.id_column, roles.drop_missing, TO_FIT)
-    return reading.patients(read_columns(path, wanted, roles.id_column)), reading
+    if table is None:
+        table = read_columns(path, [*features, roles.target, *_listed(roles.id_column)], roles.id_column)
+    reading = _Reading(path, features, roles.target, roles.id_column, roles.drop_missing)
+    return reading.patients(table), reading, table
 
 
 def read_new_patients(
@@ -119,15 +108,17 @@ def read_new_patients(
     features: Sequence[str],
     *,
     needed: Sequence[str] | None = None,
+    reach: Mapping[str, float] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
-    The file may lack columns that are not `needed` (None: all are), or values of them.
+    The file may lack columns that are not `needed` (None: all are), or values of them. Values beyond the
+    `reach` of a column are too large for the model.
     """
-    found = _columns_found(path, column_names(path), features, needed, id_column)
-    reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
+    found = columns_found(path, column_names(path), features, needed, id_column)
+    reading = _Reading(path, found, None, id_column, drop_missing, needed, reach or {})
     patients = reading.patients(read_columns(path, [*found, *_listed(id_column)], id_column))
     reading.findings().refuse()
     return patients
@@ -138,6 +129,7 @@ def stream_new_patients(
     features: Sequence[str],
     *,
     needed: Sequence[str] | None = None,
+    reach: Mapping[str, float] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
 ) -> Iterator[Patients]:
@@ -146,10 +138,12 @@ def stream_new_patients(
     What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
     kept then.
     """
-    found = _columns_found(path, column_names(path), features, needed, id_column)
-    reading = _Reading(path, found, None, id_column, drop_missing, TO_SCORE, needed)
+    found = columns_found(path, column_names(path), features, needed, id_column)
+    reading = _Reading(path, found, None, id_column, drop_missing, needed, reach or {})
     for table in stream_columns(path, [*found, *_listed(id_column)], id_column):
         patients = reading.patients(table)
+        if reading.text:
+            break  # what no row can mend
         if reading.all_fine:
             yield patients
     reading.findings().refuse()
@@ -157,87 +151,6 @@ def stream_new_patients(
 
 def _listed(id_column: str | None) -> list[str]:
     return [] if id_column is None else [id_column]
-
-
-def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
-    """Return the columns that are variables; an option that names no column is an error."""
-    findings = Findings()
-    asked = [("--target", roles.target), *(("--drop", column) for column in roles.drop)]
-    if roles.id_column is not None:
-        asked.append(("--id", roles.id_column))
-    for option, column in asked:
-        with findings.noting():
-            _require_column(path, names, option, column)
-    for option, column in asked[1:]:
-        with findings.noting():
-            if column == roles.target:
-                raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
-    findings.refuse()
-    other_roles = {column for _, column in asked}
-    features = [name for name in names if name not in other_roles]
-    if not features:
-        raise InputError(
-            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
-        )
-    if "" in features:
-        # Tables exported with their row index have such a column; as a variable it would be nonsense.
-        raise InputError(
-            f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
-            "name it in the file, or leave it out with --drop ''."
-        )
-    return features
-
-
-def _columns_found(
-    path: str | PathLike[str],
-    names: list[str],
-    features: Sequence[str],
-    needed: Sequence[str] | None,
-    id_column: str | None,
-) -> list[str]:
-    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
-    if id_column is not None:
-        _require_column(path, names, "--id", id_column)
-        if id_column in features:
-            raise InputError(
-                f"--id {quoted(id_column)} is one of the model's variables: choose a column that is not."
-            )
-    present = set(names)
-    found = [name for name in features if name in present]
-    # A file with none of the columns is another one, even where the model needs none.
-    lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
-    if lacking:
-        hints = [
-            quoted(name)
-            + "".join(f" (is it {quoted(match)}?)" for match in _similar(name, present - set(features))[:1])
-            for name in lacking[:5]
-        ]
-        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-        raise InputError(
-            f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
-            f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
-        )
-    return found
-
-
-def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
-    if column in names:
-        return
-    close = _similar(column, names)
-    hint = (
-        f"did you mean {' or '.join(quoted(name) for name in close)}?"
-        if close
-        else f"its columns are {listed([quoted(name) for name in names], 10)}."
-    )
-    raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
-
-
-def _similar(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that look like `name`, whatever their case and surrounding blanks."""
-    by_key: dict[str, str] = {}
-    for candidate in names:
-        by_key.setdefault(candidate.strip().casefold(), candidate)
-    return [by_key[key] for key in difflib.get_close_matches(name.strip().casefold(), by_key, n=3)]
 
 
 class _Reading:
@@ -257,17 +170,21 @@ class _Reading:
         target: str | None,
         id_column: str | None,
         drop_missing: bool,
-        advice: str,
         needed: Sequence[str] | None = None,
+        reach: Mapping[str, float] | None = None,
     ) -> None:
         self._path = path
         self._features = features
         self._target = target
         self._id_column = id_column
         self._drop_missing = drop_missing
-        self._advice = advice
+        self._words = (
+            FileWords(shown(path), TO_FIT) if reach is None else FileWords(shown(path), TO_SCORE, TOO_FAR)
+        )
         self._needed = set(features if needed is None else needed)
-        self._text: dict[str, Any] = {}
+        self._unreadable = Findings()
+        self._reach = {} if reach is None else reach
+        self.text: dict[str, Any] = {}
         self._too_large: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
         self._n_rows = 0
@@ -278,26 +195,20 @@ class _Reading:
     def all_fine(self) -> bool:
         """Whether nothing so far keeps the rows from being used."""
         missing = self._missing.total() and not self._drop_missing
-        return not (self._text or self._too_large.total() or missing)
-
-    @property
-    def usable(self) -> list[str]:
-        """The variables that hold numbers, and all of them."""
-        return [
-            name
-            for name in self._features
-            if not (name in self._text or self._too_large[name])
-            and (self._drop_missing or not self._missing[name])
-        ]
+        return not (self._unreadable or self.text or self._too_large.total() or missing)
 
     def patients(self, table: Any) -> Patients:
         """The rows of a piece, without those that miss a value where these are to be left out."""
         columns, missing = self._numbers(table)
-        labels, ids = None, None
-        if self._target is not None:
-            labels, missing[self._target] = self._labels(table[self._target])
-        if self._id_column is not None:
-            ids = self._texts(table[self._id_column], self._id_column, "--id")
+        ids: list[str] | None = None
+        labels = no_label = None
+        with self._unreadable.noting():
+            if self._target is not None:
+                labels, no_label = self._labels(table[self._target])
+                missing[self._target] = no_label
+        with self._unreadable.noting():
+            if self._id_column is not None:
+                ids = self._texts(table[self._id_column], self._id_column, "--id")
         keep = np.ones(table.num_rows, dtype=bool)
         for name, where in missing.items():
             self._missing[name] += int(where.sum())
@@ -309,8 +220,8 @@ class _Reading:
         if row_numbers.size < keep.size:  # free of copies in the usual case, where no row is left out
             columns = {name: values[keep] for name, values in columns.items()}
             ids = None if ids is None else [text for text, kept in zip(ids, keep, strict=True) if kept]
-        if self._target is not None and labels is not None:
-            self.labels = _whole_numbers(labels[keep & ~missing[self._target]])
+        if labels is not None and no_label is not None:
+            self.labels = _whole_numbers(labels[keep & ~no_label])
             labels = _whole_numbers(labels[keep])
         return Patients(_as_table(columns), labels, ids, row_numbers, keep.size - row_numbers.size)
 
@@ -318,13 +229,15 @@ class _Reading:
         """All that is wrong, once the whole file was read."""
         if self._n_rows == 0:
             raise InputError(f"{shown(self._path)} has column names but no rows.")
-        file, findings = TableFile(shown(self._path), self._advice), Findings()
+        file, findings = self._words, self._unreadable
         with findings.noting():
-            refuse_text_in_file(file, self._text)
+            refuse_text_in_file(file, self.text)
         with findings.noting():
             refuse_too_large_in_file(file, self._too_large)
         with findings.noting():
-            refuse_missing_in_file(file, self._missing, self._target, self._drop_missing, self._n_kept)
+            refuse_missing_in_file(
+                file, self._missing, self._target, self._drop_missing, self._n_rows, self._n_kept
+            )
         return findings
 
     def _numbers(self, table: Any) -> tuple[dict[str, F64], dict[str, npt.NDArray[np.bool_]]]:
@@ -337,10 +250,11 @@ class _Reading:
                 if values is not None:
                     columns[name] = np.where(np.isinf(values), np.nan, values)
             elif values is None:
-                self._text.setdefault(name, table[name])
+                self.text.setdefault(name, table[name])
+                missing[name] = missing_cells(table[name])
             else:
                 columns[name], missing[name] = values, np.isnan(values)
-                self._too_large[name] += int((np.abs(values) > LARGEST).sum())
+                self._too_large[name] += int((np.abs(values) > self._reach.get(name, LARGEST)).sum())
         return columns, missing
 
     def _labels(self, column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:

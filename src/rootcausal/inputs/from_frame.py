@@ -17,7 +17,9 @@ from .rules import (
     Findings,
     are,
     first_strange,
+    it_or_them,
     refuse_duplicates,
+    refuse_empty,
     refuse_few_rows,
     refuse_no_columns,
     refuse_not_finite,
@@ -43,26 +45,25 @@ class Matrix:
 
 
 def matrix_for_fit(estimator: Any, X: Any, findings: Findings) -> tuple[Matrix, np.ndarray]:
-    """The numbers of a cohort, and a mask (p,) of the columns whose cells are all in order.
+    """The numbers of a cohort, and a mask (p,) of the columns that hold numbers; what is wrong is noted.
 
-    Sets n_features_in_ and feature_names_in_ as scikit-learn does. What is wrong with cells is noted; the
-    numbers of such columns mean nothing.
+    Sets n_features_in_ and feature_names_in_ as scikit-learn does.
     """
     X = variables(X)
     frame = as_frame(X)
     if frame is None:
         # scikit-learn's own checks of arrays; missing values are left to our rules, which name them.
-        values = validate_data(
-            estimator, X, reset=True, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
-        )
+        values = _validated(estimator, X, reset=True, ensure_min_samples=2)
         matrix = Matrix(values, None, None, borrowed=_may_be_of(X, values))
-        return matrix, _note_not_finite(matrix, LARGEST, findings)
-    columns = column_names(X)
-    refuse_few_rows(len(frame))
-    refuse_no_columns(columns)
-    set_names(estimator, columns)
-    matrix, is_number = _of_frame(frame, columns, findings)
-    return matrix, _note_not_finite(matrix, LARGEST, findings) & is_number
+        is_number = np.ones(values.shape[1], dtype=bool)
+    else:
+        columns = column_names(X)
+        refuse_few_rows(len(frame))
+        refuse_no_columns(columns)
+        set_names(estimator, columns)
+        matrix, is_number = _of_frame(frame, columns, findings)
+    note_not_finite(matrix, LARGEST, findings)
+    return matrix, is_number
 
 
 def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Matrix:
@@ -79,9 +80,9 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
     X = variables(X)
     frame = as_frame(X)
     if frame is None:
-        values = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        values = _validated(estimator, X, reset=False)
         matrix = Matrix(values, names, None, borrowed=_may_be_of(X, values))
-        _note_not_finite(matrix, reach, findings)
+        note_not_finite(matrix, reach, findings)
         findings.refuse()
         return matrix
     columns = column_names(X)
@@ -92,7 +93,7 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
                 f"{estimator.n_features_in_} features as input"
             )
         matrix, _ = _of_frame(frame, columns, findings)
-        _note_not_finite(matrix, reach, findings)
+        note_not_finite(matrix, reach, findings)
         findings.refuse()
         return matrix
     found = set(columns)
@@ -104,7 +105,7 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
     may_miss = np.ones(len(names), dtype=bool)
     may_miss[needed] = False
     matrix, _ = _of_frame(frame, [name for name in names if name in found], findings)
-    _note_not_finite(matrix, reach[present], findings, may_miss[present])
+    note_not_finite(matrix, reach[present], findings, may_miss[present])
     findings.refuse()
     if present.all():
         return matrix
@@ -115,7 +116,35 @@ def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Mat
 
 def _refuse_lacking(names: list[str]) -> None:
     if names:
-        raise InputError(f"{are('column', names)} missing from the new data; the model needs it")
+        raise InputError(
+            f"{are('column', names)} missing from the new data; the model needs {it_or_them(names)}"
+        )
+
+
+def _validated(estimator: Any, X: Any, **options: Any) -> F64:
+    """An array by scikit-learn's own checks; text in an array of objects is said to be in its columns."""
+    try:
+        return validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
+    except ValueError:
+        cells = np.asarray(X)
+        if cells.dtype != object or cells.ndim != 2:
+            raise
+        strange = {
+            c: cell for c in range(cells.shape[1]) for cell in cells[::-1, c] if not _can_be_number(cell)
+        }
+        if not strange:
+            raise
+        names = getattr(estimator, "feature_names_in_", None)
+        refuse_text([column_name(names, c) for c in strange], str(next(iter(strange.values()))))
+        raise
+
+
+def _can_be_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _may_be_of(X: Any, values: F64) -> bool:
@@ -146,7 +175,7 @@ def column_names(X: Any) -> list[Any]:
 
 
 def _of_frame(frame: Any, columns: list[Any], findings: Findings) -> tuple[Matrix, np.ndarray]:
-    """Some columns, and a mask of those that hold numbers; the others, filled with zeros, are noted."""
+    """Some columns, and a mask of those that hold numbers; of the others, which are noted, only the holes."""
     # The schema and whole blocks of columns: asking for columns one by one takes seconds where they are many.
     schema = frame.schema
     is_number = np.array([_is_number(schema[name]) for name in columns], dtype=bool)
@@ -158,7 +187,8 @@ def _of_frame(frame: Any, columns: list[Any], findings: Findings) -> tuple[Matri
     for number in np.flatnonzero(is_number).tolist():
         by_type.setdefault(schema[columns[number]], []).append(number)
     values = np.empty((len(frame), len(columns)), order="F")
-    values[:, ~is_number] = 0.0
+    for number in np.flatnonzero(~is_number).tolist():
+        values[:, number] = np.where(frame.get_column(columns[number]).is_null().to_numpy(), np.nan, 0.0)
     width = max(1, VALUES_A_BLOCK // max(1, len(frame)))
     for numbers in by_type.values():
         for start in range(0, len(numbers), width):
@@ -189,10 +219,10 @@ def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
 
 
-def _note_not_finite(
+def note_not_finite(
     matrix: Matrix, largest: F64 | float, findings: Findings, may_miss: np.ndarray | None = None
-) -> np.ndarray:
-    """Note missing and infinite values, and values above ``largest``; returns a mask (p,) of columns without.
+) -> None:
+    """Note missing and infinite values, and values above ``largest``.
 
     Columns of the mask ``may_miss`` (p,) may have missing values.
     """
@@ -200,10 +230,14 @@ def _note_not_finite(
     # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
-            return np.ones(X.shape[1], dtype=bool)
+            return
     missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
     if may_miss is not None:
         missing[may_miss] = 0
+    empty = missing == len(X)
+    with findings.noting():
+        refuse_empty([column_name(matrix.names, c) for c in np.flatnonzero(empty)])
+    missing[empty] = 0
     with findings.noting():
         refuse_not_finite(missing, infinite, matrix.names)
     too_large = (np.abs(X) > largest) & np.isfinite(X)
@@ -212,7 +246,6 @@ def _note_not_finite(
         refuse_too_large(
             [f"{X[r, c]:g} in {column_name(matrix.names, c)!r}, row {r + 1}" for c, r in first.items()]
         )
-    return (missing == 0) & (infinite == 0) & ~too_large.any(axis=0)
 
 
 # --- AnnData: variables from ``X`` and ``var_names``, ids from ``obs_names``, the diagnosis from ``obs`` ---

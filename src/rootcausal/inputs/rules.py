@@ -50,16 +50,17 @@ class Findings:
         if len(self._sentences) == 1:
             raise InputError(self._sentences[0])
         if self._sentences:
-            parts = [f"({n}) {one.rstrip('.')}" for n, one in enumerate(self._sentences, start=1)]
-            raise InputError(f"{len(parts)} things are wrong: {'; '.join(parts)}.")
+            lines = [f"({number}) {one}" for number, one in enumerate(self._sentences, start=1)]
+            raise InputError("\n".join([f"{len(lines)} things are wrong:", *lines]))
 
 
 @dataclass(frozen=True)
-class TableFile:
-    """What to call a file in messages, and how its user leaves a column out or puts it right."""
+class FileWords:
+    """What to call a file in messages, what to do about a column, and which values are too large."""
 
     name: str
     advice: str
+    too_large: str = f"above {LARGEST:g}"
 
 
 # --- the table as a whole ---------------------------------------------------------------------------------
@@ -89,11 +90,12 @@ def refuse_text(text: Sequence[Any], example: str | None = None) -> None:
     if text:
         shown = "" if example is None else f" (for instance {example[:40]!r} in {text[0]!r})"
         raise InputError(
-            f"{are('column', text)} not numeric{shown}: drop them, or encode them as numbers before fitting"
+            f"{are('column', text)} not numeric{shown}: encode {it_or_them(text)} as numbers, or drop "
+            f"{it_or_them(text)}"
         )
 
 
-def refuse_text_in_file(file: TableFile, columns: Mapping[str, Any]) -> None:
+def refuse_text_in_file(file: FileWords, columns: Mapping[str, Any]) -> None:
     """Refuse pyarrow columns that hold no numbers."""
     if columns:
         found = [_with_example(column, name) for name, column in columns.items()]
@@ -127,18 +129,23 @@ def refuse_too_large(found: Sequence[str]) -> None:
         )
 
 
-def refuse_too_large_in_file(file: TableFile, counts: Mapping[str, int]) -> None:
+def refuse_too_large_in_file(file: FileWords, counts: Mapping[str, int]) -> None:
     """Refuse such values of a file, infinite ones among them, counted by column."""
     found = [f"{quoted(name)} ({count})" for name, count in counts.items() if count]
     if found:
         raise InputError(
-            f"{file.name} has values that are infinite or above {LARGEST:g}, here with their counts: "
+            f"{file.name} has values that are infinite or {file.too_large}, here with their counts: "
             f"{listed(found)}. Correct them, or {file.advice}."
         )
 
 
 def refuse_missing_in_file(
-    file: TableFile, counts: Mapping[str, int], target: str | None, drop_missing: bool, n_kept: int
+    file: FileWords,
+    counts: Mapping[str, int],
+    target: str | None,
+    drop_missing: bool,
+    n_rows: int,
+    n_kept: int,
 ) -> None:
     """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
     found = [
@@ -148,9 +155,12 @@ def refuse_missing_in_file(
     ]
     if found and not drop_missing:
         only_target = target is not None and sum(counts.values()) == counts[target]
+        empty = [quoted(name) for name, count in counts.items() if count == n_rows]
         raise InputError(
             f"{file.name} has missing values, here with their counts: {listed(found)}. Leave out the rows "
-            "concerned with --drop-missing" + ("." if only_target else f", or {file.advice}.")
+            "concerned with --drop-missing"
+            + ("." if only_target else f", or {file.advice}.")
+            + (f" Without {listed(empty)}, that is: no row has a value there." if empty else "")
         )
     if not n_kept:
         raise InputError(
@@ -196,6 +206,17 @@ def first_strange(column: Any) -> tuple[int, Any] | None:
     return None if place < 0 else (place, column[place].as_py())
 
 
+def missing_cells(column: Any) -> np.ndarray:
+    """(n,): where a pyarrow column has no value; of texts, also where one of the words for that stands."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv as arrow_csv
+
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = _without(pc.utf8_trim(column, " \t"), arrow_csv.ConvertOptions().null_values)
+    return column.is_null().to_numpy()
+
+
 def _without(texts: Any, some: Sequence[str]) -> Any:
     """The texts, with null for those among `some`."""
     import pyarrow as pa
@@ -230,40 +251,68 @@ def _first_that_is_no_number(texts: Any) -> int | None:
 # --- columns ----------------------------------------------------------------------------------------------
 
 
-def refuse_flat(
-    columns: Columns, names: Sequence[str] | None, extremes: Callable[[Index], tuple[F64, F64]]
-) -> None:
-    """Refuse columns that do not vary, or too little; ``extremes`` gives the least and largest of some."""
-    if not columns.flat.size:
-        return
-    lowest, highest = extremes(columns.flat)
-    constant = [column_name(names, c) for c in columns.flat[lowest == highest]]
-    if constant:
-        raise InputError(f"{are('column', constant)} constant: drop what does not vary between patients")
-    spans = [
-        f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
-        for c, low, high in zip(columns.flat, lowest, highest, strict=True)
-    ]
-    raise InputError(
-        f"too little variation for 64-bit numbers to hold in {listed(spans, NAMED_AT_MOST)}: subtract a "
-        "fixed number from the column, give it in another unit, or drop it"
-    )
+def refuse_empty(columns: Sequence[Any]) -> None:
+    if columns:
+        raise InputError(f"{are('column', columns)} empty, in every row: drop {it_or_them(columns)}")
+
+
+def refuse_constant(columns: Sequence[str]) -> None:
+    if columns:
+        raise InputError(f"{are('column', columns)} constant: drop what does not vary between patients")
+
+
+def refuse_little_variation(spans: Sequence[str]) -> None:
+    """Refuse columns, given with their spans in words, whose variation float64 does not hold."""
+    if spans:
+        raise InputError(
+            f"too little variation for 64-bit numbers to hold in {listed(spans, NAMED_AT_MOST)}: subtract a "
+            "fixed number from the column, give it in another unit, or drop it"
+        )
 
 
 def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
-    """Refuse pairs of columns whose correlation is ±1."""
-    if pairs:
-        found = [f"{column_name(names, a)!r} and {column_name(names, b)!r}" for a, b in pairs]
+    """Refuse columns whose correlation is ±1; pairs with a column in common are of one group."""
+    groups: list[set[int]] = []
+    for pair in pairs:
+        joined = [group for group in groups if group & set(pair)]
+        groups = [group for group in groups if group not in joined] + [set(pair).union(*joined)]
+    found = [
+        listed([repr(column_name(names, c)) for c in ordered[:-1]], NAMED_AT_MOST)
+        + f" and {column_name(names, ordered[-1])!r}"
+        for ordered in sorted(map(sorted, groups))
+    ]
+    if found:
         raise InputError(
             f"columns {listed(found, NAMED_AT_MOST)} are copies or exact linear images of each other, so no "
-            f"method can tell their shocks apart: drop one of {'them' if len(found) == 1 else 'each pair'}"
+            f"method can tell their shocks apart: keep one of {'them' if len(found) == 1 else 'each group'}"
+        )
+
+
+def note_flat(
+    columns: Columns,
+    names: Sequence[str] | None,
+    extremes: Callable[[Index], tuple[F64, F64]],
+    findings: Findings,
+) -> None:
+    """Note columns that do not vary, or too little; ``extremes`` gives the least and largest of some."""
+    if not columns.flat.size:
+        return
+    lowest, highest = extremes(columns.flat)
+    same = lowest == highest
+    with findings.noting():
+        refuse_constant([column_name(names, c) for c in columns.flat[same]])
+    with findings.noting():
+        refuse_little_variation(
+            [
+                f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
+                for c, low, high in zip(columns.flat[~same], lowest[~same], highest[~same], strict=True)
+            ]
         )
 
 
 def note_columns(X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings) -> None:
     """Note which of the columns X (n, p) do not vary, and which are exact linear images of each other."""
-    with findings.noting():
-        refuse_flat(columns, names, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)))
+    note_flat(columns, names, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)), findings)
     weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
     suspected = suspected_copies(weights @ X, float(weights.sum()), X.shape[0], columns)
     with findings.noting():
@@ -271,9 +320,19 @@ def note_columns(X: F64, names: Sequence[str] | None, columns: Columns, findings
 
 
 def note_usable_columns(X: F64, names: Sequence[str], findings: Findings) -> None:
-    """The same for what can be used of a table that is refused anyway, so that all is said at once."""
-    if X.shape[0] > 1 and X.shape[1]:
-        note_columns(X, names, describe_columns(ReferenceRaw(X, None)), findings)
+    """The same for the numbers of a table that is refused anyway, so that all is said at once.
+
+    Columns may have holes: each is filled with the first value of its column, which leaves a constant column
+    constant, and a copy with the same holes a copy.
+    """
+    there = np.abs(X) <= LARGEST
+    seen = there.sum(axis=0) > 1
+    if len(X) > 1 and seen.any():
+        X, there = X[:, seen], there[:, seen]
+        first = X[there.argmax(axis=0), np.arange(X.shape[1])]
+        filled = np.where(there, X, first)
+        named = [name for name, kept in zip(names, seen, strict=True) if kept]
+        note_columns(filled, named, describe_columns(ReferenceRaw(filled, None)), findings)
 
 
 def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
@@ -287,8 +346,10 @@ def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -
 
     A random projection Σ w x (p,), over rows with weights w that sum to ``weight``, is the same for
     standardized linear images, up to sign; neighbours in the sorted projections are to be compared in full.
-    Columns that do not vary are left out.
+    Columns that do not vary are left out; of two rows, any two columns would be images of each other.
     """
+    if n < 3:
+        return []
     varying = np.setdiff1d(np.arange(columns.sd.size), columns.flat)
     mean, sd = columns.mean[varying], columns.sd[varying]
     projection = np.abs((projection[varying] - weight * mean) / sd) / np.sqrt(n)
@@ -302,6 +363,10 @@ def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -
 
 def is_copy(correlation: float) -> bool:
     return 1.0 - abs(correlation) < COPY
+
+
+def it_or_them(names: Sequence[Any]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def are(noun: str, names: Sequence[Any]) -> str:

@@ -7,7 +7,8 @@ command line asks, and Python takes the second in order and warns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..core.table import Index
 from ..errors import InputError
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, row_index
-from .rules import NAMED_AT_MOST
+from .rules import NAMED_AT_MOST, Findings
 
 # Pairs of labels, (healthy, disease), that mean the same to everybody.
 KNOWN_LABELS = (
@@ -151,18 +152,24 @@ def labels_of(X: Any, y: Any) -> Any:
     return y
 
 
-def encode_target(y: Any, positive: Any, n_rows: int) -> tuple[Index, np.ndarray]:
-    """Labels as 0 and 1, and the two classes; the second is the disease."""
-    labels = _labels(y, n_rows)
-    check_classification_targets(labels)
-    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tuple[Index, np.ndarray]:
+    """Labels as 0 and 1, and the two classes; the second is the disease. Missing labels are noted."""
+    labels, missing = _labels(y, n_rows)
+    with findings.noting():
+        refuse_unlabelled(int(missing.sum()))
+    labels = _of_one_kind(labels[~missing])
+    with _as_input_error():
+        check_classification_targets(labels)
+        classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     chosen = choose_classes(classes, counts, positive)
     return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
 
 
 def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
-    labels = _labels(y, n_rows)
+    labels, missing = _labels(y, n_rows)
+    refuse_unlabelled(int(missing.sum()))
+    labels = _of_one_kind(labels)
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
     if unknown:
         healthy, disease = (repr(plain(c)) for c in classes)
@@ -173,14 +180,29 @@ def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     return (labels == classes[1]).astype(np.intp)
 
 
-def _labels(y: Any, n_rows: int) -> np.ndarray:
-    """(n,): one label a row, none missing."""
+def _labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) each: one label a row, and where there is none."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
-    labels = column_or_1d(_target_values(y), warn=True)
+    with _as_input_error():
+        labels = column_or_1d(_target_values(y), warn=True)
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
-    refuse_unlabelled(sum(map(_is_missing, labels)) if labels.dtype.kind in "fO" else 0)
+    if labels.dtype.kind not in "fO":
+        return labels, np.zeros(n_rows, dtype=bool)
+    return labels, np.fromiter(map(_is_missing, labels), dtype=bool, count=n_rows)
+
+
+@contextmanager
+def _as_input_error() -> Iterator[None]:
+    """What scikit-learn and NumPy say of odd labels, as an error that others can be noted beside."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise InputError(str(error)) from error
+
+
+def _of_one_kind(labels: np.ndarray) -> np.ndarray:
     # Truth values that stood beside gaps may still come as objects, which scikit-learn takes for no labels.
     truth = labels.dtype == object and set(map(type, labels)) <= {bool, np.bool_}
     return labels.astype(bool) if truth else labels

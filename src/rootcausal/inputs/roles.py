@@ -1,0 +1,113 @@
+"""Which column of a file is what: the target, the ids, the variables, and those that a model knows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from ..errors import InputError
+from ..wording import listed, plural, quoted, shown
+from .rules import Findings
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the user says of the columns and rows of a cohort.
+
+    Attributes
+    ----------
+    target : the column with the diagnosis.
+    positive : the label that means disease; None where the labels say it.
+    id_column : the column with the patients' ids.
+    drop : columns to leave out.
+    drop_missing : leave out rows with missing values.
+    """
+
+    target: str
+    positive: str | None = None
+    id_column: str | None = None
+    drop: Sequence[str] = ()
+    drop_missing: bool = False
+
+
+def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
+    """Return the columns that are variables; an option that names no column is an error."""
+    findings = Findings()
+    asked = [("--target", roles.target), *(("--drop", column) for column in roles.drop)]
+    if roles.id_column is not None:
+        asked.append(("--id", roles.id_column))
+    for option, column in asked:
+        with findings.noting():
+            _require_column(path, names, option, column)
+    for option, column in asked[1:]:
+        with findings.noting():
+            if column == roles.target:
+                raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
+    findings.refuse()
+    other_roles = {column for _, column in asked}
+    features = [name for name in names if name not in other_roles]
+    if not features:
+        raise InputError(
+            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
+        )
+    if "" in features:
+        # Tables exported with their row index have such a column; as a variable it would be nonsense.
+        raise InputError(
+            f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
+            "name it in the file, or leave it out with --drop ''."
+        )
+    return features
+
+
+def columns_found(
+    path: str | PathLike[str],
+    names: list[str],
+    features: Sequence[str],
+    needed: Sequence[str] | None,
+    id_column: str | None,
+) -> list[str]:
+    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
+    if id_column is not None:
+        _require_column(path, names, "--id", id_column)
+        if id_column in features:
+            raise InputError(
+                f"--id {quoted(id_column)} is one of the model's variables: choose a column that is not."
+            )
+    present = set(names)
+    found = [name for name in features if name in present]
+    # A file with none of the columns is another one, even where the model needs none.
+    lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
+    if lacking:
+        hints = [
+            quoted(name)
+            + "".join(f" (is it {quoted(match)}?)" for match in _similar(name, present - set(features))[:1])
+            for name in lacking[:5]
+        ]
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        raise InputError(
+            f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
+            f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
+        )
+    return found
+
+
+def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
+    if column in names:
+        return
+    close = _similar(column, names)
+    hint = (
+        f"did you mean {' or '.join(quoted(name) for name in close)}?"
+        if close
+        else f"its columns are {listed([quoted(name) for name in names], 10)}."
+    )
+    raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
+
+
+def _similar(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that look like `name`, whatever their case and surrounding blanks."""
+    by_key: dict[str, str] = {}
+    for candidate in names:
+        by_key.setdefault(candidate.strip().casefold(), candidate)
+    return [by_key[key] for key in difflib.get_close_matches(name.strip().casefold(), by_key, n=3)]
