@@ -88,6 +88,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         backend: str = "auto",
         positive: Any = None,
         progress: bool = False,
+        prevalence: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -95,6 +96,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.backend = backend
         self.positive = positive
         self.progress = progress
+        self.prevalence = prevalence
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,7 +115,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             matches by its index. A pandas Series with the index of X in another order is refused.
         """
         self._check_parameters()
-        with open_cohort(self, X, Target(y, self.positive), self.backend) as cohort:
+        target = Target(y, self.positive)
+        with open_cohort(self, X, target, self.backend, self._settings().prevalence) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
@@ -139,7 +142,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _settings(self) -> Settings:
-        return chosen_settings(self.variant, self.alpha, self.attribution)
+        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
 
     def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
