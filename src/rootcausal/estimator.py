@@ -58,6 +58,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         with a warning.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
+    prevalence : float in (0, 1), default None
+        Share of the population with the disease, where cases and controls were sampled apart. Mechanisms are
+        then learned for that population, and risks are risks in it. None takes the patients for the
+        population: right for a cohort, biased for a case-control study, which nothing here can tell.
 
     Attributes
     ----------
@@ -129,9 +133,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
         with ordering_progress() if self.progress else nullcontext() as on_round:
             learned = learn(raw, cohort.columns, self._settings(), on_round)
-        ordering = learned.ordering
         warn_of_fit(learned, cohort, self._settings())
-        self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
+        self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
@@ -264,12 +267,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return values
 
     def decision_function(self, X: Any) -> F64:
-        """(n,): log-odds of the disease."""
+        """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
         check_is_fitted(self)
         return self.intercept_ + self._shapley(X).sum(axis=1)
 
     def predict_proba(self, X: Any) -> F64:
-        """(n, 2): probability of each class, in the order of ``classes_``."""
+        """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
         risk = expit(self.decision_function(X))
         return np.column_stack([1.0 - risk, risk])
 
