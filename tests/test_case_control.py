@@ -30,7 +30,7 @@ OLD = Path(__file__).parent / "old_files"
 
 @pytest.fixture(scope="module")
 def study() -> SimulatedCohort:
-    return simulate(2000, 20, random_state=0, design="case-control", prevalence=PREVALENCE)
+    return simulate(2000, 20, random_state=14, design="case-control", prevalence=PREVALENCE)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_the_answer_is_nearer_to_the_truth(study: SimulatedCohort, fitted: RCI) 
         rank_biased_overlap(study.true_shapley[cases], model.scores(study.X[cases]))
         for model in (RCI().fit(study.X, study.y), fitted)
     )
-    assert weighted > default + 0.03
-    assert weighted > 0.97
+    assert weighted > default + 0.1
+    assert weighted > 0.96
 
 
 def test_risks_are_those_of_the_population() -> None:
@@ -131,7 +131,11 @@ def test_the_checks_look_at_the_population(study: SimulatedCohort, fitted: RCI) 
         return {check.name: check.verdict for check in model.diagnose(study.X, study.y).checks}
 
     without = verdicts(RCI().fit(study.X, study.y))
-    assert (without["independent"], without["unconfounded"]) == ("broken", "broken")
+    assert {name for name, verdict in without.items() if verdict != "fine"} == {
+        "independent",
+        "linear",
+        "unconfounded",
+    }
     assert set(verdicts(fitted).values()) == {"fine"}
 
 
@@ -267,12 +271,11 @@ def test_a_model_brings_its_own(study_file: Path) -> None:
     ok(*arguments)
     assert facts_of(out)["prevalence"] == 0.02
     explained = ok("explain", model, study_file)
-    assert "under the model,\nin a population of which 2% have it." in explained
+    population = "Risks and base value are those in a population of which 2% have the disease.\n"
+    assert population in explained
     assert "under 1%" not in explained  # where 2 % have it, that says nothing
     scores = study_file.with_name("scores.csv")
-    assert "risks are those in a population of which 2% have the disease" in ok(
-        "explain", model, study_file, "--out", scores
-    )
+    assert population in ok("explain", model, study_file, "--out", scores)
     loaded = RCI.load(model)
     X = arrow_csv.read_csv(study_file).drop_columns(["d"])
     assert np.allclose(arrow_csv.read_csv(scores)["risk"], loaded.predict_proba(X)[:, 1])

@@ -144,15 +144,20 @@ def _say_left_out(variables: "LeftOut") -> None:
 
 def say_meaning(base_value: float, prevalence: float | None = None) -> None:
     """Explain the printed numbers."""
-    where = "" if prevalence is None else f",\nin a population of which {share(prevalence)} have it"
     say(
-        "What the numbers mean: risk is the probability of disease under the model"
-        f"{where}. A root cause is a\n"
+        "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
         "variable whose own shock, the part of its value that its causes do not explain, raises this\n"
         "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves them.\n"
         f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks are all average;\n"
         "it is not the prevalence. The base value and what all variables add make the patient's log-odds."
     )
+    if prevalence is not None:
+        say_population(prevalence)
+
+
+def say_population(prevalence: float) -> None:
+    """Say whom risks are about, where cases and controls were sampled apart."""
+    say(f"Risks and base value are those in a population of which {share(prevalence)} have the disease.")
 
 
 def patient_label(patients: "Patients", row: int) -> str:

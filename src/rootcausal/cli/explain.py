@@ -18,8 +18,8 @@ from .console import (
     provenance,
     say,
     say_meaning,
+    say_population,
     say_removed,
-    share,
     status_if_slow,
 )
 from .options import DropMissing, check_output, columns_of, load_model, table_path
@@ -233,4 +233,4 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
         "it is not the prevalence"
     )
     if scores.prevalence is not None:
-        say(f"risks are those in a population of which {share(scores.prevalence)} have the disease")
+        say_population(scores.prevalence)
