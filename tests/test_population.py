@@ -271,6 +271,26 @@ def test_tables_agree(seed: int, share: float) -> None:
             np.testing.assert_allclose(again, numbers, rtol=1e-9, atol=1e-9)
 
 
+@given(seeds, shares)
+@quick
+def test_every_screen_is_welch_of_what_the_roots_leave(seed: int, share: float) -> None:
+    cohort = simulate(200, 12, random_state=seed)
+    X, y, w = cohort.X, cohort.y, row_weights(cohort.y, share)
+    found = order(X, y, "local", share)
+    Z = X - np.average(X, axis=0, weights=w)
+    left = np.arange(X.shape[1])
+    for roots in range(found.order.size + 1):
+        known = Z[:, found.order[:roots]]
+        slopes = np.linalg.lstsq(known * np.sqrt(w)[:, None], Z * np.sqrt(w)[:, None], rcond=None)[0]
+        rest = Z - known @ slopes
+        left = np.setdiff1d(left, found.order[:roots])
+        p_values = scipy.stats.ttest_ind(rest[y == 1], rest[y == 0], equal_var=False).pvalue[left]
+        assume((np.abs(p_values - 0.2) > 1e-9).all())
+        left = left[p_values < 0.2]
+        assert set(found.order[roots : roots + 1]) <= set(left)
+    assert not left.size
+
+
 def test_errors_have_unit_variance_and_no_correlation_in_the_population() -> None:
     drawn = study(4, 0.02)
     found = order(drawn.X, drawn.y, "plus", 0.02)
