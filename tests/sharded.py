@@ -27,6 +27,10 @@ class ShardedRaw:
     def column_moments(self, shift: F64) -> ColumnMoments:
         return reduce(add, (part.column_moments(shift) for part in self._parts))
 
+    def by_class(self) -> tuple[ShardedRaw, ShardedRaw]:
+        controls, cases = zip(*(part.by_class() for part in self._parts), strict=True)
+        return _of_some_rows(controls), _of_some_rows(cases)
+
     def standardize(self, cols: Index, mean: F64, sd: F64) -> ShardedTable:
         return ShardedTable([part.standardize(cols, mean, sd) for part in self._parts])
 
@@ -74,6 +78,11 @@ class ShardedTable:
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         return reduce(add, (part.logit_sums(cols, beta) for part in self._parts))
+
+
+def _of_some_rows(parts: Sequence[RawTable]) -> ShardedRaw:
+    """A part need not have rows of both classes."""
+    return ShardedRaw([part for part in parts if part.shape[0]])
 
 
 def _total(sums: Any) -> Any:

@@ -127,6 +127,33 @@ def test_no_variable_that_matters(client: Client) -> None:
     assert abs(model.intercept_) < 1e-9
 
 
+@pytest.mark.parametrize("attribution", ["sharp", "paper"])
+def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, attribution: str) -> None:
+    X, y = small.drop(columns="d"), small["d"]
+    by_label = small.sort_values("d", kind="stable")  # so that some partitions have rows of one class only
+    for prevalence in (0.02, 0.6):
+        options = {"attribution": attribution, "prevalence": prevalence}
+        expected = RCI(**options).fit(X, y)
+        for frame in (small, by_label):
+            assert same_model(
+                RCI(backend="dask", **options).fit(in_pieces(frame, [7, 0, 193, 300]), "d"), expected
+            )
+    share = float(y.mean()) * (1 + 1e-14)  # a hair beside it, so that rows are taken by class
+    sample, population = (
+        RCI(backend="dask", attribution=attribution, prevalence=prevalence).fit(dd.from_pandas(small, 3), "d")
+        for prevalence in (None, share)
+    )
+    assert population.causal_order_.tolist() == sample.causal_order_.tolist()
+    np.testing.assert_allclose(population.coef_, sample.coef_, rtol=1e-12, atol=1e-12)
+    assert population.intercept_ == pytest.approx(sample.intercept_, rel=1e-12)
+
+
+def test_copies_are_found_whatever_the_classes_weigh(client: Client, small: pd.DataFrame) -> None:
+    doubled = small.assign(again=1.0 - 2.0 * small["x3"])
+    with pytest.raises(InputError, match="'x3' and 'again' are copies"):
+        RCI(backend="dask", prevalence=0.01).fit(dd.from_pandas(doubled, 3), "d")
+
+
 def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) -> None:
     frame = dd.from_pandas(small.assign(d=np.where(small["d"] == 1, "ill", "well")), 3)
     X = frame.drop(columns="d")

@@ -132,6 +132,82 @@ def test_errors_come_from_the_three_distributions_in_equal_parts():
     assert (np.abs(c.errors[:, student]) > 4.0321).mean() == pytest.approx(0.01, rel=0.1)
 
 
+def test_without_a_prevalence_the_paper_s_cohorts_stay_what_they_were():
+    c = simulate(100, 10, random_state=0)
+    assert c.intercept == 0.0
+    assert (c.y.sum(), c.errors[-1, -1]) == (50, -1.4984214575906838)
+    assert c.X[0, 0] == pytest.approx(5.118808452853886, rel=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 30), st.integers(2, 15), st.floats(0.01, 0.9), st.integers(0, 2**32))
+def test_a_case_control_study_obeys_the_equations_of_its_population(n_each, n_variables, prevalence, seed):
+    drawn = [
+        simulate(2 * n_each, n_variables, random_state=seed, design="case-control", prevalence=prevalence)
+        for _ in range(2)
+    ]
+    c, again = drawn
+    assert np.bincount(c.y).tolist() == [n_each, n_each]
+    np.testing.assert_allclose(c.X, c.errors + c.X @ c.adjacency.T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(c.true_shapley, c.errors * c.effects)
+    np.testing.assert_array_equal(c.X, again.X)
+    np.testing.assert_array_equal(c.y, again.y)
+    assert c.intercept == again.intercept
+
+
+@pytest.mark.parametrize("prevalence", [0.02, 0.3, 0.8])
+def test_the_intercept_makes_the_disease_as_common_as_asked(prevalence):
+    c = simulate(200_000, 8, random_state=2, prevalence=prevalence)
+    sd = np.sqrt(prevalence * (1 - prevalence) / c.y.size)
+    # The intercept itself comes from 100,000 other rows of the same population.
+    assert abs(c.y.mean() - prevalence) < 4 * 2 * sd
+    chance = expit(c.X @ c.target_weights + c.intercept)
+    for part in np.array_split(np.argsort(chance), 10):
+        spread = np.sqrt((chance[part] * (1 - chance[part])).sum())
+        assert abs(c.y[part].sum() - chance[part].sum()) < 4.5 * spread
+
+
+def test_cases_and_controls_are_those_of_the_population():
+    """Within a class, the errors are distributed as in a cohort of the same seed's population."""
+    prevalence = 0.1
+    study = simulate(40_000, 6, random_state=4, design="case-control", prevalence=prevalence)
+    cohort = simulate(200_000, 6, random_state=4, prevalence=prevalence)
+    assert study.intercept == cohort.intercept
+    # The two have their columns in another order: that of the effects is the same.
+    ancestors = [np.argsort(c.effects)[np.sort(c.effects) != 0] for c in (study, cohort)]
+    np.testing.assert_array_equal(study.effects[ancestors[0]], cohort.effects[ancestors[1]])
+    assert len(ancestors[0]) >= 2
+    for label in (0, 1):
+        ours, theirs = (
+            c.errors[c.y == label][:, columns] for c, columns in zip((study, cohort), ancestors, strict=True)
+        )
+        error = np.sqrt(ours.var(axis=0) / len(ours) + theirs.var(axis=0) / len(theirs))
+        assert np.all(np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 4.5 * error)
+        assert ours.std(axis=0) == pytest.approx(theirs.std(axis=0), rel=0.05)
+    # And rows are in no order.
+    assert 0.4 < study.y[:1000].mean() < 0.6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"design": "matched"}, "unknown design 'matched'"),
+        ({"design": ["cohort"]}, "unknown design"),
+        ({"design": "case-control"}, "needs the prevalence"),
+        ({"prevalence": 2}, "share between 0 and 1, not 2"),
+        ({"prevalence": 0.0}, "share between 0 and 1"),
+        ({"prevalence": float("nan")}, "share between 0 and 1"),
+        ({"prevalence": "rare"}, "share between 0 and 1"),
+        ({"n_samples": 101, "design": "case-control", "prevalence": 0.1}, "even, not 101"),
+        ({"design": "case-control", "prevalence": 1e-12}, "take a population of more than"),
+        ({"design": "case-control", "prevalence": 1 - 1e-12}, "take a population of more than"),
+    ],
+)
+def test_designs_that_make_no_sense(arguments, message):
+    with pytest.raises(InputError, match=message):
+        simulate(**{"n_samples": 100, "n_variables": 5, "random_state": 0, **arguments})
+
+
 def test_labels_follow_the_logistic_link():
     c = simulate(200_000, 10, random_state=5)
     log_odds = c.X @ c.target_weights

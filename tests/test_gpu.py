@@ -27,6 +27,30 @@ def test_same_order_and_values_as_the_cpu(n: int, p: int, seed: int) -> None:
         np.testing.assert_allclose(gpu.coef_, cpu.coef_, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(("n", "p", "seed"), CASES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_same_order_and_values_as_the_cpu_with_a_prevalence(n: int, p: int, seed: int) -> None:
+    cohort = simulate(n, p, random_state=seed)
+    for variant in ("original", "plus", "local", "local_plus"):
+        gpu = RCI(variant=variant, backend="cupy", prevalence=0.05).fit(cohort.X, cohort.y)
+        cpu = RCI(variant=variant, backend="numba", prevalence=0.05).fit(cohort.X, cohort.y)
+        np.testing.assert_array_equal(gpu.causal_order_, cpu.causal_order_)
+        np.testing.assert_allclose(gpu.coef_, cpu.coef_, rtol=1e-6, atol=1e-8)
+        assert gpu.intercept_ == pytest.approx(cpu.intercept_, rel=1e-6)
+
+
+def test_the_share_of_the_sample_changes_nothing_on_the_gpu() -> None:
+    cohort = simulate(1001, 30, random_state=4)
+    share = float(cohort.y.mean()) * (1 + 1e-14)  # a hair beside it, so that rows are taken by class
+    for variant in ("plus", "local_plus"):
+        sample, population = (
+            RCI(variant=variant, backend="cupy", prevalence=prevalence).fit(cohort.X, cohort.y)
+            for prevalence in (None, share)
+        )
+        np.testing.assert_array_equal(population.causal_order_, sample.causal_order_)
+        np.testing.assert_allclose(population.coef_, sample.coef_, rtol=1e-9, atol=1e-11)
+
+
 def test_direct_lingam_on_the_gpu() -> None:
     X = simulate(2000, 20, random_state=3).X
     gpu, cpu = (DirectLiNGAM(backend=backend).fit(X) for backend in ("cupy", "numba"))

@@ -17,6 +17,7 @@ from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
+from rootcausal.core.population import ClassWeights
 from rootcausal.data import simulate
 
 seeds = st.integers(0, 10_000)
@@ -138,7 +139,9 @@ def test_class_moments_follow_the_residuals_and_forget_who_left() -> None:
     y = (np.arange(200) < 70).astype(int)
     Z = random.laplace(size=(200, 8)) @ random.normal(size=(8, 8)) + 0.3 * y[:, None]
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0, ddof=1)
-    moments = ClassMoments(np.bincount(y).astype(float), Z[y == 1].sum(axis=0), Z[y == 1].T @ Z[y == 1])
+    count = np.bincount(y).astype(float)
+    equal = ClassWeights.of(None, count)
+    moments = ClassMoments(count, equal, Z[y == 1].sum(axis=0), Z[y == 1].T @ Z[y == 1])
     for root, rest in ((0, [1, 2, 3, 4, 5, 6, 7]), (5, [2, 6, 7]), (7, [2, 6])):
         slope = Z.T @ Z[:, root] / (Z[:, root] @ Z[:, root])
         moments.regress_out(root, slope)

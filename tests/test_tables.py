@@ -55,6 +55,30 @@ def test_a_table_without_labels_has_one_class(make: MakeTable) -> None:
 
 @pytest.mark.parametrize("make", TABLES)
 @pytest.mark.parametrize(("n", "p"), SHAPES)
+def test_the_rows_of_each_class_are_a_table_of_their_own(make: MakeTable, n: int, p: int) -> None:
+    X, _ = cohort(n, p)
+    y = (np.arange(n) % 3 == 1).astype(int)
+    cols, mean, sd = np.arange(p)[::-1][: p - 1].copy(), X.mean(axis=0), X.std(axis=0)
+    for c, raw in enumerate(make(X, y).by_class()):
+        mine, own = X[y == c], y[y == c]
+        assert raw.shape == mine.shape
+        moments, expected = (one.column_moments(mean) for one in (raw, ReferenceRaw(mine, own)))
+        np.testing.assert_array_equal(moments.count, expected.count)
+        np.testing.assert_allclose(moments.total, expected.total, rtol=1e-9, atol=1e-9 * n * sd.max())
+        np.testing.assert_allclose(moments.square, expected.square, rtol=1e-12)
+        table = raw.standardize(cols, mean[cols], sd[cols])
+        plain = ReferenceRaw(mine, own).standardize(cols, mean[cols], sd[cols])
+        assert table.shape == plain.shape
+        np.testing.assert_allclose(table.gram(), plain.gram(), atol=1e-11 * n)
+        np.testing.assert_allclose(table.column_sums(), plain.column_sums(), atol=1e-11 * n)
+        beta = np.append(np.linspace(-1, 1, p - 1), 0.5)
+        sums, expected_sums = (one.logit_sums(np.arange(p - 1), beta) for one in (table, plain))
+        np.testing.assert_allclose(sums.loglik, expected_sums.loglik, rtol=1e-12)
+        np.testing.assert_allclose(sums.gradient, expected_sums.gradient, atol=1e-9 * n)
+
+
+@pytest.mark.parametrize("make", TABLES)
+@pytest.mark.parametrize(("n", "p"), SHAPES)
 def test_sums_equal_the_reference(make: MakeTable, n: int, p: int) -> None:
     X, y = cohort(n, p)
     table, _ = standardized(make, X, y)

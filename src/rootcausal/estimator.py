@@ -18,7 +18,7 @@ from .backends.choose import check_backend
 from .core.model import CausalModel
 from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
-from .core.table import F64, LARGEST, Index
+from .core.table import F64, Index
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
@@ -58,6 +58,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         with a warning.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
+    prevalence : float in (0, 1), default None
+        Share of the population with the disease, where cases and controls were sampled apart. Mechanisms are
+        then learned for that population, and risks are risks in it. None takes the patients for the
+        population: right for a cohort, biased for a case-control study, which nothing here can tell.
 
     Attributes
     ----------
@@ -88,6 +92,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         backend: str = "auto",
         positive: Any = None,
         progress: bool = False,
+        prevalence: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -95,6 +100,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.backend = backend
         self.positive = positive
         self.progress = progress
+        self.prevalence = prevalence
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,7 +119,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             matches by its index. A pandas Series with the index of X in another order is refused.
         """
         self._check_parameters()
-        with open_cohort(self, X, Target(y, self.positive), self.backend) as cohort:
+        target = Target(y, self.positive)
+        with open_cohort(self, X, target, self.backend, self._settings().prevalence) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
@@ -126,9 +133,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
         with ordering_progress() if self.progress else nullcontext() as on_round:
             learned = learn(raw, cohort.columns, self._settings(), on_round)
-        ordering = learned.ordering
         warn_of_fit(learned, cohort, self._settings())
-        self._set_model(learned.model, ordering.margins, learned.ancestor_probability)
+        self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
@@ -139,7 +145,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _settings(self) -> Settings:
-        return chosen_settings(self.variant, self.alpha, self.attribution)
+        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
 
     def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
         self._model = model
@@ -230,13 +236,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
         """Validated patients whom the model can score; by default X needs the columns of the causal order."""
         check_is_fitted(self)
-        return matrix_for_scoring(self, X, self.causal_order_ if needed is None else needed, self._reach())
-
-    def _reach(self) -> F64:
-        """(p,): the largest values that the model can score."""
-        within = np.full(self.n_features_in_, LARGEST)
-        within[self._model.order] = self._model.mechanism.reach()
-        return within
+        needed = self.causal_order_ if needed is None else needed
+        return matrix_for_scoring(self, X, needed, self._model.reach())
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
@@ -264,12 +265,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return values
 
     def decision_function(self, X: Any) -> F64:
-        """(n,): log-odds of the disease."""
+        """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
         check_is_fitted(self)
         return self.intercept_ + self._shapley(X).sum(axis=1)
 
     def predict_proba(self, X: Any) -> F64:
-        """(n, 2): probability of each class, in the order of ``classes_``."""
+        """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
         risk = expit(self.decision_function(X))
         return np.column_stack([1.0 - risk, risk])
 

@@ -131,7 +131,7 @@ class Explanation:
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease."""
+        """(n,): risk of the disease; with a ``prevalence``, in that population."""
         return expit(self.log_odds)
 
     def root_causes(self, top: int = 3) -> list[list[RootCause]]:

@@ -16,11 +16,22 @@ def chosen_variant(name: str) -> Variant:
     return VARIANTS[name]
 
 
-def chosen_settings(variant: str, alpha: float, attribution: str) -> Settings:
+def chosen_settings(variant: str, alpha: float, attribution: str, prevalence: float | None) -> Settings:
     """The settings of these parameters of :class:`rootcausal.RCI`."""
     known = chosen_variant(variant)
     if attribution not in list(ATTRIBUTIONS):
         raise InputError(f"unknown attribution {attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}")
     if not (isinstance(alpha, Real) and 0.0 < alpha <= 1.0):
         raise InputError(f"alpha must be above 0 and at most 1, not {alpha!r}")
-    return Settings(known, float(alpha), ATTRIBUTIONS[attribution])
+    if prevalence is not None:
+        prevalence = _share_of_population(prevalence)
+    return Settings(known, float(alpha), ATTRIBUTIONS[attribution], prevalence)
+
+
+def _share_of_population(prevalence: float) -> float:
+    if not isinstance(prevalence, Real) or isinstance(prevalence, bool) or not 0.0 < prevalence < 1.0:
+        raise InputError(
+            "prevalence must be between 0 and 1, the share of the population that has the disease, "
+            f"not {prevalence!r}"
+        )
+    return float(prevalence)

@@ -10,6 +10,7 @@ from typing import Any
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
 from .inputs.cohort import Cohort
+from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
 
@@ -76,6 +77,10 @@ def backend_used(provenance: Mapping[str, Any]) -> str:
 
 def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
     """Say what kept the fit from being what it should be."""
+    if settings.prevalence is not None:
+        doubt = doubt_of_prevalence(settings.prevalence, cohort.n_cases, cohort.raw.shape[0])
+        if doubt is not None:
+            _warn(doubt)
     if learned.ordering.exhausted.size:
         _warn(_exhausted(learned.ordering, cohort))
     if not learned.ordering.order.size:

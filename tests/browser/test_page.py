@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rootcausal import RCI
-from rootcausal.data import load_pbc
+from rootcausal.data import load_pbc, simulate
 
 pa = pytest.importorskip("pyarrow")
 
@@ -279,3 +279,20 @@ def test_no_serious_barrier(watched, pbc):
         ]
         assert severe == []
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "sideways scroll"
+
+
+def test_a_study_speaks_of_its_population(watched, tmp_path):
+    study = simulate(400, 8, random_state=1, design="case-control", prevalence=0.02)
+    model = RCI(prevalence=0.02).fit(study.X, study.y)
+    path = tmp_path / "study.html"
+    model.report(study.X, path, y=study.y)
+    page = watched.open(path)
+    risk = model.predict_proba(study.X)[:, 1]
+    # Where 2 % have it, "under 1 %" would be most of what there is to say.
+    row = int(np.flatnonzero((risk > 0.0015) & (risk < 0.0095))[0])
+    search(page, str(row))
+    assert f"{risk[row] * 100:.1g} %" in page.locator("#patient-risk").inner_text()
+    words = "a population of which 2 % have the outcome"
+    assert f"Under this model, in {words}, the risk" in page.locator("#in-words").inner_text()
+    about = watched.open(path, "#about/0").locator("#about").inner_text()
+    assert f"{words}: cases and controls count as many as in it" in about

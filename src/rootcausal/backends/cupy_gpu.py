@@ -26,18 +26,36 @@ VALUES_A_STRIP = 1 << 25
 
 
 class CupyRaw:
-    """Rows of X (n, p), with labels y in {0, 1} or None, copied to the current device."""
+    """Rows of X (n, p), with labels y in {0, 1} or None, copied to the current device.
+
+    Of an X that is there already only some, if ``rows`` names them.
+    """
 
     backend = "cupy"
 
-    def __init__(self, X: F64, y: np.ndarray | None) -> None:
-        check_memory(X.shape)
+    def __init__(self, X: Any, y: Any, rows: Any = None) -> None:
+        """``y`` has the labels of ``rows``."""
+        if rows is None:
+            check_memory(X.shape)
         self._X = cp.asarray(X)
         self._y = None if y is None else cp.asarray(y, dtype=cp.float64)
+        self._rows = rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._X.shape
+        return len(self._X if self._rows is None else self._rows), self._X.shape[1]
+
+    def by_class(self) -> tuple[CupyRaw, CupyRaw]:
+        assert self._y is not None and self._rows is None
+        controls, cases = (cp.flatnonzero(self._y == label) for label in (0.0, 1.0))
+        return CupyRaw(self._X, self._y[controls], controls), CupyRaw(self._X, self._y[cases], cases)
+
+    def _strip(self, rows: slice) -> Any:
+        return self._X[rows if self._rows is None else self._rows[rows]]
+
+    def _cells(self, rows: slice, cols: Any) -> Any:
+        # Together, so that no column is copied that nobody asked for.
+        return self._X[rows][:, cols] if self._rows is None else self._X[self._rows[rows][:, None], cols]
 
     @property
     def labels(self) -> Any:
@@ -51,7 +69,7 @@ class CupyRaw:
         total = cp.zeros((len(classes), p))
         square = cp.zeros((len(classes), p))
         for rows in _strips(n, p):
-            z = self._X[rows] - centre
+            z = self._strip(rows) - centre
             total += classes[:, rows] @ z
             square += classes[:, rows] @ (z * z)
         return ColumnMoments(cp.asnumpy(classes.sum(axis=1)), cp.asnumpy(total), cp.asnumpy(square))
@@ -61,7 +79,7 @@ class CupyRaw:
         Z = cp.empty((len(cols), n))
         chosen, centre, unit = cp.asarray(cols), cp.asarray(mean), cp.asarray(sd)
         for rows in _strips(n, len(cols)):
-            Z[:, rows] = ((self._X[rows][:, chosen] - centre) / unit).T
+            Z[:, rows] = ((self._cells(rows, chosen) - centre) / unit).T
         return CupyTable(Z, self._y)
 
 
@@ -153,7 +171,7 @@ class CupyTable:
         if cols.size:
             m = cols.size
             chosen = _upload(cols.astype(np.int32))
-            blocks = min(-(-n // 256), 64)
+            blocks = max(1, min(-(-n // 256), 64))  # a part of a cluster may have no row of a class
             _kernel("regress_rows")(
                 (blocks, m), (256,), (self._Z, self._R, np.int64(n), np.int32(k), np.int32(root), chosen)
             )

@@ -132,14 +132,16 @@ class FrameRows:
         lowest, highest = (future.result() for future in self._client.compute([chosen.min(), chosen.max()]))
         return lowest.to_numpy(dtype=np.float64), highest.to_numpy(dtype=np.float64)
 
-    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]:
+    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64, only: int | None = None) -> list[Future]:
         """Standardized parts of about equal numbers of rows, joined where Dask happened to read them.
+
+        ``only`` the rows of class 0 or 1, or with None all of them.
 
         No task names a worker, not even as a preference: when no worker is left, Dask forgets that it was
         only a preference, and a worker that joins later would never be given the task.
         """
         columns = [self._columns[c] for c in cols]
-        args = columns, self._target, self._classes, mean, sd
+        args = columns, self._target, self._classes, mean, sd, only
         pieces = self._client.compute([_standardize(part, *args) for part in self._partitions(columns)])
         wait_for(self._client, pieces)
         rows = self.first_look.rows_by_partition
@@ -306,9 +308,12 @@ def _standardize(
     classes: list[Any] | None,
     mean: F64,
     sd: F64,
+    only: int | None,
 ) -> tuple[F64, np.ndarray | None]:
-    """(k, n) standardized columns, and labels."""
+    """(k, n) standardized columns, and labels; of one class ``only``, if there is one."""
     labels = _codes(partition, target, classes)
+    if only is not None and labels is not None:
+        partition, labels = partition[labels == only], labels[labels == only]
     everything = np.arange(len(columns))
     return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
 

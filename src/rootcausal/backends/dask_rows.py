@@ -110,24 +110,37 @@ class RowSource(Protocol):
 
     def column_moments(self, shift: F64) -> ColumnMoments: ...
 
-    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64) -> list[Future]: ...
+    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64, only: int | None) -> list[Future]:
+        """Standardized parts: with the rows of class ``only``, 0 or 1, or with None all rows."""
+        ...
 
 
 class DaskRaw:
-    """A cohort on a cluster, as it came."""
+    """A cohort on a cluster, as it came; or of it class ``only``, 0 or 1."""
 
     backend = "dask"
 
-    def __init__(self, client: Client, source: RowSource) -> None:
+    def __init__(self, client: Client, source: RowSource, only: int | None = None) -> None:
         self._client = client
         self._source = source
+        self._only = only
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._source.shape
+        n, p = self._source.shape
+        # A source knows its moments about zero without reading.
+        return n if self._only is None else int(self.column_moments(np.zeros(p)).count.sum()), p
 
     def column_moments(self, shift: F64) -> ColumnMoments:
-        return self._source.column_moments(shift)
+        sums = self._source.column_moments(shift)
+        if self._only is None:
+            return sums
+        member = np.arange(2) == self._only
+        return ColumnMoments(sums.count * member, *(s * member[:, None] for s in (sums.total, sums.square)))
+
+    def by_class(self) -> tuple[DaskRaw, DaskRaw]:
+        assert self._only is None
+        return DaskRaw(self._client, self._source, 0), DaskRaw(self._client, self._source, 1)
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
         n_rows = self.shape[0]
@@ -139,7 +152,7 @@ class DaskRaw:
         n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
         if n_parts > len(workers):
             n_parts += -n_parts % threads  # so that no thread is left without a part
-        parts = self._source.parts(n_parts, cols, mean, sd)
+        parts = self._source.parts(n_parts, cols, mean, sd, self._only)
         return DaskTable(self._client, parts, (n_rows, cols.size), threads)
 
 

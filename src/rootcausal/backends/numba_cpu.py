@@ -159,7 +159,7 @@ def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: in
 
 
 class NumbaRaw:
-    """Rows of X (n, p), with labels y in {0, 1} or None.
+    """Rows of X (n, p), with labels y in {0, 1} or None; only those that ``rows`` names, if it is given.
 
     Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache (blocking) is as fast as
     a compiled loop, whatever the layout of X.
@@ -167,13 +167,26 @@ class NumbaRaw:
 
     backend = "numba"
 
-    def __init__(self, X: F64, y: np.ndarray | None) -> None:
+    def __init__(self, X: F64, y: np.ndarray | None, rows: Index | None = None) -> None:
+        """``y`` has the labels of ``rows``."""
         self._X = X
         self._y = y
+        self._rows = rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._X.shape[0], self._X.shape[1]
+        return len(self._X if self._rows is None else self._rows), self._X.shape[1]
+
+    def by_class(self) -> tuple[NumbaRaw, NumbaRaw]:
+        assert self._y is not None and self._rows is None
+        controls, cases = (np.flatnonzero(self._y == c) for c in (0, 1))
+        return NumbaRaw(self._X, self._y[controls], controls), NumbaRaw(self._X, self._y[cases], cases)
+
+    def _strip(self, rows: slice) -> F64:
+        return self._X[rows if self._rows is None else self._rows[rows]]
+
+    def _cells(self, rows: slice, cols: Index) -> F64:
+        return self._X[rows if self._rows is None else self._rows[rows, None], cols]
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
@@ -185,7 +198,7 @@ class NumbaRaw:
         def work(first: int, last: int) -> None:
             for span in range(first, last):
                 for rows in _strips(n * span // spans, n * (span + 1) // spans, p):
-                    z = self._X[rows] - shift
+                    z = self._strip(rows) - shift
                     for c in range(classes):
                         z_c = z if self._y is None else z[self._y[rows] == c]
                         counts[span, c] += len(z_c)
@@ -203,7 +216,7 @@ class NumbaRaw:
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
-                Z[:, rows] = ((self._X[rows, cols] - mean) / sd).T
+                Z[:, rows] = ((self._cells(rows, cols) - mean) / sd).T
 
         _in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)

@@ -33,6 +33,11 @@ class ReferenceRaw:
             np.stack([(z * z).sum(axis=0) for z in parts]),
         )
 
+    def by_class(self) -> tuple[ReferenceRaw, ReferenceRaw]:
+        assert self._y is not None
+        controls, cases = (ReferenceRaw(self._X[m], self._y[m]) for m in _class_masks(self._y, self.shape[0]))
+        return controls, cases
+
     def standardize(self, cols: Index, mean: F64, sd: F64) -> ReferenceTable:
         return ReferenceTable((self._X[:, cols] - mean) / sd, self._y)
 

@@ -8,7 +8,16 @@ import typer
 
 from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
-from .options import CohortFile, Drop, DropMissing, IdColumn, Positive, TargetColumn, read_labelled
+from .options import (
+    CohortFile,
+    Drop,
+    DropMissing,
+    IdColumn,
+    Positive,
+    Prevalence,
+    TargetColumn,
+    read_labelled,
+)
 
 
 def check(
@@ -18,6 +27,7 @@ def check(
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
+    prevalence: Prevalence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check whether the assumptions of the method hold for a cohort.
@@ -27,15 +37,17 @@ def check(
 
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
+    rootcausal check study.csv --target case --prevalence 0.02
     """
     from ..inputs.roles import Roles
 
     roles = Roles(target, positive, id_column, drop or (), drop_missing)
-    patients, disease = read_labelled(cohort, roles, quiet=as_json)
+    patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI
 
-    model = RCI(positive=disease.label, progress=sys.stderr.isatty()).fit(patients, patients.target)
+    model = RCI(positive=disease.label, prevalence=prevalence, progress=sys.stderr.isatty())
+    model.fit(patients, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.

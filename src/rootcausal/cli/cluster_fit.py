@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def fit_on_cluster(
-    files: Sequence[Path],
-    roles: "Roles",
-    scheduler: str | None,
-    alpha: float,
-    variant: str,
-    attribution: str,
+    files: Sequence[Path], roles: "Roles", scheduler: str | None, settings: dict[str, Any]
 ) -> "RCI":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
@@ -37,15 +32,9 @@ def fit_on_cluster(
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
             X, y, disease = with_labels(frame, roles)
-        model = RCI(
-            alpha=alpha,
-            variant=variant,
-            attribution=attribution,
-            backend="dask",
-            positive=disease.label,
-            progress=sys.stderr.isatty(),
-        ).fit(X, y)
+        progress = sys.stderr.isatty()
+        model = RCI(**settings, backend="dask", positive=disease.label, progress=progress).fit(X, y)
     n_rows: Any = model.provenance_["rows"]
     say_cohort(where, n_rows, model.n_features_in_)
-    say_disease(roles.target, disease, n_rows)
+    say_disease(roles.target, disease, n_rows, settings["prevalence"])
     return model

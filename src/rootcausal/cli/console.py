@@ -78,9 +78,23 @@ def say_cohort(where: str, n_rows: int, n_columns: int) -> None:
     say(f"cohort: {where}, {n_rows} rows, {n_columns} variables")
 
 
-def say_disease(target: str, disease: "Disease", n_rows: int) -> None:
-    """Say which label is the disease, and how many have it."""
-    say(f"disease: {one_line(target)} = {one_line(disease.text)} ({disease.n_cases} of {n_rows} patients)")
+def say_disease(target: str, disease: "Disease", n_rows: int, prevalence: float | None) -> None:
+    """Say which label is the disease, how many have it, and what to ask where that number looks chosen."""
+    from ..inputs.sampling import chosen_ratio
+
+    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence))
+    ratio = chosen_ratio(disease.n_cases, n_rows)
+    if ratio is not None and prevalence is None:
+        say(
+            f"cases and controls are {ratio}: if they were sampled apart (a case-control study), say with "
+            "--prevalence how common the disease is in the population, or the answer is biased"
+        )
+
+
+def disease_line(target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None) -> str:
+    """Return how common the disease is in the table and, where that is known, in the population."""
+    line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} patients)"
+    return line if prevalence is None else f"{line}; {share(prevalence)} in the population"
 
 
 def removed(n_removed: int, n_left: int) -> str:
@@ -128,7 +142,7 @@ def _say_left_out(variables: "LeftOut") -> None:
             say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
 
 
-def say_meaning(base_value: float) -> None:
+def say_meaning(base_value: float, prevalence: float | None = None) -> None:
     """Explain the printed numbers."""
     say(
         "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
@@ -137,6 +151,13 @@ def say_meaning(base_value: float) -> None:
         f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks are all average;\n"
         "it is not the prevalence. The base value and what all variables add make the patient's log-odds."
     )
+    if prevalence is not None:
+        say_population(prevalence)
+
+
+def say_population(prevalence: float) -> None:
+    """Say whom risks are about, where cases and controls were sampled apart."""
+    say(f"Risks and base value are those in a population of which {share(prevalence)} have the disease.")
 
 
 def patient_label(patients: "Patients", row: int) -> str:
@@ -153,11 +174,16 @@ def patient_labels(patients: "Patients") -> list[str]:
     return [text if text.strip() else row for text, row in zip(patients.ids, rows, strict=True)]
 
 
-def percent(risk: float) -> str:
-    """Return a risk without calling it certain where rounding would."""
+def percent(risk: float, prevalence: float | None = None) -> str:
+    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
     if risk < 0.01:
-        return "under 1%"
+        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
     return "over 99%" if risk > 0.99 else f"{risk:.0%}"
+
+
+def share(prevalence: float) -> str:
+    """Return a share that the user gave, with the digits given."""
+    return f"{100 * prevalence:.10g}%"
 
 
 def made_with(model: "RCI") -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .console import (
     provenance,
     say,
     say_meaning,
+    say_population,
     say_removed,
     status_if_slow,
 )
@@ -134,10 +135,11 @@ def _print_first(
 
 
 def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_patients: int) -> None:
+    prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = [
         (
             patient_label(patients, row),
-            percent(explanation.probability[row]),
+            percent(explanation.probability[row], prevalence),
             f"{explanation.log_odds[row]:+.2f}",
             ", ".join(_cause(cause) for cause in causes) or "none: no shock raises the risk",
         )
@@ -149,7 +151,7 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
     n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
         say(f"and {n_more} more patients; --out scores.csv writes them all")
-    say_meaning(explanation.base_value)
+    say_meaning(explanation.base_value, prevalence)
 
 
 def _cause(cause: "RootCause") -> str:
@@ -169,6 +171,7 @@ class _Scores:
 
     def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
         self.base_value = float(model.intercept_)
+        self.prevalence = model.provenance_["parameters"].get("prevalence")
         self._model = model
         self._id_column = id_column
         self._question = question
@@ -229,3 +232,5 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
         f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
         "it is not the prevalence"
     )
+    if scores.prevalence is not None:
+        say_population(scores.prevalence)

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from .options import (
     IdColumn,
     Jobs,
     Positive,
+    Prevalence,
     Resamples,
     TargetColumn,
     VariantName,
@@ -47,6 +48,7 @@ def fit(
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
+    prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
     backend: Annotated[
@@ -72,6 +74,7 @@ def fit(
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
+    rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
     from ..inputs.roles import Roles
@@ -80,14 +83,15 @@ def fit(
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
     roles = Roles(target, positive, id_column, drop or (), drop_missing)
+    settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "prevalence": prevalence}
     if on_cluster:
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
-        model = fit_on_cluster(cohort, roles, scheduler, alpha, variant, attribution)
+        model = fit_on_cluster(cohort, roles, scheduler, settings)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model = _fit_in_memory(cohort[0], roles, alpha, variant, attribution, backend)
+        model = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend})
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
@@ -96,21 +100,13 @@ def fit(
     say(provenance("fit", made_with(model)))
 
 
-def _fit_in_memory(
-    cohort: Path, roles: "Roles", alpha: float, variant: str, attribution: str, backend: str
-) -> "RCI":
-    patients, disease = read_labelled(cohort, roles)
+def _fit_in_memory(cohort: Path, roles: "Roles", settings: dict[str, Any]) -> "RCI":
+    patients, disease = read_labelled(cohort, roles, settings["prevalence"])
 
     from ..estimator import RCI
 
-    return RCI(
-        alpha=alpha,
-        variant=variant,
-        attribution=attribution,
-        backend=backend,
-        positive=disease.label,
-        progress=sys.stderr.isatty(),
-    ).fit(patients, patients.target)
+    model = RCI(**settings, positive=disease.label, progress=sys.stderr.isatty())
+    return model.fit(patients, patients.target)
 
 
 def _check_bootstrap(

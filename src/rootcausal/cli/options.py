@@ -25,6 +25,18 @@ def _between_0_and_1(alpha: float) -> float:
     return alpha
 
 
+def _a_share(text: str) -> float:
+    number, percent = text.removesuffix("%"), text.endswith("%")
+    try:
+        share = float(number)
+    except ValueError:
+        share = float("nan")
+    if 0 < share < 1 and not percent:
+        return share
+    hint = f"; {share:g}% is {share / 100:g}" if 0 < share < 100 else ""
+    raise typer.BadParameter(f"must be a share between 0 and 1{hint}.")
+
+
 CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
 TargetColumn = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
@@ -36,6 +48,15 @@ Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can b
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
     float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
+]
+Prevalence = Annotated[
+    float | None,
+    typer.Option(
+        parser=_a_share,
+        metavar="SHARE",
+        help="Share of the population with the disease, 0.02 for 2%; needed where cases and controls were "
+        "sampled apart.",
+    ),
 ]
 VariantName = Annotated[
     Literal["original", "plus", "local", "local_plus"],
@@ -79,7 +100,9 @@ def check_output(path: Path, *others: Path) -> None:
     check_can_write(path)
 
 
-def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tuple[Patients, Disease]":
+def read_labelled(
+    cohort: Path, roles: "Roles", prevalence: float | None, *, quiet: bool = False
+) -> "tuple[Patients, Disease]":
     """Read a cohort with its diagnosis, and say what was read."""
     from ..inputs.from_file import read_labelled_cohort
 
@@ -89,7 +112,7 @@ def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tupl
         n_rows = patients.X.num_rows
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
-        say_disease(roles.target, disease, n_rows)
+        say_disease(roles.target, disease, n_rows, prevalence)
     return patients, disease
 
 
@@ -118,5 +141,5 @@ def columns_of(model: "RCI") -> dict[str, Any]:
     return {
         "features": names,
         "needed": [names[column] for column in model._needed_columns()],
-        "reach": dict(zip(names, model._reach().tolist(), strict=True)),
+        "reach": dict(zip(names, model._model.reach().tolist(), strict=True)),
     }

@@ -26,6 +26,7 @@ from .options import (
     IdColumn,
     Jobs,
     Positive,
+    Prevalence,
     Resamples,
     VariantName,
     check_output,
@@ -39,7 +40,17 @@ if TYPE_CHECKING:
     from ..estimator import RCI
     from ..inputs.from_file import Patients
 
-FIT_ONLY = ("positive", "drop", "alpha", "variant", "backend", "attribution", "bootstrap", "jobs")
+FIT_ONLY = (
+    "positive",
+    "drop",
+    "prevalence",
+    "alpha",
+    "variant",
+    "backend",
+    "attribution",
+    "bootstrap",
+    "jobs",
+)
 
 
 def report(
@@ -59,6 +70,7 @@ def report(
     drop_missing: DropMissing = False,
     positive: Positive = None,
     drop: Drop = None,
+    prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
@@ -76,6 +88,7 @@ def report(
     rootcausal report new.csv --model model.rci --id patient --out new.html
     rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
+    rootcausal report study.csv --target case --prevalence 0.02 --out study.html
     """
     from ..inputs.roles import Roles
 
@@ -93,9 +106,17 @@ def report(
         patients = _read_new(table, model, id_column, drop_missing)
     else:
         assert target is not None
-        patients, disease = read_labelled(table, Roles(target, positive, id_column, drop or (), drop_missing))
-        settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "backend": backend}
-        model = _fit(patients, {**settings, "positive": disease.label}, bootstrap, jobs)
+        roles = Roles(target, positive, id_column, drop or (), drop_missing)
+        patients, disease = read_labelled(table, roles, prevalence)
+        settings = {
+            "alpha": alpha,
+            "variant": variant,
+            "attribution": attribution,
+            "backend": backend,
+            "positive": disease.label,
+            "prevalence": prevalence,
+        }
+        model = _fit(patients, settings, bootstrap, jobs)
     with status_if_slow(f"writing {quoted(out)}"):
         model.report(
             patients.X,

@@ -1,15 +1,15 @@
 """``rootcausal simulate``: a cohort from the paper's generator, in a file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
-from .console import provenance, say, status_if_slow
-from .options import check_output, table_path
+from .console import disease_line, provenance, say, status_if_slow
+from .options import Prevalence, check_output, table_path
 
 
 def simulate(
@@ -19,6 +19,11 @@ def simulate(
         int, typer.Option(min=2, help="Number of variables, the diagnosis d among them.")
     ] = 10,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same cohort.")] = 0,
+    design: Annotated[
+        Literal["cohort", "case-control"],
+        typer.Option(help="Rows as they come, or as many cases as controls, drawn apart."),
+    ] = "cohort",
+    prevalence: Prevalence = None,
     truth: Annotated[
         Path | None,
         typer.Option(callback=table_path, help="Also write the true Shapley values to this file."),
@@ -29,6 +34,7 @@ def simulate(
     rootcausal simulate --out cohort.csv
     rootcausal simulate --rows 5000 --variables 20 --out cohort.parquet
     rootcausal simulate --seed 1 --out cohort.csv --truth truth.csv
+    rootcausal simulate --design case-control --prevalence 0.02 --out study.csv
     """
     import pyarrow as pa
 
@@ -37,9 +43,15 @@ def simulate(
     check_output(out)
     if truth is not None:
         check_output(truth, out)
-    details = {"rows": rows, "variables": variables, "seed": seed}
+    if design == "case-control" and prevalence is None:
+        raise typer.BadParameter("--design case-control needs --prevalence.", param_hint="--design")
+    if design == "case-control" and rows % 2:
+        raise typer.BadParameter("half of the rows are cases: give an even number.", param_hint="--rows")
+    details: dict[str, Any] = {"rows": rows, "variables": variables, "seed": seed}
+    if prevalence is not None:
+        details |= {"design": design, "prevalence": prevalence}
     with status_if_slow("drawing and writing the cohort"):
-        cohort = draw(n_samples=rows, n_variables=variables, random_state=seed)
+        cohort = draw(rows, variables, random_state=seed, design=design, prevalence=prevalence)
         names = cohort.feature_names
         tables: dict[Path, Any] = {
             out: pa.table({**dict(zip(names, cohort.X.T, strict=True)), "d": cohort.y})
@@ -48,7 +60,7 @@ def simulate(
             tables[truth] = pa.table(dict(zip(names, cohort.true_shapley.T, strict=True)))
         write_tables(tables, {"version": __version__, "command": "simulate", **details})
     say(f"cohort written to {shown(out)}: {rows} rows, {len(names)} variables")
-    say(f"disease: d = 1 ({int(cohort.y.sum())} of {rows} patients)")
+    say(disease_line("d", "1", int(cohort.y.sum()), rows, prevalence))
     if truth is not None:
         say(f"true Shapley values (log-odds) written to {shown(truth)}")
     say(provenance("simulate", details))

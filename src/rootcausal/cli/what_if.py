@@ -46,13 +46,14 @@ def parse_question(texts: list[str] | None) -> Question | None:
 def print_answers(question: Question, patients: "Patients", explanation: "Explanation") -> None:
     """Risk before and after for each patient, and the measurements that would change most."""
     answer = explanation.what_if(question.variable, question.shock)
+    prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = []
     for row in range(len(answer.probability)):
-        after = percent(answer.probability[row])
+        after = percent(answer.probability[row], prevalence)
         if answer.probability_interval is not None:
             low, high = answer.probability_interval[:, row]
-            after += f" ({percent(low)} to {percent(high)})"
-        now = percent(explanation.probability[row])
+            after += f" ({percent(low, prevalence)} to {percent(high, prevalence)})"
+        now = percent(explanation.probability[row], prevalence)
         changes = _changes(explanation, answer.data, row) or "nothing"
         rows.append((patient_label(patients, row), now, after, changes))
     say(

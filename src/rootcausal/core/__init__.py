@@ -9,6 +9,8 @@ over rows. NumPy and SciPy are the only libraries used here.
         │          │
      moments       │                      correlations and t-tests, updated without reading data
         │          │
+    population     │                      cases and controls that were sampled apart, and their weights
+        │          │
     ════╧══════════╧═══  Table  ═══════   the waist: sums over rows
         │
     reference · numba_cpu · cupy_gpu · dask_rows

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from .table import F64, Index
+from .table import F64, LARGEST, Index
 
 # Rows scored at once: their errors stay in cache between the steps.
 ROWS_A_BLOCK = 4096
@@ -209,6 +209,12 @@ class CausalModel:
         errors[:, place] = error
         log_odds = self.base_value + self.attribution.shapley(errors).sum(axis=1)
         return log_odds, self.mechanism.what_if(X, int(place[0]), error)
+
+    def reach(self) -> F64:
+        """(p,): the largest values of each column, up or down, with which a patient can be scored."""
+        within = np.full(self.n_columns, LARGEST)
+        within[self.order] = self.mechanism.reach()
+        return within
 
     def on_columns(self, columns: Index, n_columns: int) -> CausalModel:
         """The same model in a table of ``n_columns``, where its column c is ``columns[c]``."""

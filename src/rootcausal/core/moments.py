@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
+from .population import ClassWeights
 from .table import F64, LARGEST, ColumnMoments, Index, RawTable
 
 # A standard deviation this small beside the mean is rounding, not variation.
@@ -37,11 +38,19 @@ def residual_scale(r: F64) -> F64:
 
 @dataclass(frozen=True)
 class Columns:
-    """Mean, standard deviation (ddof = 1) and moments about the mean of every raw column."""
+    """What every raw column is like in the population.
+
+    Attributes
+    ----------
+    mean, sd : (p,) of the population; the weights of the rows add up to n, and n − 1 divides (ddof = 1).
+    moments : about that mean, by class and unweighted: a t-test takes the true sizes of the classes.
+    weights : of the rows of each class.
+    """
 
     mean: F64
     sd: F64
     moments: ColumnMoments
+    weights: ClassWeights
 
     @property
     def flat(self) -> Index:
@@ -54,18 +63,24 @@ def reach(mean: F64, sd: F64) -> F64:
     return np.minimum(np.abs(mean) + FARTHEST * sd, LARGEST)
 
 
-def describe_columns(table: RawTable) -> Columns:
-    """Two passes over the rows, so that a column such as 1.7e9 ± 1 keeps its variance."""
+def describe_columns(table: RawTable, prevalence: float | None = None) -> Columns:
+    """Two passes over the rows, so that a column such as 1.7e9 ± 1 keeps its variance.
+
+    ``prevalence`` is the share of cases in the population; None takes the sample for it.
+    """
     n, p = table.shape
-    rough = table.column_moments(np.zeros(p)).total.sum(axis=0) / n
+    first = table.column_moments(np.zeros(p))
+    weights = ClassWeights.of(prevalence, first.count)
+    rough = weights.total(first.total) / n
     about = table.column_moments(rough)
-    shift = about.total.sum(axis=0) / n
+    shift = weights.total(about.total) / n
     mean = rough + shift
-    variance = (about.square.sum(axis=0) - n * shift * shift) / (n - 1)
+    variance = (weights.total(about.square) - n * shift * shift) / (n - 1)
     # Moments about the exact mean: the second pass was about a rounded one.
     total = about.total - about.count[:, None] * shift
     square = about.square - 2 * shift * about.total + about.count[:, None] * shift * shift
-    return Columns(mean, np.sqrt(np.maximum(variance, 0.0)), ColumnMoments(about.count, total, square))
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    return Columns(mean, sd, ColumnMoments(about.count, total, square), weights)
 
 
 def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
@@ -112,23 +127,26 @@ def regressed_correlations(r: F64, root: int, cols: Index) -> None:
 class ClassMoments:
     """First and second moments, by class, of the residuals still in play.
 
-    Columns have mean zero and a known variance, so the moments of the cases give those of the controls.
+    Columns have mean zero and a known variance in the population, so the weighted moments of the cases give
+    those of the controls.
     """
 
-    def __init__(self, count: F64, case_total: F64, case_gram: F64) -> None:
-        """``count`` (2,) rows a class; over the cases, Σ z (k,) and Σ z zᵀ (k, k)."""
+    def __init__(self, count: F64, weights: ClassWeights, case_total: F64, case_gram: F64) -> None:
+        """``count`` (2,) rows a class; over the cases and weighted, Σ z (k,) and Σ z zᵀ (k, k)."""
         self._count = count
+        self._weight = np.array([[weights.controls], [weights.cases]])
         self._ids: Index = np.arange(case_total.size)
         self._slot = self._ids.copy()
         self._total = case_total.copy()
         self._gram = case_gram.copy()
 
     def p_values(self, cols: Index, variance: F64) -> F64:
-        """Welch's test of each residual between the classes, given its variance (ddof = 1) over all rows."""
+        """Welch's test of each residual between the classes, given its variance in the population."""
         slots = self._slot[cols]
         total, square = self._total[slots], np.diagonal(self._gram)[slots]
         rest = (self._count.sum() - 1.0) * variance - square
-        return welch_p_values(ColumnMoments(self._count, np.stack([-total, total]), np.stack([rest, square])))
+        totals, squares = (np.stack(sums) / self._weight for sums in ((-total, total), (rest, square)))
+        return welch_p_values(ColumnMoments(self._count, totals, squares))
 
     def regress_out(self, root: int, slope: F64) -> None:
         """Subtract ``slope`` (k,) times the root's residual from every column."""

@@ -19,6 +19,7 @@ from .entropy import entropy
 from .linear import LinearMechanism, inverse
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .pair_search import PairSearch
+from .population import ClassWeights, standardized
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
 
@@ -62,14 +63,16 @@ class Ordering:
     Attributes
     ----------
     order : (k,) columns in the order in which they became roots (K in the paper).
-    mean, sd : (k,) of these columns.
-    mixing : (k, k) lower triangular; standardized columns are ``errors @ mixing.T``, errors of unit variance.
+    mean, sd : (k,) of these columns, in the population.
+    mixing : (k, k) lower triangular; standardized columns are ``errors @ mixing.T``, errors of unit variance
+        in the population.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
     n_pairs : pairs evaluated.
+    weights : what a row of each class counts for in the population.
     table : the rows, with each ordered column replaced by its error.
     table_cols : (k,) where ``table`` keeps the columns of ``order``.
     """
@@ -82,6 +85,7 @@ class Ordering:
     exhausted: Index
     adds_nothing: Index
     n_pairs: int
+    weights: ClassWeights
     table: Table
     table_cols: Index
 
@@ -103,7 +107,7 @@ def order_columns(
     Parameters
     ----------
     raw : the rows.
-    columns : their moments; no column may be constant.
+    columns : their moments, and what each class weighs; no column may be constant.
     variant : one of VARIANTS.
     alpha : level of the t-test of the local variants.
     """
@@ -134,8 +138,8 @@ class _Rounds:
     def __init__(self, raw: RawTable, columns: Columns, kept: Index, variant: Variant, alpha: float) -> None:
         n = raw.shape[0]
         self._kept, self._mean, self._sd = kept, columns.mean[kept], columns.sd[kept]
-        self._alpha = alpha
-        table = raw.standardize(kept, self._mean, self._sd)
+        self._alpha, self._weights = alpha, columns.weights
+        table = standardized(raw, columns.weights, kept, self._mean, self._sd)
         gram = table.gram()
         correlation = gram.sum(axis=0) / (n - 1)
         sums = table.column_sums()
@@ -144,8 +148,8 @@ class _Rounds:
         self._table = table.with_correlations(correlation)
         self._class_moments: ClassMoments | None = None
         if variant.local:
-            count, case_total = columns.moments.count, columns.moments.total[1, kept] / self._sd
-            self._class_moments = ClassMoments(count, case_total, gram[1])
+            case_total = columns.weights.cases * columns.moments.total[1, kept] / self._sd
+            self._class_moments = ClassMoments(columns.moments.count, columns.weights, case_total, gram[1])
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []
         self._variance = np.ones(kept.size)  # what the roots so far leave of each column's
@@ -210,6 +214,7 @@ class _Rounds:
             exhausted=self._kept[exhausted],
             adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
             n_pairs=self._n_pairs,
+            weights=self._weights,
             table=self._table,
             table_cols=cols,
         )

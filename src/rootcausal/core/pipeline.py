@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .linear import LinearAttribution
-from .logistic import WEAK_PENALTY, fit_logit, separates
+from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
 from .model import Attribution, CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
+from .population import ClassWeights
 from .sharp import attribute
 from .table import F64, RawTable
 
@@ -42,7 +43,8 @@ class AttributionMethod:
     Attributes
     ----------
     name : what users call it.
-    attribute : given an ordering, the number of columns of the cohort and the share of cases.
+    attribute : given an ordering, the number of columns of the cohort and the share of cases in the sample;
+        the log-odds it leads to are those of the population.
     prior : in words, what keeps coefficients finite where the errors separate the classes.
     """
 
@@ -54,10 +56,11 @@ class AttributionMethod:
 def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
     """Few direct causes of D, and the paths that lead to them (see :mod:`rootcausal.core.sharp`)."""
     table, cols = ordering.table, ordering.table_cols
-    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate)
+    effective_rows = ordering.weights.effective_rows
+    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate, effective_rows)
     logit = ancestry.logit
     return Attributed(
-        LinearAttribution(logit.coef, logit.intercept),
+        _in_population(logit, ordering),
         separates(table, cols, logit),
         logit.converged,
         ancestry.probability,
@@ -67,8 +70,12 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> A
 def _by_regression(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
     """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
     logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
-    attribution = LinearAttribution(logit.coef, logit.intercept)
-    return Attributed(attribution, logit.separated, logit.converged, None)
+    return Attributed(_in_population(logit, ordering), logit.separated, logit.converged, None)
+
+
+def _in_population(logit: Logit, ordering: Ordering) -> LinearAttribution:
+    """What was fitted to the sample, with the intercept of the population (Prentice & Pyke 1979)."""
+    return LinearAttribution(logit.coef, logit.intercept + ordering.weights.log_odds)
 
 
 ATTRIBUTIONS = {
@@ -84,11 +91,19 @@ ATTRIBUTIONS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What there is to choose: the variant and level of the ordering, and the attribution."""
+    """What there is to choose.
+
+    Attributes
+    ----------
+    variant, alpha : of the ordering, and the level of its t-test.
+    attribution : from errors to log-odds.
+    prevalence : share of the population that has the disease; None where the sample is the population.
+    """
 
     variant: Variant
     alpha: float
     attribution: AttributionMethod
+    prevalence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +131,8 @@ class Learned:
 def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound | None = None) -> Learned:
     """Learn a model from labelled rows; no column may be constant."""
     n, p = raw.shape
+    expected = ClassWeights.of(settings.prevalence, columns.moments.count)
+    assert columns.weights == expected, "the columns were described for another prevalence"
     ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)
     found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None

@@ -47,7 +47,9 @@ class Ancestry:
     probability: F64
 
 
-def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate: float) -> Ancestry:
+def attribute(
+    table: Table, cols: Index, mixing: F64, n_columns: int, case_rate: float, effective_rows: float
+) -> Ancestry:
     """Shrink the effect of each error by how probably its column is an ancestor of D.
 
     Parameters
@@ -56,14 +58,15 @@ def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate:
     mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
         :class:`~rootcausal.core.ordering.Ordering`).
     n_columns : all columns of the cohort, also those that the screen dropped.
-    case_rate : share of cases, strictly between 0 and 1.
+    case_rate : share of cases among the rows, strictly between 0 and 1.
+    effective_rows : how many rows of equal weight would give correlations as sure as these.
     """
     prior_log_odds = float(np.log(case_rate / (1.0 - case_rate)))
     if not len(cols):
         return Ancestry(Logit(np.zeros(0), prior_log_odds), np.zeros(0))
     prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns, VARIANCE_ON_D)
     causes = find_direct_causes(table, cols, mixing, prior, prior_log_odds)
-    edges, probability, traced = _trace_back(mixing, table.shape[0], causes.effects.inclusion)
+    edges, probability, traced = _trace_back(mixing, effective_rows, causes.effects.inclusion)
     # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
     # effect is the total effect in the expected graph.
     total = solve_triangular(np.eye(len(cols)) - edges.T, causes.effects.coef, unit_diagonal=True)
@@ -73,7 +76,7 @@ def attribute(table: Table, cols: Index, mixing: F64, n_columns: int, case_rate:
     return Ancestry(logit, probability)
 
 
-def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64, bool]:
+def _trace_back(mixing: F64, n_rows: float, is_direct: F64) -> tuple[F64, F64, bool]:
     """Expected edges (k, k) of standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
 
     A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
@@ -104,7 +107,10 @@ def _trace_back(mixing: F64, n_rows: int, is_direct: F64) -> tuple[F64, F64, boo
 
 
 def _refit_intercept(table: Table, cols: Index, coef: F64, intercept: float) -> tuple[float, bool]:
-    """Let the mean predicted risk be the observed one (calibration in the large); was that reached?"""
+    """Let the mean predicted risk of the rows be the observed one (calibration in the large).
+
+    The second value is whether that was reached.
+    """
     for _ in range(MAX_INTERCEPTS):
         sums = table.logit_sums(cols, np.append(coef, intercept))
         # Beyond one log-odds the curvature of here says nothing any more.

@@ -76,6 +76,10 @@ class RawTable(Protocol):
         """Sums by class of ``x − shift``, shift (p,), without any p × p matrix."""
         ...
 
+    def by_class(self) -> tuple[RawTable, RawTable]:
+        """The rows of the controls, then those of the cases, with their labels; not for unlabelled rows."""
+        ...
+
     def standardize(self, cols: Index, mean: F64, sd: F64) -> Table:
         """The chosen columns as ``(x − mean) / sd``; from here on a column is its place in ``cols``."""
         ...

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve_triangular
 from scipy.special import expit
@@ -20,6 +22,10 @@ RandomState = int | np.random.SeedSequence | np.random.BitGenerator | np.random.
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.25, 1.0
 MAX_DRAWS = 1000
+DESIGNS = ("cohort", "case-control")
+# Of a population, drawn at once: the first of them also set its intercept.
+ROWS_A_BLOCK = 100_000
+MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,13 +47,15 @@ class SimulatedCohort:
     effects : ndarray of shape (p,)
         Total effect of each error on the log-odds of D; exactly zero for non-ancestors of D.
     target_weights : ndarray of shape (p,)
-        Direct effects on D: its log-odds are ``X @ target_weights``. Zero for non-parents.
+        Direct effects on D: its log-odds are ``X @ target_weights + intercept``. Zero for non-parents.
     adjacency_sparse : csr_array of shape (p, p)
         The graph among the columns of X; ``[i, j]`` is the direct effect of j on i.
     feature_names : tuple of str
         Names of the columns of X.
     target_name : str
         Name of the diagnosis.
+    intercept : float
+        Log-odds of D where all variables are zero: zero, unless a prevalence was asked for.
     """
 
     X: F64
@@ -59,6 +67,7 @@ class SimulatedCohort:
     adjacency_sparse: csr_array
     feature_names: tuple[str, ...]
     target_name: str
+    intercept: float = 0.0
 
     @property
     def adjacency(self) -> F64:
@@ -73,6 +82,8 @@ def simulate(
     *,
     expected_neighbors: float = 2.0,
     random_state: RandomState = None,
+    design: str = "cohort",
+    prevalence: float | None = None,
 ) -> SimulatedCohort:
     """Draw a cohort from the paper's generator (Section 8.1.1).
 
@@ -87,6 +98,11 @@ def simulate(
     A draw without any edge, or with fewer than two rows in a class, is thrown away as a whole and drawn
     again: the cohort follows the paper's model given that D has a parent and both classes two rows.
 
+    Beyond the paper, D may be as rare as in life, and its cases sampled apart: with a `prevalence`, an
+    intercept makes that share of the population ill; the ``"case-control"`` design then takes the first
+    ``n_samples / 2`` cases and as many controls out of the population, in random order. The truth is that
+    of the population, for these rows.
+
     Parameters
     ----------
     n_samples : int, default 1000
@@ -97,6 +113,10 @@ def simulate(
         Expected number of parents and children of a vertex, the paper's E(N).
     random_state : int, SeedSequence, BitGenerator, Generator or None
         Anything that :func:`numpy.random.default_rng` takes. The same seed gives the same cohort.
+    design : {"cohort", "case-control"}, default "cohort"
+        Rows as they come, or as many cases as controls, which needs a prevalence.
+    prevalence : float in (0, 1), default None
+        Share of the population with the disease. None leaves the paper's log-odds, without an intercept.
 
     Returns
     -------
@@ -117,6 +137,7 @@ def simulate(
     n_variables = _integer_of_at_least(2, n_variables, "n_variables")
     if not (math.isfinite(expected_neighbors) and expected_neighbors > 0):
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
+    _check_design(design, prevalence, n_samples)
     edge_probability = min(1.0, expected_neighbors / (n_variables - 1))
     rng = np.random.default_rng(random_state)
 
@@ -124,13 +145,31 @@ def simulate(
         graph = _draw_graph(n_variables, edge_probability, rng)
         if graph.nnz == 0:
             continue
-        cohort = _draw_cohort(graph, n_samples, rng)
+        cohort = _draw_cohort(graph, n_samples, design, prevalence, rng)
         if np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
             return cohort
     raise InputError(
         f"{MAX_DRAWS} draws gave no graph with an edge and {ROWS_PER_CLASS} rows in each class: "
-        "raise expected_neighbors or n_samples"
+        "raise expected_neighbors or n_samples" + ("" if prevalence is None else ", or the prevalence")
     )
+
+
+def _check_design(design: str, prevalence: float | None, n_samples: int) -> None:
+    if design not in list(DESIGNS):
+        raise InputError(f"unknown design {design!r}: choose one of {', '.join(DESIGNS)}")
+    if prevalence is not None and not (isinstance(prevalence, Real) and 0.0 < prevalence < 1.0):
+        raise InputError(f"prevalence must be a share between 0 and 1, not {prevalence!r}")
+    if design == "cohort":
+        return
+    if prevalence is None:
+        raise InputError("design='case-control' needs the prevalence of the disease in the population")
+    if n_samples % 2:
+        raise InputError(f"half of the rows are cases, so n_samples must be even, not {n_samples}")
+    if n_samples / 2 > MOST_ROWS * min(prevalence, 1.0 - prevalence):
+        raise InputError(
+            f"{n_samples // 2} patients of the rarer class take a population of more than {MOST_ROWS:,}: "
+            "lower n_samples, or choose a prevalence nearer to a half"
+        )
 
 
 def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:
@@ -150,7 +189,9 @@ def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Genera
     return csr_array((weight, (child, parent)), shape=(n_variables, n_variables))
 
 
-def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> SimulatedCohort:
+def _draw_cohort(
+    graph: csr_array, n_samples: int, design: str, prevalence: float | None, rng: np.random.Generator
+) -> SimulatedCohort:
     """Choose D in a graph with at least one edge, and draw errors, variables and labels."""
     n_parents = np.diff(graph.indptr)
     n_children = np.bincount(graph.indices, minlength=graph.shape[0])
@@ -158,16 +199,23 @@ def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> 
     others = np.delete(np.arange(graph.shape[0]), target)
     target_weights = graph[[target]][:, others].toarray().ravel()
     graph = graph[others][:, others]
-
-    errors = _draw_errors(n_samples, len(others), rng)
     system = eye_array(len(others), format="csr") - graph
+    effects = spsolve_triangular(system.T.tocsr(), target_weights, lower=False, unit_diagonal=True)
+    ancestors = np.flatnonzero(effects)
+
+    family = rng.integers(3, size=len(others))
+    population = _Population(family[ancestors], effects[ancestors], prevalence, rng)
+    errors = _draw_errors(n_samples, family, rng)
+    if design == "case-control":
+        # Errors of other variables are independent of D: no need to draw them for all of the population.
+        errors[:, ancestors], y = population.cases_and_controls(n_samples // 2)
     X = spsolve_triangular(system, errors.T, lower=True, unit_diagonal=True).T
     if not np.isfinite(X).all():
         raise InputError(
             "the variables overflow along the paths of so dense a graph: lower expected_neighbors"
         )
-    effects = spsolve_triangular(system.T.tocsr(), target_weights, lower=False, unit_diagonal=True)
-    y = (rng.random(n_samples) < expit(X @ target_weights)).astype(np.int64)
+    if design == "cohort":
+        y = population.labels(X @ target_weights)
 
     order = rng.permutation(len(others))
     # take, unlike indexing, keeps rows contiguous.
@@ -185,14 +233,60 @@ def _draw_cohort(graph: csr_array, n_samples: int, rng: np.random.Generator) -> 
         adjacency_sparse=graph[order][:, order],
         feature_names=tuple(f"x{column}" for column in range(len(order))),
         target_name="D",
+        intercept=population.intercept,
     )
 
 
-def _draw_errors(n_samples: int, n_columns: int, rng: np.random.Generator) -> F64:
+class _Population:
+    """Where the patients come from: the a ancestors of D, and how many of the people have D.
+
+    Attributes
+    ----------
+    intercept : of the log-odds; zero without a prevalence.
+    """
+
+    def __init__(
+        self,
+        family: NDArray[np.int64],
+        effects: F64,
+        prevalence: float | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self._family, self._effects, self._rng = family, effects, rng
+        self.intercept = 0.0
+        if prevalence is not None:
+            log_odds = self._draw() @ effects
+            self.intercept = float(
+                brentq(lambda shift: expit(log_odds + shift).mean() - prevalence, -1e3, 1e3)
+            )
+
+    def _draw(self) -> F64:
+        return _draw_errors(ROWS_A_BLOCK, self._family, self._rng)
+
+    def labels(self, log_odds: F64) -> NDArray[np.int64]:
+        """(n,): D of patients with these log-odds, the intercept aside."""
+        return (self._rng.random(log_odds.size) < expit(log_odds + self.intercept)).astype(np.int64)
+
+    def cases_and_controls(self, n_each: int) -> tuple[F64, NDArray[np.int64]]:
+        """Errors (2 n_each, a) and D of the first so many of each kind, in random order."""
+        found: tuple[list[F64], list[F64]] = ([], [])
+        wanted = [n_each, n_each]
+        while any(wanted):
+            errors = self._draw()
+            y = self.labels(errors @ self._effects)
+            for label in (0, 1):
+                rows = np.flatnonzero(y == label)[: wanted[label]]
+                found[label].append(errors[rows])
+                wanted[label] -= rows.size
+        shuffled = self._rng.permutation(2 * n_each)
+        y = np.repeat([0, 1], n_each)[shuffled]
+        return np.concatenate([*found[0], *found[1]])[shuffled], y
+
+
+def _draw_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Generator) -> F64:
     """Draw each column from one of the paper's three distributions, all with mean zero."""
-    family = rng.integers(3, size=n_columns)
     student, chi_square, uniform = (np.flatnonzero(family == kind) for kind in range(3))
-    errors = np.empty((n_samples, n_columns))
+    errors = np.empty((n_samples, family.size))
     errors[:, student] = rng.standard_t(5, (n_samples, len(student)))
     errors[:, chi_square] = rng.chisquare(3, (n_samples, len(chi_square))) - 3
     errors[:, uniform] = rng.uniform(-1, 1, (n_samples, len(uniform)))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from ..core.model import CausalModel
 from ..core.moments import ROWS_PER_CLASS
@@ -67,18 +66,20 @@ def diagnose(
             f"without; here {cases} of {y.size} have it."
         )
         return Diagnosis((in_range,), provenance, OTHER_CHECKS + reason)
-    evidence = gather(model, X, y, names)
-    pairs = pairwise_tests(evidence.errors)
+    prevalence = provenance["parameters"].get("prevalence")  # models of before have none
+    evidence = gather(model, X, y, names, prevalence)
+    population = evidence.of_population()
+    pairs = pairwise_tests(population.errors)
+    # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     fit = fit_plain(evidence.errors, evidence.y)
-    risk = expit(model.log_odds(X))
     checks = (
-        check_gaussianity(evidence),
-        check_independence(evidence, pairs),
-        check_linearity(evidence),
-        check_confounding(evidence),
+        check_gaussianity(population),
+        check_independence(population, pairs),
+        check_linearity(population),
+        check_confounding(population),
         check_mechanism(evidence, fit),
         check_terminal(evidence, fit),
-        check_link(risk, y),
+        check_link(model.log_odds(X), y, prevalence),
         check_influence(evidence, fit, patient),
         in_range,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -31,6 +31,8 @@ class Evidence:
     y : (n,) labels 0 and 1.
     names : (k,) of these columns.
     rows : (n,) which row of the cohort each is.
+    population : (m,) places among these n that make up a sample of the population: all, unless cases and
+        controls were sampled apart.
     """
 
     errors: F64
@@ -38,33 +40,62 @@ class Evidence:
     y: np.ndarray
     names: tuple[str, ...]
     rows: Index
+    population: Index
+
+    def of_population(self) -> Evidence:
+        """The same for a sample of the population, among whom errors are independent if they ever are.
+
+        In a sample chosen by D, errors of the causes of D depend on each other, whatever the mechanisms.
+        """
+        few = self.population
+        return replace(
+            self, errors=self.errors[few], y=self.y[few], rows=self.rows[few], population=np.arange(few.size)
+        )
 
     def named(self, places: Index) -> tuple[str, ...]:
         """Names at these places, each once, in their order."""
         return tuple(dict.fromkeys(self.names[place] for place in np.ravel(places)))
 
 
-def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str]) -> Evidence:
+def population_sample(y: np.ndarray, prevalence: float | None) -> Index:
+    """Rows among whom the disease is as common as in the population: of one class all, of the other some."""
+    if prevalence is None:
+        return np.arange(y.size)
+    cases, controls = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    n_cases = round(controls.size * prevalence / (1.0 - prevalence))
+    n_controls = round(cases.size * (1.0 - prevalence) / prevalence)
+    rng = np.random.default_rng(0)
+    if n_cases <= cases.size:
+        cases = rng.choice(cases, n_cases, replace=False)
+    else:
+        controls = rng.choice(controls, n_controls, replace=False)
+    return np.sort(np.concatenate([cases, controls]))
+
+
+def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalence: float | None) -> Evidence:
     """Errors of at most 20,000 patients on at most 100 columns, those that matter most to the model first.
 
     The columns are ordered anew and without a screen: where an assumption fails, the screen may have dropped
-    the very column that shows it. A quadratic cause, for one, need not correlate with D.
+    the very column that shows it. A quadratic cause, for one, need not correlate with D. With a prevalence,
+    a sample of the population decides the order and the errors, which then are those of all patients.
     """
     rows = np.arange(X.shape[0])
     if rows.size > ROWS_AT_MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
+    population = population_sample(y[rows], prevalence)
     weight = np.zeros(X.shape[1])
     weight[model.order] = 1.0 + model.attribution.importance()
     # Logistic regression wants ten patients a variable.
-    at_most = min(ERRORS_AT_MOST, max(2, rows.size // 10))
+    at_most = min(ERRORS_AT_MOST, max(2, population.size // 10))
     chosen = np.sort(np.argsort(-weight, kind="stable")[:at_most])
     values = X[np.ix_(rows, chosen)]
-    varies = values.min(axis=0) < values.max(axis=0)
-    raw = choose_table("auto", values[:, varies], None)
+    learned = values if population.size == rows.size else values[population]
+    varies = learned.min(axis=0) < learned.max(axis=0)
+    raw = choose_table("auto", learned[:, varies], None)
     mechanism = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0).mechanism(int(varies.sum()))
     errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
     columns = chosen[varies][mechanism.order]
-    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows)
+    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows, population)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit, logit
 from scipy.stats import chi2
 
 from ..core.table import F64
@@ -24,7 +25,29 @@ def calibration(risk: F64, y: np.ndarray) -> tuple[float, float]:
     return float(chi2.sf(statistic, max(len(groups) - 2, 1))), error
 
 
-def check_link(risk: F64, y: np.ndarray) -> Check:
+def population_difference(risk: F64, y: np.ndarray, prevalence: float) -> float:
+    """The same difference in the population, to which the patients of each class are weighted."""
+    share = y.mean()
+    weight = np.where(y == 1, prevalence / share, (1.0 - prevalence) / (1.0 - share))
+    groups = np.array_split(np.argsort(risk, kind="stable"), min(GROUPS, len(y)))
+    differences = [abs(float((weight * (y - risk))[group].sum())) for group in groups]
+    return sum(differences) / float(weight.sum())
+
+
+def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
+    """``log_odds`` (n,) and labels of patients; the risks are those in a population of this prevalence.
+
+    Where cases and controls were sampled apart, the risk among them is another one: its odds are those of
+    the population times what sampling did. There the risks are judged, since both classes are many; in a
+    population where the disease is rare, every difference is a small number.
+    """
+    in_population = ""
+    risk = expit(log_odds)
+    if prevalence is not None:
+        difference = population_difference(risk, y, prevalence)
+        share = f"{100.0 * prevalence:.3g}%"
+        in_population = f"; weighted to a population of which {share} have the disease, by {difference:.2%}"
+        risk = expit(log_odds + logit(y.mean()) - logit(prevalence))
     p_value, error = calibration(risk, y)
     verdict = SCALE.judge(p_value, error)
     return Check(
@@ -34,7 +57,7 @@ def check_link(risk: F64, y: np.ndarray) -> Check:
         error,
         p_value,
         f"Over tenths of the patients by risk, stated and observed risk differ by {error:.1%} on average "
-        f"({in_words(p_value)}).",
+        f"({in_words(p_value)}){in_population}.",
         ""
         if verdict == "fine"
         else "do not read the risks as probabilities; ranks within a patient are less affected. In another "

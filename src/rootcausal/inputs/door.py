@@ -22,7 +22,9 @@ from .target import encode_target, labels_of
 
 
 @contextmanager
-def open_cohort(estimator: Any, X: Any, target: Target | None, backend: str) -> Iterator[Cohort]:
+def open_cohort(
+    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
     Sets n_features_in_ and feature_names_in_ on the estimator, as scikit-learn does. An error or Ctrl-C
@@ -33,9 +35,10 @@ def open_cohort(estimator: Any, X: Any, target: Target | None, backend: str) -> 
     X : the variables.
     target : the diagnosis, or None where the method needs none.
     backend : what sums over the rows.
+    prevalence : share of cases in the population; None where the sample is the population.
     """
     check_backend(backend)
-    with _old_model_kept(estimator), _opened(estimator, X, target, backend) as cohort:
+    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence) as cohort:
         yield cohort
 
 
@@ -57,7 +60,9 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _opened(estimator: Any, X: Any, target: Target | None, backend: str) -> AbstractContextManager[Cohort]:
+def _opened(
+    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None
+) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
         raise InputError(
@@ -69,11 +74,13 @@ def _opened(estimator: Any, X: Any, target: Target | None, backend: str) -> Abst
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_on_cluster(estimator, X, target)
-    return nullcontext(_in_memory(estimator, X, target, backend))
+        return open_on_cluster(estimator, X, target, prevalence)
+    return nullcontext(_in_memory(estimator, X, target, backend, prevalence))
 
 
-def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> Cohort:
+def _in_memory(
+    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
     if of_a_file:
@@ -93,7 +100,7 @@ def _in_memory(estimator: Any, X: Any, target: Target | None, backend: str) -> C
         note_usable_columns(matrix.values[:, is_number], names, findings)
     findings.refuse()
     raw = choose_table(backend, matrix.values, labels)
-    columns = describe_columns(raw)
+    columns = describe_columns(raw, prevalence)
     note_columns(matrix.values, matrix.names, columns, findings)
     findings.refuse()
     return Cohort(

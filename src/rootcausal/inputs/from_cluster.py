@@ -44,7 +44,9 @@ SECONDS_TO_CONNECT = 20
 
 
 @contextmanager
-def open_on_cluster(estimator: Any, X: Any, target: Target | None) -> Iterator[Cohort]:
+def open_on_cluster(
+    estimator: Any, X: Any, target: Target | None, prevalence: float | None = None
+) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
     named = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
@@ -62,7 +64,7 @@ def open_on_cluster(estimator: Any, X: Any, target: Target | None) -> Iterator[C
     names = getattr(estimator, "feature_names_in_", None)
     with _some_client() as client, _plain_errors(client):
         rows = FrameRows(client, frame, columns, labels)
-        yield _checked(client, rows, None if names is None else tuple(names), target)
+        yield _checked(client, rows, None if names is None else tuple(names), target, prevalence)
 
 
 def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.DataFrame:
@@ -125,7 +127,13 @@ def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable]
         raise InputError(f"the partitions of X and y do not match: {error}") from error
 
 
-def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, target: Target | None) -> Cohort:
+def _checked(
+    client: Client,
+    rows: FrameRows,
+    names: tuple[str, ...] | None,
+    target: Target | None,
+    prevalence: float | None,
+) -> Cohort:
     look, findings = rows.first_look, Findings()
     refuse_few_rows(look.rows)
     with findings.noting():
@@ -144,7 +152,7 @@ def _checked(client: Client, rows: FrameRows, names: tuple[str, ...] | None, tar
         rows.set_classes(classes.tolist())
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskRaw(client, rows)
-    columns = describe_columns(raw)
+    columns = describe_columns(raw, prevalence)
     note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(raw, look, columns), names)
@@ -157,7 +165,8 @@ def _copies(raw: DaskRaw, look: FirstLook, columns: Columns) -> list[tuple[int, 
     if not pairs:
         return []
     suspects = np.unique(pairs)
-    sums = raw.standardize(suspects, columns.mean[suspects], columns.sd[suspects]).gram().sum(axis=0)
+    by_class = raw.standardize(suspects, columns.mean[suspects], columns.sd[suspects]).gram()
+    sums = columns.weights.total(by_class)
     places = np.searchsorted(suspects, pairs)
     return [
         pair

@@ -337,8 +337,9 @@ def note_usable_columns(X: F64, names: Sequence[str], findings: Findings) -> Non
 
 def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
     z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
-    # Far from zero the mean itself is rounded.
-    return float((z_a - z_a.mean()) @ (z_b - z_b.mean())) / (X.shape[0] - 1)
+    # Far from zero the mean itself is rounded, and that of the population need not be that of the rows.
+    z_a, z_b = z_a - z_a.mean(), z_b - z_b.mean()
+    return float(z_a @ z_b) / float(np.sqrt((z_a @ z_a) * (z_b @ z_b)))
 
 
 def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -> list[tuple[int, int]]:

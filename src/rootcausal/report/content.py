@@ -78,6 +78,7 @@ def page_content(
         "target": "the disease" if target is None else _text(target, "target") or "the disease",
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
+        "prevalence": model.provenance_["parameters"].get("prevalence"),
         "variables": _variables(model, names, units),
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.log_odds),

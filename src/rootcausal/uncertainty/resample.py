@@ -1,9 +1,10 @@
 """How sure: the whole pipeline, learned again from resampled patients (Efron 1979).
 
 Each resample draws as many patients as the cohort has, with replacement, and screens, orders, extracts
-errors and attributes anew, so that intervals carry the doubt of every step. Its generator is spawned from
-the seed by its number: the numbers are the same whatever the number of jobs, and the first 200 of 1,000
-resamples are the 200 of a shorter run.
+errors and attributes anew, so that intervals carry the doubt of every step. With a prevalence, cases and
+controls were sampled apart, and so they are drawn (stratified resampling). A generator is spawned from the
+seed by the number of the resample: the answer is the same whatever the number of jobs, and the first 200 of
+1,000 resamples are the 200 of a shorter run.
 """
 
 from __future__ import annotations
@@ -179,14 +180,21 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     Linear algebra stays on one thread in any case, since its sums depend on the number of threads.
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
-    rows = _draw_rows(cohort.y, rng)
+    prevalence = cohort.settings.prevalence
+    rows = _draw_rows(cohort.y, rng) if prevalence is None else _draw_by_class(cohort.y, rng)
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether.
         varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
         raw = choose_table(cohort.backend, X[:, varies], y)
-        learned = learn(raw, describe_columns(raw), cohort.settings)
+        learned = learn(raw, describe_columns(raw, prevalence), cohort.settings)
     return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), learned.converged)
+
+
+def _draw_by_class(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Row numbers of a resample with as many controls, and after them as many cases, as the cohort has."""
+    members = [np.flatnonzero(y == c) for c in (0, 1)]
+    return np.concatenate([rows[rng.integers(rows.size, size=rows.size)] for rows in members])
 
 
 def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -37,9 +37,10 @@ class TrainingRows:
         """What must be equal for resamples to belong together; the rows enter as a hash only."""
         chosen = self.settings
         # Word for word what it was when the settings were texts: resamples of before still belong.
+        prevalence = "" if chosen.prevalence is None else f", prevalence={chosen.prevalence!r}"
         words = (
             f"(Settings(variant={chosen.variant.name!r}, alpha={chosen.alpha!r}, "
-            f"attribution={chosen.attribution.name!r}), {random_state!r}, {self.X.shape!r})"
+            f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
         digest = hashlib.sha256(words.encode())
         digest.update(np.ascontiguousarray(self.X).data)

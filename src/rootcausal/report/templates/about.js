@@ -1,6 +1,7 @@
 // How model and page were made, and what has to be true for them to be right.
 
 const ASSUMPTIONS = [
+  ["A sample of the population", "People are in the table as they came. Where cases and controls were sampled apart, the prevalence has to be given; without it, what sampling made passes for mechanism."],
   ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
   ["Shocks that are not bell-shaped", "Directions are learned from the skew and tails of the shocks. If the shocks follow a normal distribution, the order is a guess."],
   ["No loops", "No variable is, by a detour, a cause of itself within the time that the table covers."],
@@ -19,6 +20,9 @@ function drawAbout() {
       "dl",
       { class: "facts" },
       line("Patients", `${made.rows.toLocaleString("en")}, of whom ${made.cases.toLocaleString("en")} (${percent(made.cases / made.rows)}) have the outcome “`, named(outcome), "”"),
+      content.prevalence === null
+        ? []
+        : line("Population", `${population()}: cases and controls count as many as in it, and risks are those in it`),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line("Patients on this page", labels.length.toLocaleString("en")),

@@ -58,7 +58,7 @@ function riskSummary(row) {
 
 function inWords(row, harmful, protective) {
   const words = [
-    "Under this model, the risk of “",
+    content.prevalence === null ? "Under this model, the risk of “" : `Under this model, in ${population()}, the risk of “`,
     named(outcome),
     `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose shocks are all average it is `,
     `${percent(probability(content.base_value))}. `,
@@ -164,9 +164,10 @@ function glossary() {
     element(
       "dl",
       {},
-      line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the cohort."),
+      line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the " + (content.prevalence === null ? "cohort." : "population.")),
       line("Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."),
       line("Base risk", "The risk of a patient whose shocks are all average. It is not the prevalence: it is not the share of patients who have the outcome."),
+      content.prevalence === null ? [] : line("Risk", `The probability of the outcome in ${population()}, not among the patients of this study.`),
       line("Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."),
       line("Risk without this shock", "What the model expects with this one shock set to average and all other shocks as they are. It is not what a treatment would achieve."),
     ),

@@ -49,11 +49,18 @@ function axisNumber(span) {
   return (number) => signed(number, Number.isInteger(number) ? 0 : digits);
 }
 
-/** A risk, never called certain where rounding would. */
+/** A risk, never called certain where rounding would; finer where the page is about a rare disease. */
 function percent(risk) {
-  if (risk < 0.01) return "under 1 %";
+  const finest = content.prevalence === null ? 1 : 0.01;
+  if (risk * 100 < finest) return `under ${finest} %`;
+  if (risk < 0.01) return `${(risk * 100).toPrecision(1)} %`;
   if (risk > 0.99) return "over 99 %";
   return `${Math.round(risk * 100)} %`;
+}
+
+/** Whom the risks are about, where cases and controls were sampled apart. */
+function population() {
+  return `a population of which ${measured(content.prevalence * 100)} % have the outcome`;
 }
 
 function odds(logOdds) {

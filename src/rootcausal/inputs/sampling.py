@@ -1,0 +1,36 @@
+"""How the patients came into the table: as they came, or cases and controls sampled apart."""
+
+from __future__ import annotations
+
+# Controls for each case, or the other way round, that designs choose and life seldom gives.
+CHOSEN = (1, 2, 4)
+WITHIN = 0.02
+ROWS_TO_SEE_IT = 50
+
+
+def chosen_ratio(n_cases: int, n_rows: int) -> str | None:
+    """The ratio of cases to controls, "1:2", if it looks chosen by a case-control design; else None."""
+    n_controls = n_rows - n_cases
+    if n_rows < ROWS_TO_SEE_IT or not n_cases or not n_controls:
+        return None
+    for times in CHOSEN:
+        if abs(n_controls / n_cases / times - 1.0) <= WITHIN:
+            return f"1:{times}"
+        if abs(n_cases / n_controls / times - 1.0) <= WITHIN:
+            return f"{times}:1"
+    return None
+
+
+def doubt_of_prevalence(prevalence: float, n_cases: int, n_rows: int) -> str | None:
+    """What to say where cases are rarer among these patients than in the population; else None.
+
+    A word and no error: a study that takes few of many cases is rare, but its numbers are right.
+    """
+    if prevalence <= n_cases / n_rows:
+        return None
+    return (
+        f"prevalence={prevalence:g} is above the share of cases among these patients, {n_cases / n_rows:.3g} "
+        f"({n_cases} of {n_rows}): either cases were sampled more sparsely than controls, which is rare, or "
+        "something is the wrong way round. Check which label means disease, and that the prevalence is a "
+        "share, 0.02 for 2 %"
+    )
