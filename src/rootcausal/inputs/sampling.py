@@ -6,6 +6,7 @@ from __future__ import annotations
 CHOSEN = (1, 2, 4)
 WITHIN = 0.02
 ROWS_TO_SEE_IT = 50
+ROUNDING = 1e-9
 
 
 def chosen_ratio(n_cases: int, n_rows: int) -> str | None:
@@ -26,7 +27,7 @@ def doubt_of_prevalence(prevalence: float, n_cases: int, n_rows: int) -> str | N
 
     A word and no error: a study that takes few of many cases is rare, but its numbers are right.
     """
-    if prevalence <= n_cases / n_rows:
+    if prevalence <= n_cases / n_rows * (1.0 + ROUNDING):
         return None
     return (
         f"prevalence={prevalence:g} is above the share of cases among these patients, {n_cases / n_rows:.3g} "
