@@ -51,7 +51,9 @@ def simulate(
     if prevalence is not None:
         details |= {"design": design, "prevalence": prevalence}
     with status_if_slow("drawing and writing the cohort"):
-        cohort = draw(rows, variables, random_state=seed, design=design, prevalence=prevalence)
+        cohort = draw(
+            n_samples=rows, n_variables=variables, random_state=seed, design=design, prevalence=prevalence
+        )
         names = cohort.feature_names
         tables: dict[Path, Any] = {
             out: pa.table({**dict(zip(names, cohort.X.T, strict=True)), "d": cohort.y})
