@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import error, ok, run
 from page_facts import facts_of
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import clone
 from tampering import with_header
 
 from rootcausal import RCI, InputError
 from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.diagnostics.evidence import population_sample
-from rootcausal.diagnostics.link import check_link, population_difference
-from rootcausal.inputs.sampling import chosen_ratio
+from rootcausal.diagnostics.link import check_link
+from rootcausal.inputs.sampling import chosen_ratio, doubt_of_prevalence
 from rootcausal.metrics import rank_biased_overlap
 
 PREVALENCE = 0.02
@@ -160,14 +160,13 @@ def test_risks_of_the_population_are_compared_with_its_shares() -> None:
     log_odds, y = log_odds[rows], people[rows].astype(int)
     right = check_link(log_odds, y, prevalence)
     assert right.verdict == "fine"
-    assert (
-        f"weighted to a population of which {100 * prevalence:.3g}% have the disease, by 0."
-        in right.statement
-    )
-    assert population_difference(expit(log_odds), y, prevalence) < 0.003
+    said = f"{100 * prevalence:.3g}%"
+    assert f"allowing for how they were sampled (50% ill here, {said} in the population)" in right.statement
+    # A wrong level moves no patient past another: it cannot be told, and that is said.
+    assert check_link(log_odds + 2.0, y, float(expit(logit(prevalence) + 2.0))).verdict == "fine"
+    assert f"Whether {said} is right cannot be seen from them." in right.statement
     # Too steep by half: in the population of a rare disease a small number, and yet not passed over.
     steep = 1.5 * log_odds + 2.0
-    assert population_difference(expit(steep), y, prevalence) < 0.05
     assert check_link(steep, y, prevalence).verdict == "doubtful"
     # What a model without the prevalence states is not for the population.
     assert check_link(log_odds, y, None).verdict == "broken"
@@ -180,7 +179,6 @@ def test_a_prevalence_that_is_the_share_changes_no_check() -> None:
     plain, same = check_link(log_odds, y, None), check_link(log_odds, y, float(y.mean()))
     assert same.number == pytest.approx(plain.number, rel=1e-12)
     assert same.p_value == pytest.approx(plain.p_value, rel=1e-9)
-    assert population_difference(expit(log_odds), y, float(y.mean())) == pytest.approx(plain.number)
 
 
 # --- asking for it ----------------------------------------------------------------------------------
@@ -191,12 +189,14 @@ def test_a_prevalence_that_is_the_share_changes_no_check() -> None:
     [
         (500, 1000, "1:1"),
         (496, 1000, "1:1"),
-        (490, 1000, None),
+        (490, 1000, "1:1"),
+        (480, 1000, None),
         (100, 300, "1:2"),
         (200, 300, "2:1"),
         (100, 500, "1:4"),
         (400, 500, "4:1"),
-        (100, 400, None),
+        (100, 400, "1:3"),
+        (100, 450, None),
         (111, 258, None),
         (24, 48, None),
         (25, 50, "1:1"),
@@ -334,4 +334,29 @@ def test_the_page_knows_its_population(study_file: Path) -> None:
     facts = facts_of(out)
     assert facts["prevalence"] == facts["made"]["parameters"]["prevalence"] == 0.02
     statement = next(c["statement"] for c in facts["made"]["checks"] if "observed" in c["question"])
-    assert "a population of which 2% have the disease" in statement
+    assert "50% ill here, 2% in the population" in statement
+
+
+# --- few rows that count ----------------------------------------------------------------------------
+
+
+def test_few_controls_that_stand_for_many_are_named() -> None:
+    study = simulate(400, 6, design="case-control", prevalence=0.02, random_state=0)
+    few = np.concatenate([np.flatnonzero(study.y == 1), np.flatnonzero(study.y == 0)[:20]])
+    with pytest.warns(UserWarning, match="count for no more than 2[01] of equal weight"):
+        RCI(prevalence=0.02).fit(study.X[few], study.y[few])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RCI(prevalence=0.02).fit(study.X, study.y)
+
+
+@pytest.mark.parametrize("times", [1.0, 1.0 + 1e-15, 1.2])
+def test_a_prevalence_at_the_share_of_cases_is_no_doubt(times: float) -> None:
+    assert doubt_of_prevalence(0.1 * times, 10, 100) is None
+    assert doubt_of_prevalence(0.13, 10, 100) is not None
+
+
+def test_copies_are_found_in_memory_whatever_the_classes_weigh() -> None:
+    study = simulate(400, 6, design="case-control", prevalence=0.02, random_state=0)
+    with pytest.raises(InputError, match="'x0' and 'x5' are copies"):
+        RCI(prevalence=0.01).fit(np.column_stack([study.X, 3.0 - study.X[:, 0]]), study.y)

@@ -32,6 +32,6 @@ def _share_of_population(prevalence: float) -> float:
     if not isinstance(prevalence, Real) or isinstance(prevalence, bool) or not 0.0 < prevalence < 1.0:
         raise InputError(
             "prevalence must be between 0 and 1, the share of the population that has the disease, "
-            f"not {prevalence!r}"
+            f"not {prevalence!r}: 2 % is the number 0.02"
         )
     return float(prevalence)

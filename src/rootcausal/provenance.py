@@ -17,6 +17,8 @@ from .version import __version__
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
 
+# Patients of equal weight below which a case-control study says little of mechanisms.
+FEWEST_THAT_COUNT = 50
 # Who called fit: past these functions, _fit and fit itself.
 CALLER = 5
 
@@ -81,6 +83,13 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         doubt = doubt_of_prevalence(settings.prevalence, cohort.n_cases, cohort.raw.shape[0])
         if doubt is not None:
             _warn(doubt)
+        n_rows, counting = cohort.raw.shape[0], learned.ordering.weights.effective_rows
+        if counting < FEWEST_THAT_COUNT:
+            _warn(
+                f"weighted to the population, these {n_rows} patients count for no more than {counting:.0f} "
+                "of equal weight, since few stand for many: mechanisms are unsure, and more "
+                f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
+            )
     if learned.ordering.exhausted.size:
         _warn(_exhausted(learned.ordering, cohort))
     if not learned.ordering.order.size:

@@ -25,15 +25,6 @@ def calibration(risk: F64, y: np.ndarray) -> tuple[float, float]:
     return float(chi2.sf(statistic, max(len(groups) - 2, 1))), error
 
 
-def population_difference(risk: F64, y: np.ndarray, prevalence: float) -> float:
-    """The same difference in the population, to which the patients of each class are weighted."""
-    share = y.mean()
-    weight = np.where(y == 1, prevalence / share, (1.0 - prevalence) / (1.0 - share))
-    groups = np.array_split(np.argsort(risk, kind="stable"), min(GROUPS, len(y)))
-    differences = [abs(float((weight * (y - risk))[group].sum())) for group in groups]
-    return sum(differences) / float(weight.sum())
-
-
 def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
     """``log_odds`` (n,) and labels of patients; the risks are those in a population of this prevalence.
 
@@ -41,12 +32,13 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
     the population times what sampling did. There the risks are judged, since both classes are many; in a
     population where the disease is rare, every difference is a small number.
     """
-    in_population = ""
-    risk = expit(log_odds)
+    risk, allowing, unseen = expit(log_odds), "", ""
     if prevalence is not None:
-        difference = population_difference(risk, y, prevalence)
         share = f"{100.0 * prevalence:.3g}%"
-        in_population = f"; weighted to a population of which {share} have the disease, by {difference:.2%}"
+        allowing = (
+            f", allowing for how they were sampled ({y.mean():.0%} ill here, {share} in the population)"
+        )
+        unseen = f" Whether {share} is right cannot be seen from them."
         risk = expit(log_odds + logit(y.mean()) - logit(prevalence))
     p_value, error = calibration(risk, y)
     verdict = SCALE.judge(p_value, error)
@@ -56,8 +48,8 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
         verdict,
         error,
         p_value,
-        f"Over tenths of the patients by risk, stated and observed risk differ by {error:.1%} on average "
-        f"({in_words(p_value)}){in_population}.",
+        f"Over tenths of the patients by risk{allowing}, stated and observed risk differ by {error:.1%} on "
+        f"average ({in_words(p_value)}).{unseen}",
         ""
         if verdict == "fine"
         else "do not read the risks as probabilities; ranks within a patient are less affected. In another "

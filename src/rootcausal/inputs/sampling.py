@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 # Controls for each case, or the other way round, that designs choose and life seldom gives.
-CHOSEN = (1, 2, 4)
-WITHIN = 0.02
+CHOSEN = (1, 2, 3, 4)
+WITHIN = 0.05
 ROWS_TO_SEE_IT = 50
-ROUNDING = 1e-9
+# Shares of cases vary by chance, and prevalences are rounded.
+CLEARLY_ABOVE = 1.25
 
 
 def chosen_ratio(n_cases: int, n_rows: int) -> str | None:
@@ -27,7 +28,7 @@ def doubt_of_prevalence(prevalence: float, n_cases: int, n_rows: int) -> str | N
 
     A word and no error: a study that takes few of many cases is rare, but its numbers are right.
     """
-    if prevalence <= n_cases / n_rows * (1.0 + ROUNDING):
+    if prevalence <= CLEARLY_ABOVE * n_cases / n_rows:
         return None
     return (
         f"prevalence={prevalence:g} is above the share of cases among these patients, {n_cases / n_rows:.3g} "

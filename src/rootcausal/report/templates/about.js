@@ -1,7 +1,7 @@
 // How model and page were made, and what has to be true for them to be right.
 
 const ASSUMPTIONS = [
-  ["A sample of the population", "People are in the table as they came. Where cases and controls were sampled apart, the prevalence has to be given; without it, what sampling made passes for mechanism."],
+  ["A sample of the population", "People are in the table as they came or, where a prevalence was given, cases and controls are each as the population's are. Sampled apart without a prevalence, what sampling made passes for mechanism."],
   ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
   ["Shocks that are not bell-shaped", "Directions are learned from the skew and tails of the shocks. If the shocks follow a normal distribution, the order is a guess."],
   ["No loops", "No variable is, by a detour, a cause of itself within the time that the table covers."],
