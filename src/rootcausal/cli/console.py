@@ -80,24 +80,16 @@ def say_cohort(where: str, n_rows: int, n_columns: int) -> None:
 
 def say_disease(target: str, disease: "Disease", n_rows: int, prevalence: float | None) -> None:
     """Say which label is the disease, how many have it, and what to ask where that number looks chosen."""
-    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence))
-    question = question_of_design(disease, n_rows, prevalence)
-    if question is not None:
-        say(question)
-
-
-def question_of_design(disease: "Disease", n_rows: int, prevalence: float | None) -> str | None:
-    """Return what to ask where the numbers of cases and controls look chosen, and no prevalence is given."""
     from ..inputs.sampling import chosen_ratio
 
+    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence))
     ratio = chosen_ratio(disease.n_cases, n_rows)
-    if ratio is None or prevalence is not None:
-        return None
-    return (
-        f"cases and controls are {ratio}: if they were sampled apart (a case-control study), say with "
-        "--prevalence how common the disease is in the population (0.02 for 2%), or the answer is biased; "
-        "patients who came as they came need nothing"
-    )
+    if ratio is not None and prevalence is None:
+        say(
+            f"cases and controls are {ratio}: if they were sampled apart (a case-control study), say with "
+            "--prevalence how common the disease is in the population (0.02 for 2%), or the answer is "
+            "biased; patients who came as they came need nothing"
+        )
 
 
 def disease_line(target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None) -> str:

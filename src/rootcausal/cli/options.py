@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.tables import refuse_streams, table_format
 from ..wording import quoted, shown
-from .console import question_of_design, say_cohort, say_disease, say_removed, status_if_slow
+from .console import say_cohort, say_disease, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -108,11 +108,7 @@ def read_labelled(
 
     with status_if_slow(f"reading {quoted(cohort)}"):
         patients, disease = read_labelled_cohort(cohort, roles)
-    if quiet:
-        question = question_of_design(disease, patients.X.num_rows, prevalence)
-        if question is not None:
-            typer.echo(question, err=True)
-    else:
+    if not quiet:
         n_rows = patients.X.num_rows
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
