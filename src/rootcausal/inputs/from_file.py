@@ -27,7 +27,7 @@ from .rules import (
 )
 from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class
 
-TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "correct the column"
+TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill in what was measured"
 TOO_FAR = "too large for the model"
 
 
