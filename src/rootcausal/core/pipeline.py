@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .layout import Layout
 from .linear import LinearAttribution
 from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
 from .model import Attribution, CausalModel
@@ -128,9 +129,19 @@ class Learned:
     ancestor_probability: F64 | None
 
 
-def learn(raw: RawTable, columns: Columns, settings: Settings, on_round: OnRound | None = None) -> Learned:
-    """Learn a model from labelled rows; no column may be constant."""
+def learn(
+    raw: RawTable,
+    columns: Columns,
+    settings: Settings,
+    on_round: OnRound | None = None,
+    layout: Layout | None = None,
+) -> Learned:
+    """Learn a model from labelled rows; no column may be constant.
+
+    ``layout`` says what the columns stand for; by default all are numbers.
+    """
     n, p = raw.shape
+    layout = Layout.numbers(p) if layout is None else layout
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)

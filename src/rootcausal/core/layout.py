@@ -1,0 +1,61 @@
+"""What the columns of a table stand for: numbers, columns with a few levels, and dummies of one variable.
+
+A table holds numbers only. A variable of a user's table is one column of it or, where it is nominal, one
+column of zeros and ones (a dummy) for each of its levels but one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .table import F64, Index
+
+NO_LEVELS = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns of a table, and the variables that they belong to.
+
+    Attributes
+    ----------
+    variable : (q,) the variable of each column, ascending: dummies of one lie side by side.
+    levels : (q,) the values that a discrete column takes, ascending; empty for a number.
+    """
+
+    variable: Index
+    levels: tuple[F64, ...]
+
+    @classmethod
+    def numbers(cls, n_columns: int) -> Layout:
+        """A table of numbers: each column is a variable."""
+        return cls(np.arange(n_columns), (NO_LEVELS,) * n_columns)
+
+    @property
+    def n_columns(self) -> int:
+        return self.variable.size
+
+    @property
+    def n_variables(self) -> int:
+        return int(self.variable[-1]) + 1 if self.variable.size else 0
+
+    @property
+    def discrete(self) -> np.ndarray:
+        """(q,) which columns have levels."""
+        return np.array([levels.size > 0 for levels in self.levels], dtype=bool)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether some variable has more columns than one."""
+        return self.n_variables < self.n_columns
+
+    def columns_of(self, variable: int) -> Index:
+        """The columns of one variable."""
+        return np.flatnonzero(self.variable == variable)
+
+    def take(self, columns: Index) -> Layout:
+        """The layout of some columns, ascending; their variables are numbered anew."""
+        _, variable = np.unique(self.variable[columns], return_inverse=True)
+        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns))
