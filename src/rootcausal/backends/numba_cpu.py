@@ -28,8 +28,9 @@ from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
-from ..core.table import F64, ColumnMoments, Index, LogitSums
+from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
 from .compiled import compiled
+from .level_rows import LevelColumns, LevelRows
 
 # 2^f on |f| ≤ 1/2, minimax (mpmath.chebyfit, 9 terms): absolute error below 9e-13.
 C0, C1, C2 = 1.0, 0.6931471805459335, 0.2402265069581299
@@ -234,13 +235,16 @@ def _strips(first: int, last: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + height, last))
 
 
-class NumbaTable:
+class NumbaTable(LevelColumns):
     """Standardized columns Z (k, n): one row of the array a variable, so that its values are contiguous."""
 
-    def __init__(self, Z: F64, y: np.ndarray | None, R: F64 | None = None) -> None:
+    def __init__(
+        self, Z: F64, y: np.ndarray | None, R: F64 | None = None, levels: LevelRows | None = None
+    ) -> None:
         self._Z = Z
         self._y = y
         self._R = np.empty((0, 0)) if R is None else R
+        self._levels = levels
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -253,7 +257,7 @@ class NumbaTable:
 
     def copy_of(self, cols: Index) -> NumbaTable:
         """A table of its own that has only these columns, and their correlations."""
-        return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)])
+        return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)], self._levels_of(cols))
 
     @property
     def pairs_per_call(self) -> int:
@@ -278,10 +282,10 @@ class NumbaTable:
         return out
 
     def with_correlations(self, r: F64) -> NumbaTable:
-        return NumbaTable(self._Z, self._y, np.array(r, order="C"))
+        return NumbaTable(self._Z, self._y, np.array(r, order="C"), self._levels)
 
-    def correlations(self, column: int) -> F64:
-        return self._R[column].copy()
+    def correlations(self, columns: int | Index) -> F64:
+        return self._R[columns].copy()
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         n = self.shape[0]
@@ -304,8 +308,10 @@ class NumbaTable:
         out[:, :, b[within], a[within]] = sums[::-1, :, within]
         return out
 
-    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
-        return block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)

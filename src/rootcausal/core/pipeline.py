@@ -144,7 +144,7 @@ def learn(
     layout = Layout.numbers(p) if layout is None else layout
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
-    ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)
+    ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout)
     found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None
     if found.ancestor_probability is not None:

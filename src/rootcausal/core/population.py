@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .table import F64, Index, LogitSums, RawTable, Table
+from .table import F64, Index, KnownEntropies, LevelSums, LogitSums, RawTable, Table
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class PopulationTable:
         return self._sum(lambda part: part.column_sums())
 
     def with_correlations(self, r: F64) -> PopulationTable:
-        return self._of(self._controls.with_correlations(r), self._cases.with_correlations(r))
+        return self._each(lambda part: part.with_correlations(r))
 
-    def correlations(self, column: int) -> F64:
-        return self._controls.correlations(column)
+    def correlations(self, columns: int | Index) -> F64:
+        return self._controls.correlations(columns)
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         return self._sum(lambda part: part.pair_sums(i, j))
@@ -95,17 +95,31 @@ class PopulationTable:
     def leading_pair_sums(self, cols: Index, q: int) -> Any:
         return self._sum(lambda part: part.leading_pair_sums(cols, q))
 
-    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
-        return self._controls.block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, Any]:
+        return self._controls.block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return self._controls.to_host(array)
 
     def regress_out(self, root: int, cols: Index) -> PopulationTable:
-        return self._of(self._controls.regress_out(root, cols), self._cases.regress_out(root, cols))
+        return self._each(lambda part: part.regress_out(root, cols))
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         return self._controls.logit_sums(cols, beta) + self._cases.logit_sums(cols, beta)
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        return self._sum(lambda part: part.level_counts(cols, edges))
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> PopulationTable:
+        return self._each(lambda part: part.with_levels(cols, edges, thresholds))
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        return self._sum(lambda part: part.level_sums(discrete, cols))
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> PopulationTable:
+        return self._each(lambda part: part.shift_levels(root, discrete, intercept, slope))
 
     def _sum(self, ask: Callable[[Table], Any]) -> Any:
         # One class after the other, and wherever the sums are: those of many pairs are large.
@@ -113,8 +127,8 @@ class PopulationTable:
         total += self._weights.cases * ask(self._cases)
         return total
 
-    def _of(self, controls: Table, cases: Table) -> PopulationTable:
-        return PopulationTable(controls, cases, self._weights)
+    def _each(self, change: Callable[[Table], Table]) -> PopulationTable:
+        return PopulationTable(change(self._controls), change(self._cases), self._weights)
 
 
 def standardized(raw: RawTable, weights: ClassWeights, cols: Index, mean: F64, sd: F64) -> Table:
