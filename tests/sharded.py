@@ -99,6 +99,9 @@ class ShardedTable:
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
         return _total(part.level_sums(discrete, cols) for part in self._parts)
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        return _total(part.level_pair_sums(discrete, cols, intercept, slope) for part in self._parts)
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> ShardedTable:
         return ShardedTable([part.shift_levels(root, discrete, intercept, slope) for part in self._parts])
 

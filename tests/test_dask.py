@@ -17,10 +17,12 @@ import dask.dataframe as dd
 import joblib
 from dask_cluster import cluster_of, same_model
 from distributed import Client
+from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.backends.dask_frame import FrameRows, _even_groups
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
+from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.data import simulate
@@ -146,6 +148,22 @@ def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, a
     assert population.causal_order_.tolist() == sample.causal_order_.tolist()
     np.testing.assert_allclose(population.coef_, sample.coef_, rtol=1e-12, atol=1e-12)
     assert population.intercept_ == pytest.approx(sample.intercept_, rel=1e-12)
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+def test_discrete_columns(client: Client, prevalence: float | None) -> None:
+    drawn = mixed(3, 400)
+    frame = table(drawn.X, drawn.y).sort_values("d", kind="stable")  # so that some parts have one class only
+    pieces = in_pieces(frame, [100, 0, 7, 293])
+    source = FrameRows(client, pieces, list(frame.columns[:-1]), "d")
+    source.set_classes([0, 1])
+    for variant in VARIANTS.values():
+        found, expected = (
+            order_columns(raw, describe_columns(raw, prevalence), variant, 0.2, layout=drawn.layout)
+            for raw in (DaskRaw(client, source), NumbaRaw(drawn.X, drawn.y))
+        )
+        assert found.order.tolist() == expected.order.tolist()
+        np.testing.assert_allclose(found.mixing, expected.mixing, atol=1e-9)
 
 
 def test_copies_are_found_whatever_the_classes_weigh(client: Client, small: pd.DataFrame) -> None:

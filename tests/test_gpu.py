@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.core import ordering as ordering_module
+from rootcausal.core.moments import describe_columns
+from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.data import simulate
 
 pytestmark = pytest.mark.gpu
@@ -49,6 +54,26 @@ def test_the_share_of_the_sample_changes_nothing_on_the_gpu() -> None:
         )
         np.testing.assert_array_equal(population.causal_order_, sample.causal_order_)
         np.testing.assert_allclose(population.coef_, sample.coef_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [257, 1001, 20_000])
+@pytest.mark.parametrize("pairs_worth_counting", [1000, np.inf])
+def test_same_order_as_the_cpu_with_discrete_columns(
+    n: int, pairs_worth_counting: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rootcausal.backends.cupy_gpu import CupyRaw
+
+    monkeypatch.setattr(ordering_module, "PAIRS_NOT_WORTH_COUNTING", pairs_worth_counting)
+    for seed in range(3):
+        drawn = mixed(seed, n, "nbnonbwnnobwnnbnonwb")
+        for variant in VARIANTS.values():
+            for prevalence in (None, 0.05):
+                gpu, cpu = (
+                    order_columns(raw, describe_columns(raw, prevalence), variant, 0.2, layout=drawn.layout)
+                    for raw in (CupyRaw(drawn.X, drawn.y), NumbaRaw(drawn.X, drawn.y))
+                )
+                np.testing.assert_array_equal(gpu.order, cpu.order)
+                np.testing.assert_allclose(gpu.mixing, cpu.mixing, atol=1e-9)
 
 
 def test_direct_lingam_on_the_gpu() -> None:

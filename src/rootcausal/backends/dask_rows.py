@@ -107,6 +107,9 @@ class Part:
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
         return self.table.level_sums(self._place(discrete), self._place(cols))
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        return self.table.level_pair_sums(self._place(discrete), self._place(cols), intercept, slope)
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Part:
         place = int(self._place(np.array([root]))[0])
         table = self.table.shift_levels(place, self._place(discrete), intercept, slope)
@@ -235,6 +238,9 @@ class DaskTable:
 
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
         return self._sum("level_sums", discrete, cols)
+
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        return self._sum("level_pair_sums", discrete, cols, intercept, slope)
 
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> DaskTable:
         return self._next(self._each("shift_levels", root, discrete, intercept, slope), self._correlation)

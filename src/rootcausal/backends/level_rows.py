@@ -63,7 +63,7 @@ class LevelRows:
         thresholds = self.thresholds[places]
         for rows in _strips(xp, n, 6 * discrete.size + 2 * cols.size):
             w = Z[chosen, rows]
-            s, v = _derivatives(xp, thresholds, self.codes[places, rows], self.predictor[places, rows])
+            s, v, _ = _derivatives(xp, thresholds, self.codes[places, rows], self.predictor[places, rows])
             alone[0] += s.sum(axis=1)
             alone[1] += v.sum(axis=1)
             beside[0] += s @ w.T
@@ -72,14 +72,30 @@ class LevelRows:
         sums = (_on_host(array) for array in (*alone, *beside))
         return LevelSums(*sums)
 
+    def pair_sums(self, xp: Any, Z: Any, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        n = Z.shape[1]
+        out = xp.zeros((discrete.size, 6))
+        # Pairs in groups too: beside one row of each, the temporary arrays of all pairs may be too large.
+        for pairs in _strips(xp, discrete.size, 16):
+            places, chosen = xp.asarray(self._places(discrete[pairs])), xp.asarray(cols[pairs])
+            step, by = xp.asarray(intercept[pairs])[:, None], xp.asarray(slope[pairs])[:, None]
+            thresholds = self.thresholds[places]
+            for rows in _strips(xp, n, 8 * places.size):
+                w = Z[chosen, rows]
+                eta = _bounded(xp, self.predictor[places, rows] + step + by * w)
+                s, v, likelihood = _derivatives(xp, thresholds, self.codes[places, rows], eta)
+                terms = (xp.log(likelihood), s, v, s * w, v * w, v * w * w)
+                for place, term in enumerate(terms):
+                    out[pairs, place] += term.sum(axis=1)
+        return _on_host(out)
+
     def shifted(self, xp: Any, error: Any, discrete: Index, intercept: F64, slope: F64) -> LevelRows:
         """With η + intercept + slope · ``error`` (n,) for ``discrete``; all others are let go."""
         places = xp.asarray(self._places(discrete))
         predictor = self.predictor[places]
         step, by = xp.asarray(intercept)[:, None], xp.asarray(slope)[:, None]
         for rows in _strips(xp, error.size, 3 * discrete.size):
-            moved = predictor[:, rows] + step + by * error[rows]
-            predictor[:, rows] = xp.clip(moved, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
+            predictor[:, rows] = _bounded(xp, predictor[:, rows] + step + by * error[rows])
         if discrete.size == self.cols.size:
             return replace(self, predictor=predictor)
         return LevelRows(discrete, self.thresholds[places], self.codes[places], predictor)
@@ -114,6 +130,10 @@ class LevelColumns:
         assert self._levels is not None
         return self._levels.sums(self._xp, self._Z, discrete, cols)
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        assert self._levels is not None
+        return self._levels.pair_sums(self._xp, self._Z, discrete, cols, intercept, slope)
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Self:
         assert self._levels is not None
         return self._with(self._levels.shifted(self._xp, self._Z[root], discrete, intercept, slope))
@@ -134,16 +154,20 @@ def _codes(xp: Any, Z: Any, cols: Index, edges: F64) -> Iterator[Any]:
         yield xp.searchsorted(xp.asarray(between), Z[column])
 
 
-def _derivatives(xp: Any, thresholds: Any, codes: Any, predictor: Any) -> tuple[Any, Any]:
-    """(d, rows) each: s and v of :class:`LevelSums`."""
-    s, v = xp.full(predictor.shape, -1.0), xp.zeros(predictor.shape)
+def _derivatives(xp: Any, thresholds: Any, codes: Any, predictor: Any) -> tuple[Any, Any, Any]:
+    """(d, rows) each: s and v of :class:`LevelSums`, and the likelihood but for what no η changes."""
     codes = codes.astype(np.intp)
-    for edge in (thresholds[:, 1:], thresholds[:, :-1]):
-        # Predictors are bounded, so that this overflows only where an edge is infinite, as it should.
-        below = 1.0 / (1.0 + xp.exp(predictor - xp.take_along_axis(edge, codes, axis=1)))
-        s += below
-        v += below * (1.0 - below)
-    return s, v
+    # Predictors are bounded, so that this overflows only where a threshold is infinite, as it should.
+    at_most, less = (
+        1.0 / (1.0 + xp.exp(predictor - xp.take_along_axis(edges, codes, axis=1)))
+        for edges in (thresholds[:, 1:], thresholds[:, :-1])
+    )
+    more = 1.0 - less
+    return at_most - more, at_most * (1.0 - at_most) + less * more, at_most * more
+
+
+def _bounded(xp: Any, predictor: Any) -> Any:
+    return xp.clip(predictor, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
 
 
 def _strips(xp: Any, n: int, width: int) -> Iterator[slice]:

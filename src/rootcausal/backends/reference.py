@@ -148,6 +148,15 @@ class ReferenceTable:
             np.array([v @ w**2 for _, v in derivatives]),
         )
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        out = np.zeros((discrete.size, 6))
+        for place, (c, a, b) in enumerate(zip(discrete.tolist(), intercept, slope, strict=True)):
+            w = self._Z[:, cols[place]]
+            logit = self._logits[c].shifted(a + b * w)
+            s, v = logit.derivatives()
+            out[place] = logit.loglik().sum(), s.sum(), v.sum(), s @ w, v @ w, v @ w**2
+        return out
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> ReferenceTable:
         logits = {
             c: self._logits[c].shifted(a + b * self._Z[:, root])
@@ -171,6 +180,10 @@ class CumulativeLogit:
             expit(above) + expit(below) - 1.0,
             expit(above) * expit(-above) + expit(below) * expit(-below),
         )
+
+    def loglik(self) -> F64:
+        """Of a row, less what η does not change: F(a) − F(b) = F(a) F(−b) (1 − exp(b − a))."""
+        return log_expit(self.upper - self.predictor) + log_expit(self.predictor - self.lower)
 
     def shifted(self, step: F64) -> CumulativeLogit:
         predictor = np.clip(self.predictor + step, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)

@@ -11,9 +11,10 @@ cumulative logit, where j has more levels than two) beside the roots so far. Two
 It is the pair score of two numbers, where a discrete column has the entropy 0, and −½ log(1 − r²) − g_ij
 given a number. So no search needs to know of levels: it is told these entropies.
 
-The gain is that of one Newton step, a score test: g = U² / (2 n I), with U and I the score of w and its
-information once the intercept is fitted. When a column becomes a root, such a step adds it to the linear
-predictor of each discrete column that is left.
+To second order the gain is that of one Newton step, a score test: g = U² / (2 n I), with U and I the score of
+w and its information once the intercept is fitted. This is too little where w decides much; there, the
+likelihood at the end of the step is summed, and only what a second step would add is taken to second order.
+When a column becomes a root, one such step adds it to the linear predictor of each discrete column left.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from .table import F64, Index, KnownEntropies, LevelSums, Table
 
 # Less information than this share of a row's at even odds says that the column is decided already.
 DECIDED = 1e-6
+# Up to this gain a row, the second order is as good as the likelihood itself.
+WEAK = 0.01
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,34 @@ class Levels:
             return None
         sums = table.level_sums(asked, beside)
         self._asked, self._beside, self._sums = asked, beside, sums
+        gain = gains(sums, self._n_rows)
+        self._correct_strong(table, gain)
         unexplained = np.maximum(1.0 - table.correlations(asked)[:, beside] ** 2, EXHAUSTED)
         row, column = (np.full(self.discrete.size, -1) for _ in range(2))
         row[asked], column[beside] = np.arange(asked.size), np.arange(beside.size)
-        return LevelEntropies(row, column, -0.5 * np.log(unexplained) - gains(sums, self._n_rows))
+        return LevelEntropies(row, column, -0.5 * np.log(unexplained) - gain)
+
+    def _correct_strong(self, table: Table, gain: F64) -> None:
+        """Overwrite gains that the second order is too coarse for; one more call for all of them."""
+        j, i = np.nonzero(gain > WEAK)
+        if not j.size or self._sums is None:
+            return
+        intercept, slope = (part[j, i] for part in newton_step(self._sums, self._n_rows))
+        alone, of_pair = np.unique(
+            j, return_inverse=True
+        )  # what an intercept gains by itself is no gain of w
+        by_itself = self._sums.score[alone] / _at_least(self._sums.curvature[alone], self._n_rows)
+        sums = table.level_pair_sums(
+            self._asked[np.concatenate([j, alone])],
+            self._beside[np.concatenate([i, np.zeros_like(alone)])],
+            np.concatenate([intercept, by_itself]),
+            np.concatenate([slope, np.zeros(alone.size)]),
+        )
+        loglik, further = sums[:, 0] / self._n_rows, further_gains(sums, self._n_rows)
+        with_w, without = loglik[: j.size], loglik[j.size :][of_pair]
+        reached = with_w + further[: j.size, 1] - without - further[j.size :, 0][of_pair]
+        # No log-likelihood is above zero; and a step that went too far tells nothing.
+        gain[j, i] = np.where(with_w > without, np.minimum(reached, -without), gain[j, i])
 
     def take_in(self, table: Table, root: int, candidates: Index) -> Table:
         """Let the root join the logits of the discrete candidates, while there are numbers to compare."""
@@ -149,6 +176,13 @@ def gains(sums: LevelSums, n_rows: int) -> F64:
     """
     score, information = _slope_alone(sums, n_rows)
     return 0.5 * score * score / (n_rows * information)
+
+
+def further_gains(pair_sums: F64, n_rows: int) -> F64:
+    """(m, 2): to second order, what a row gains by a further step in the intercept alone, and in both."""
+    sums = LevelSums(pair_sums[:, 1], pair_sums[:, 2], *(pair_sums[:, [c]] for c in (3, 4, 5)))
+    intercept = 0.5 * sums.score**2 / (n_rows * _at_least(sums.curvature, n_rows))
+    return np.column_stack([intercept, intercept + gains(sums, n_rows)[:, 0]])
 
 
 def newton_step(sums: LevelSums, n_rows: int) -> tuple[F64, F64]:

@@ -118,6 +118,9 @@ class PopulationTable:
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
         return self._sum(lambda part: part.level_sums(discrete, cols))
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        return self._sum(lambda part: part.level_pair_sums(discrete, cols, intercept, slope))
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> PopulationTable:
         return self._each(lambda part: part.shift_levels(root, discrete, intercept, slope))
 

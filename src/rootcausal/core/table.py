@@ -233,6 +233,14 @@ class Table(Protocol):
         """What each of ``cols`` would add to the cumulative logits of the ``discrete`` columns."""
         ...
 
+    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
+        """(m, 6): sums for pairs of a discrete column and another w, at η + intercept + slope · w; (m,) each.
+
+        Σ of the log-likelihood (less what no η changes), s, v, s w, v w and v w² of :class:`LevelSums`. The
+        predictors are kept within ± :data:`LARGEST_PREDICTOR`.
+        """
+        ...
+
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Table:
         """The table with η + intercept + slope · root's column as the linear predictors of ``discrete``.
 
