@@ -44,6 +44,8 @@ ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
+# Standardized for a matrix product and forgotten after it.
+VALUES_A_GRAM = 1 << 18
 # Raw rows are summed in at most this many spans, whatever the number of threads.
 SPANS = 64
 # Below this many residuals a second thread costs more than it saves.
@@ -208,6 +210,16 @@ class NumbaRaw:
         _in_threads(work, spans, n * p)
         total = sums.sum(axis=0)
         return ColumnMoments(counts.sum(axis=0), total[0], total[1])
+
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        n, k = self.shape[0], len(cols)
+        total = np.zeros((1 if self._y is None else 2, k, k))
+        height = max(1, VALUES_A_GRAM // max(1, k))
+        for start in range(0, n, height):
+            rows = slice(start, min(start + height, n))
+            z = (self._cells(rows, cols) - mean) / sd
+            total += NumbaTable(z.T, None if self._y is None else self._y[rows]).gram()
+        return total
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]

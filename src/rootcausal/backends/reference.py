@@ -33,6 +33,9 @@ class ReferenceRaw:
             np.stack([(z * z).sum(axis=0) for z in parts]),
         )
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        return self.standardize(cols, mean, sd).gram()
+
     def by_class(self) -> tuple[ReferenceRaw, ReferenceRaw]:
         assert self._y is not None
         controls, cases = (ReferenceRaw(self._X[m], self._y[m]) for m in _class_masks(self._y, self.shape[0]))
@@ -105,6 +108,11 @@ class ReferenceTable:
             design.T @ (self._y - chance),
             (design.T * (chance * (1.0 - chance))) @ design,
         )
+
+
+def table_of(Z: F64, y: np.ndarray) -> ReferenceTable:
+    """Standardized columns (k, n) and labels as a table."""
+    return ReferenceTable(Z.T, y)
 
 
 def entropy_sums(u: F64) -> F64:
