@@ -86,7 +86,7 @@ def _solve_upper(L: F64, x: F64, k: int) -> None:
 
 
 @compiled(nogil=True, fastmath=FASTMATH)
-def _expect_rows(Z: F64, weight: F64, mean: F64, precision: F64, spread: F64) -> None:
+def _expect_rows(Z: F64, weight: F64, mean: F64, precision: F64, product: F64, unknown: F64) -> None:
     n, d = Z.shape
     places = np.empty(d, dtype=np.intp)
     away = np.empty(d)
@@ -111,9 +111,11 @@ def _expect_rows(Z: F64, weight: F64, mean: F64, precision: F64, spread: F64) ->
                 for c in range(a, k):
                     total += inverse[a, c] * inverse[b, c]
                 total *= weight[r]
-                spread[places[a], places[b]] += total
-                if a != b:
-                    spread[places[b], places[a]] += total
+                product[places[a], places[b]] += total
+                if a == b:
+                    unknown[places[a]] += total
+                else:
+                    product[places[b], places[a]] += total
 
 
 @compiled(nogil=True)
@@ -141,9 +143,9 @@ def _draw_rows(
                 out[r, draw, places[a]] = x[a] + noise[a]
 
 
-def expect_rows(Z: F64, weight: F64, joint: JointGaussian, spread: F64) -> None:
+def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown: F64) -> None:
     """:func:`.fill_plain.expect_rows`, compiled."""
-    _expect_rows(Z, weight, joint.mean, joint.precision, spread)
+    _expect_rows(Z, weight, joint.mean, joint.precision, product, unknown)
 
 
 def draw_rows(

@@ -9,12 +9,16 @@ from ..core.noise import normals
 from ..core.table import F64, Index
 
 
-def expect_rows(Z: F64, weight: F64, joint: JointGaussian, spread: F64) -> None:
-    """Overwrite the holes of Z (n, d) with what is expected; add weight (n,) times covariances to spread."""
+def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown: F64) -> None:
+    """Overwrite the holes of Z (n, d) with what is expected.
+
+    Weight (n,) times their covariances is added to ``product`` (d, d), and their variances to ``unknown``.
+    """
     for gap in gaps_of(Z.copy(), joint):
         Z[gap.rows[:, None], gap.places] = gap.mean
         covariance = np.linalg.inv(gap.precision) * weight[gap.rows, None, None]
-        np.add.at(spread, (gap.places[:, :, None], gap.places[:, None, :]), covariance)
+        np.add.at(product, (gap.places[:, :, None], gap.places[:, None, :]), covariance)
+        np.add.at(unknown, gap.places, np.diagonal(covariance, axis1=1, axis2=2))
 
 
 def draw_rows(

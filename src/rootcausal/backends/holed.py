@@ -6,7 +6,7 @@ depend on the number of threads. Copies are not stored raw: each pass over them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,15 @@ from ..core.holes import DRAWS, Filling, JointSums, View
 from ..core.noise import seed_state
 from ..core.rounding import to_levels
 from ..core.table import F64, ColumnMoments, Index, RawTable, Table
+from .blas import one_blas_thread
 
-# Values of a view worked on at once, and in how many pieces, for threads; of copies, DRAWS times as many.
+# Values read at once, and values filled in at once.
 VALUES_A_BLOCK = 1 << 18
-PIECES = 8
-VALUES_A_STRIP = 1 << 16
+VALUES_A_STRIP = 1 << 15
+# Rows are summed in at most this many pieces, whatever the number of threads.
+PIECES = 16
+# What a cell costs here, in cells that are only read.
+VALUES_A_CELL = 8
 
 #: work(first, last) over 0..n_units, given n_units and the amount of values.
 InThreads = Callable[[Callable[[int, int], None], int, int], None]
@@ -33,7 +37,7 @@ class Machinery:
     Attributes
     ----------
     backend : what users call it.
-    expect : (Z, weight, joint, spread) as :func:`.fill_plain.expect_rows`.
+    expect : (Z, weight, joint, product, unknown) as :func:`.fill_plain.expect_rows`.
     draw : (Z, joint, state, numbers, ids, out) as :func:`.fill_plain.draw_rows`.
     in_threads : runs pieces of work, in threads or one after the other.
     raw : complete rows (n, p) and their labels as a table.
@@ -41,7 +45,7 @@ class Machinery:
     """
 
     backend: str
-    expect: Callable[[F64, F64, JointGaussian, F64], None]
+    expect: Callable[[F64, F64, JointGaussian, F64, F64], None]
     draw: Callable[[F64, JointGaussian, np.uint64, Index, Index, F64], None]
     in_threads: InThreads
     raw: Callable[[F64, np.ndarray], RawTable]
@@ -73,21 +77,10 @@ class MemoryHoles:
         return measured_moments(self._X, self._y, shift)
 
     def measured_sums(self, view: View) -> JointSums:
-        whole = np.flatnonzero(~self._holed(view))
-        sums = JointSums.zero(view.size)
-        for Z, weight in self._blocks(whole, view):
-            sums = sums + _sums(Z, weight, view)
-        return sums
+        return self._sums(view, np.flatnonzero(~self._holed(view)), None)
 
     def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
-        sums = JointSums.zero(view.size)
-        for Z, weight in self._blocks(np.flatnonzero(self._holed(view)), view):
-            spread = np.zeros((PIECES, view.size, view.size))
-            self._do.in_threads(_expectation(self._do, Z, weight, joint, spread), PIECES, Z.size * DRAWS)
-            total = spread.sum(axis=0)
-            found = _sums(Z, weight, view)
-            sums = sums + JointSums(found.total, found.product + total, np.diagonal(total).copy())
-        return sums
+        return self._sums(view, np.flatnonzero(self._holed(view)), joint)
 
     def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
         cols = filling.view.cols
@@ -102,13 +95,31 @@ class MemoryHoles:
             self._split = view, _lacking(self._X, view.cols)
         return self._split[1]
 
-    def _blocks(self, rows: Index, view: View) -> Iterator[tuple[F64, F64]]:
-        """Rows of the view (g, d), holes as NaN, and what each counts."""
-        height = max(1, VALUES_A_BLOCK // view.size)
-        by_class = np.array([view.weights.controls, view.weights.cases])
-        for start in range(0, rows.size, height):
-            some = rows[start : start + height]
-            yield standardized_rows(self._X, self._y[some], some, view), by_class[self._y[some]]
+    def _sums(self, view: View, rows: Index, joint: JointGaussian | None) -> JointSums:
+        """Of some rows, their holes filled with what ``joint`` expects; None where there are none."""
+        pieces = max(1, min(PIECES, rows.size * view.size // VALUES_A_STRIP))
+        height = max(1, VALUES_A_STRIP // view.size)
+        total, unknown = np.zeros((2, pieces, view.size))
+        product = np.zeros((pieces, view.size, view.size))
+        weights = np.array([view.weights.controls, view.weights.cases])
+
+        def work(first: int, last: int) -> None:
+            for piece in range(first, last):
+                of_piece = rows[rows.size * piece // pieces : rows.size * (piece + 1) // pieces]
+                for start in range(0, of_piece.size, height):
+                    some = of_piece[start : start + height]
+                    y = self._y[some]
+                    Z = standardized_rows(self._X, y, some, view)
+                    if joint is not None:
+                        self._do.expect(Z, weights[y], joint, product[piece], unknown[piece])
+                    weighted = Z if view.weights.equal else Z * weights[y, None]
+                    total[piece] += weighted.sum(axis=0)
+                    product[piece] += weighted.T @ Z
+
+        # Each product is small: threads of linear algebra would get into the way of ours.
+        with one_blas_thread():
+            self._do.in_threads(work, pieces, rows.size * view.size * VALUES_A_CELL)
+        return JointSums(total.sum(axis=0), product.sum(axis=0), unknown.sum(axis=0))
 
 
 class Copies:
@@ -194,7 +205,8 @@ class Copies:
 
     def _in_threads(self, work: Callable[[int, int], None], strips: list[slice]) -> None:
         if strips:
-            self._do.in_threads(work, len(strips), self._rows.size * DRAWS * self._filling.view.size)
+            cells = self._rows.size * DRAWS * self._filling.view.size
+            self._do.in_threads(work, len(strips), VALUES_A_CELL * cells)
 
     def _drawn(self, strip: slice) -> F64:
         """(DRAWS · g, m): copies of some rows, in the units of X."""
@@ -255,25 +267,6 @@ def _lacking(X: F64, cols: Index) -> np.ndarray:
         rows = slice(start, start + height)
         lacking[rows] = np.isnan(X[rows][:, cols]).any(axis=1)
     return lacking
-
-
-def _expectation(
-    machinery: Machinery, Z: F64, weight: F64, joint: JointGaussian, spread: F64
-) -> Callable[[int, int], None]:
-    n = len(Z)
-
-    def work(first: int, last: int) -> None:
-        for piece in range(first, last):
-            rows = slice(n * piece // PIECES, n * (piece + 1) // PIECES)
-            machinery.expect(Z[rows], weight[rows], joint, spread[piece])
-
-    return work
-
-
-def _sums(Z: F64, weight: F64, view: View) -> JointSums:
-    """Of complete rows."""
-    weighted = Z if view.weights.equal else Z * weight[:, None]
-    return JointSums(weighted.sum(axis=0), weighted.T @ Z, np.zeros(view.size))
 
 
 def one_after_the_other(work: Callable[[int, int], None], n_units: int, n_values: int) -> None:
