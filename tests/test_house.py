@@ -88,6 +88,8 @@ LIBRARIES = {
 DASK = {
     "backends/dask_rows.py",
     "backends/dask_frame.py",
+    "backends/dask_holes.py",
+    "backends/dask_joining.py",
     "inputs/from_cluster.py",
     "files/dask_parquet.py",
 }

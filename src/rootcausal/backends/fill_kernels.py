@@ -39,9 +39,9 @@ def _normal(bits):  # type: ignore[no-untyped-def]
 
 @compiled(nogil=True, fastmath=FASTMATH)
 def _solve_row(z: F64, mean: F64, precision: F64, places: Index, away: F64, L: F64, x: F64) -> int:
-    """How many holes the row z (d,) has; their places, the factor L of Λ_mm = L Lᵀ, and in x what is expected.
+    """How many holes the row z (d,) has: their places, the factor L of Λ_mm = L Lᵀ, and what is expected.
 
-    ``away`` (d,) is room for deviations.
+    The last of these is in x; ``away`` (d,) is room for deviations.
     """
     d = z.size
     k = 0
@@ -148,8 +148,6 @@ def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown
     _expect_rows(Z, weight, joint.mean, joint.precision, product, unknown)
 
 
-def draw_rows(
-    Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64
-) -> None:
+def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64) -> None:
     """:func:`.fill_plain.draw_rows`, compiled."""
     _draw_rows(Z, joint.mean, joint.precision, state, numbers, ids, out)

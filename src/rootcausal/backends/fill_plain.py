@@ -21,9 +21,7 @@ def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown
         np.add.at(unknown, gap.places, np.diagonal(covariance, axis1=1, axis2=2))
 
 
-def draw_rows(
-    Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64
-) -> None:
+def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64) -> None:
     """Fill Z (n, d) in ``out`` (n, draws, m): of its first m columns, in their standard units.
 
     Columns ``ids`` (m,) and rows ``numbers`` (n,) are those of the whole table: the noise, of which ``state``

@@ -82,6 +82,12 @@ class MemoryHoles:
     def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
         return self._sums(view, np.flatnonzero(self._holed(view)), joint)
 
+    def class_counts(self, view: View) -> F64:
+        """(2, 2): rows by class that have every column of the view; and copies of those that do not."""
+        holed = self._holed(view)
+        whole, lacking = (np.bincount(self._y[of], minlength=2) for of in (~holed, holed))
+        return np.stack([whole, DRAWS * lacking]).astype(np.float64)
+
     def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
         cols = filling.view.cols
         lacking = self._holed(filling.view)
@@ -215,7 +221,7 @@ class Copies:
         out = np.empty((rows.size, DRAWS, view.cols.size))
         numbers = rows + self._first_row
         state = seed_state(self._filling.seed)
-        self._do.draw(Z, self._filling.joint, state, numbers, view.cols, out)
+        self._do.draw(Z, self._filling.joint, state, numbers, self._filling.ids, out)
         out *= view.sd
         out += view.mean
         # What was measured stays as it was, to the last bit.
@@ -255,7 +261,7 @@ def measured_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
             sums[0, c] += of_class.sum(axis=0)
             sums[1, c] += np.einsum("ij,ij->j", of_class, of_class)
             sums[2, c] += there[member].sum(axis=0)
-    count = np.bincount(labels, minlength=classes)[:classes].astype(np.float64)
+    count = np.array([float((labels == c).sum()) for c in range(classes)])
     return ColumnMoments(count, *sums)
 
 

@@ -263,6 +263,11 @@ class NumbaTable:
         """(k, n): the current residuals, one row of the array a column; not a copy."""
         return self._Z
 
+    @property
+    def labels(self) -> np.ndarray | None:
+        """(n,) 0 or 1; or None."""
+        return self._y
+
     def copy_of(self, cols: Index) -> NumbaTable:
         """A table of its own that has only these columns, and their correlations."""
         return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)])

@@ -43,7 +43,7 @@ class Completion:
 
     @classmethod
     def of(cls, columns: Columns, chosen: Index, joint: JointGaussian) -> Completion:
-        """Of columns whose chosen ones, standardized, have this joint Gaussian; it may hold more after them."""
+        """Of columns whose chosen ones, standardized, have the Gaussian ``joint``, which may hold D after them."""
         m = chosen.size
         sd = columns.sd[chosen]
         mean = columns.mean.copy()

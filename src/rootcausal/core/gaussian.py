@@ -75,4 +75,5 @@ def _solved(Z: F64, missing: np.ndarray, rows: Index, joint: JointGaussian) -> G
 def scattered(precision: F64, noise: F64) -> F64:
     """(g, k): noise (g, k), of unit variance, with the covariance that these (g, k, k) are the inverse of."""
     root = np.linalg.cholesky(precision)
-    return np.linalg.solve(np.swapaxes(root, 1, 2), noise[:, :, None])[:, :, 0]
+    spread = np.linalg.solve(np.swapaxes(root, 1, 2), noise[:, :, None])[:, :, 0]
+    return np.asarray(spread, dtype=np.float64)

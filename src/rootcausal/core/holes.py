@@ -1,13 +1,13 @@
 """A cohort with missing values, seen through sums: the waist of imputation.
 
-As in :mod:`rootcausal.core.table`, rows stay where they are. A round of expectation-maximization (EM) asks for
-sums over rows whose holes were filled with what is expected of them; at the end the rows are filled in at
+As in :mod:`rootcausal.core.table`, rows stay where they are. A round of expectation-maximization (EM) asks
+for sums over rows whose holes were filled with what is expected of them; at the end the rows are filled in at
 random, and become a table without holes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -41,7 +41,7 @@ class View:
 
     @property
     def size(self) -> int:
-        """d = m + 1."""
+        """Columns and D together, m + 1."""
         return self.cols.size + 1
 
 
@@ -65,9 +65,7 @@ class JointSums:
         return cls(np.zeros(d), np.zeros((d, d)), np.zeros(d))
 
     def __add__(self, other: JointSums) -> JointSums:
-        return JointSums(
-            self.total + other.total, self.product + other.product, self.unknown + other.unknown
-        )
+        return JointSums(self.total + other.total, self.product + other.product, self.unknown + other.unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +76,15 @@ class Filling:
     ----------
     view, joint : which Gaussian the columns come from, given what a row has and its D.
     seed : of the noise, which belongs to the row, the draw and the column, and to nothing else.
-    layout : of ``view.cols``; columns with levels get one of these.
+    ids : (m,) the columns of the view in the whole cohort: by them the noise knows its column.
+    layout : of the columns of the view; those with levels get one of these.
     """
 
     view: View
     joint: JointGaussian
     seed: int
-    layout: Layout = field(repr=False)
+    ids: Index
+    layout: Layout
 
 
 @runtime_checkable

@@ -77,41 +77,41 @@ class Imputed:
     imputation: Imputation
 
 
-def columns_that_matter(
-    columns: Columns, layout: Layout, alpha: float, local: bool, always: Index | None = None
+def most_dependent(
+    columns: Columns, layout: Layout, level: float, always: Index | None = None
 ) -> tuple[Index, float]:
-    """Columns (m,) by which others can be told, ascending, and the p-value that they had to be below.
+    """Columns (m,) on which D depends most by its test, ascending, and the p-value that they had to be below.
 
-    All dummies of a variable matter if one does; ``always`` are taken in any case. Without a screen, all are.
+    That is ``level``, or less where more than :data:`MOST_COLUMNS` would pass. All dummies of a variable are
+    in if one is; ``always`` are in any case.
     """
-    everything = np.arange(layout.n_columns)
-    if not local:
-        return everything, 1.0
     smallest = np.full(layout.n_variables, np.inf)
     np.minimum.at(smallest, layout.variable, welch_p_values(columns.moments))
     if always is not None:
         smallest[layout.variable[always]] = -1.0
-    level = max(LEVEL, 2.0 * alpha)
     ranked = np.argsort(smallest, kind="stable")
     width = np.bincount(layout.variable, minlength=layout.n_variables)
     fits = (np.cumsum(width[ranked]) <= MOST_COLUMNS) | (smallest[ranked] < 0.0)
-    chosen = ranked[fits & (smallest[ranked] < level)]
     left_out = smallest[ranked[~fits]]
-    reached = float(min(level, left_out[0])) if left_out.size else level
     taken = np.zeros(layout.n_variables, dtype=bool)
-    taken[chosen] = True
-    return everything[taken[layout.variable]], reached
+    taken[ranked[fits & (smallest[ranked] < level)]] = True
+    reached = min(level, float(left_out[0])) if left_out.size else level
+    return np.flatnonzero(taken[layout.variable]), reached
 
 
-def impute(
-    raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local: bool, seed: int
-) -> Imputed:
-    """Fill in a cohort whose columns were described by what was measured of them."""
-    n = raw.shape[0]
-    chosen, level = columns_that_matter(columns, layout, alpha, local)
+def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local: bool, seed: int) -> Imputed:
+    """Fill in a cohort whose columns were described by what was measured of them.
+
+    ``local`` says that the search leaves out columns on which D does not depend at the level ``alpha``; here
+    those are left out that are far from it. Else all matter.
+    """
+    n, p = raw.shape
+    chosen, level = np.arange(p), 1.0
+    if local:
+        chosen, level = most_dependent(columns, layout, max(LEVEL, 2.0 * alpha))
     view = _view(columns, chosen, n)
     joint, sums, rounds, converged = expectation_maximization(raw, view, n)
-    filling = Filling(view, joint, seed, layout.take(chosen))
+    filling = Filling(view, joint, seed, chosen, layout.take(chosen))
     complete, copies = raw.filled(filling)
     pooled = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
     about = pooled.column_moments(view.mean)
@@ -138,9 +138,7 @@ def _view(columns: Columns, chosen: Index, n: int) -> View:
     return View(chosen, columns.mean[chosen], columns.sd[chosen], disease, columns.weights)
 
 
-def expectation_maximization(
-    raw: HoledRaw, view: View, n: int
-) -> tuple[JointGaussian, JointSums, int, bool]:
+def expectation_maximization(raw: HoledRaw, view: View, n: int) -> tuple[JointGaussian, JointSums, int, bool]:
     """The Gaussian, the last sums, the rounds that it took, and whether it came to rest."""
     measured = raw.measured_sums(view)
     joint = JointGaussian(np.zeros(view.size), np.eye(view.size))

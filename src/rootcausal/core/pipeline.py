@@ -10,7 +10,7 @@ import numpy as np
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .holes import HoledRaw
-from .imputation import Imputation, columns_that_matter, impute
+from .imputation import Imputation, impute, most_dependent
 from .layout import Layout
 from .linear import LinearAttribution
 from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
@@ -155,37 +155,34 @@ def learn(
     layout = Layout.numbers(p) if layout is None else layout
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
-    imputed = None
     if isinstance(raw, HoledRaw):
-        imputed = impute(
-            raw, columns, layout, settings.alpha, settings.variant.local, settings.imputation_seed
-        )
+        local = settings.variant.local
+        imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed)
         ordering = order_columns(imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round)
         ordering = ordering.on_columns(imputed.chosen)
+        completion, imputation = imputed.completion, imputed.imputation
     else:
         ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)
+        completion, imputation = completion_of(raw, columns, layout, settings, ordering.order), None
     found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None
     if found.ancestor_probability is not None:
         probability = np.zeros(p)
         probability[ordering.order] = found.ancestor_probability
     model = CausalModel(ordering.mechanism(p), found.attribution)
-    if isinstance(raw, HoledRaw):
-        assert imputed is not None
-        completion, imputation = imputed.completion, imputed.imputation
-    else:
-        completion, imputation = completion_of(raw, columns, layout, settings, ordering.order), None
-    return Learned(
-        model, ordering, found.separated, found.converged, probability, completion, imputation
-    )
+    return Learned(model, ordering, found.separated, found.converged, probability, completion, imputation)
 
 
 def completion_of(
     raw: RawTable, columns: Columns, layout: Layout, settings: Settings, order: Index
 ) -> Completion:
-    """The joint Gaussian of a cohort without holes: of the columns in causal order, and of others that matter."""
-    n = raw.shape[0]
-    chosen, _ = columns_that_matter(columns, layout, settings.alpha, settings.variant.local, order)
+    """The joint Gaussian of a cohort without holes: of the causal order, and of other columns beside it.
+
+    Most of what tells of a missing value are columns that the screen left out.
+    """
+    n, p = raw.shape
+    chosen = np.arange(p)
+    if settings.variant.local:
+        chosen, _ = most_dependent(columns, layout, np.inf, order)
     gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
-    joint = JointGaussian(np.zeros(chosen.size), shrunken(gram, n))
-    return Completion.of(columns, chosen, joint)
+    return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))

@@ -53,8 +53,5 @@ class PooledRaw:
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> WeightedTable:
         return WeightedTable(
-            [
-                Part(part.raw.standardize(cols, mean, sd), part.patients, part.patients)
-                for part in self._parts
-            ]
+            [Part(part.raw.standardize(cols, mean, sd), part.patients, part.patients) for part in self._parts]
         )

@@ -22,9 +22,7 @@ def to_levels(X: F64, was_missing: np.ndarray, layout: Layout) -> None:
         if not rows.size:
             continue
         cells = np.ix_(rows, columns)
-        X[cells] = (
-            _nearest(X[cells], layout.levels[columns[0]]) if columns.size == 1 else _dummies(X[cells])
-        )
+        X[cells] = _nearest(X[cells], layout.levels[columns[0]]) if columns.size == 1 else _dummies(X[cells])
 
 
 def _nearest(values: F64, levels: F64) -> F64:

@@ -16,7 +16,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ..backends.blas import one_blas_thread
-from ..backends.choose import choose_table, one_thread
+from ..backends.choose import one_thread
+from ..backends.numba_cpu import NumbaRaw
 from ..core.moments import describe_columns
 from ..core.ordering import VARIANTS, order_columns
 from ..data import simulate
@@ -142,7 +143,7 @@ def data_seed(source: CohortSource, number: int, seed: int) -> np.random.SeedSeq
 
 def _time(variants: Sequence[str], sample: Sample) -> dict[str, dict[str, Any]]:
     """Shortest time and pairs of each variant; they take turns, so that all have the same number of runs."""
-    raw = choose_table("numba", sample.X, sample.y)
+    raw = NumbaRaw(sample.X, sample.y)
     found: dict[str, dict[str, Any]] = {variant: {"seconds": math.inf} for variant in variants}
     first = time.perf_counter()
     for _ in range(RUNS):
