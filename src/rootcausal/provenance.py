@@ -123,7 +123,7 @@ def _warn_of_imputation(imputation: Imputation, alpha: float) -> None:
     if imputation.level < alpha:
         _warn(
             f"with missing values, only the {MOST_COLUMNS} columns that the diagnosis depends on most were "
-            f"looked at, which had to have a p-value below {imputation.level:.2g} instead of alpha = {alpha}: "
+            f"looked at, with p-values below {imputation.level:.2g} instead of alpha = {alpha}: "
             "leave out columns, or fill them in before fitting",
             CALLER + 1,
         )

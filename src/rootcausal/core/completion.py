@@ -43,7 +43,7 @@ class Completion:
 
     @classmethod
     def of(cls, columns: Columns, chosen: Index, joint: JointGaussian) -> Completion:
-        """Of columns whose chosen ones, standardized, have the Gaussian ``joint``, which may hold D after them."""
+        """Of columns whose chosen ones, standardized, are distributed as ``joint``; D may come after them."""
         m = chosen.size
         sd = columns.sd[chosen]
         mean = columns.mean.copy()

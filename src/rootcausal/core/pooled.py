@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from typing import Any
 
 from .table import F64, ColumnMoments, Index, RawTable
 from .weighted import Part, WeightedTable
@@ -38,10 +39,10 @@ class PooledRaw:
         return round(n), self._parts[0].raw.shape[1]
 
     def column_moments(self, shift: F64) -> ColumnMoments:
-        return reduce(add, (part.patients * part.raw.column_moments(shift) for part in self._parts))
+        return _total(part.patients * part.raw.column_moments(shift) for part in self._parts)
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
-        return reduce(add, (part.patients * part.raw.gram(cols, mean, sd) for part in self._parts))
+        return _total(part.patients * part.raw.gram(cols, mean, sd) for part in self._parts)
 
     def by_class(self) -> tuple[PooledRaw, PooledRaw]:
         split = [part.raw.by_class() for part in self._parts]
@@ -55,3 +56,7 @@ class PooledRaw:
         return WeightedTable(
             [Part(part.raw.standardize(cols, mean, sd), part.patients, part.patients) for part in self._parts]
         )
+
+
+def _total(sums: Iterable[Any]) -> Any:
+    return reduce(lambda one, other: one + other, sums)
