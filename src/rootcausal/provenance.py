@@ -139,8 +139,8 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
     """Say how many resamples stopped at a limit."""
     if bootstrap.unsettled:
         message = (
-            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples: they "
-            "count like the others, and may widen the intervals"
+            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+            "imputation of what they lack did not: they count like the others, and may widen the intervals"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
 

@@ -191,7 +191,7 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         # Missing values are filled in anew: intervals carry the doubt about what was not measured.
         settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
         layout = None if cohort.layout is None else cohort.layout.take(varies)
-        learned = learn(raw, describe_columns(raw, prevalence), settings, layout=layout)
+        learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
     return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)
 
