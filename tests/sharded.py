@@ -7,7 +7,16 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rootcausal.core.table import F64, ColumnMoments, Index, LogitSums, RawTable, Table
+from rootcausal.core.table import (
+    F64,
+    ColumnMoments,
+    Index,
+    KnownEntropies,
+    LevelSums,
+    LogitSums,
+    RawTable,
+    Table,
+)
 
 
 class ShardedRaw:
@@ -61,8 +70,8 @@ class ShardedTable:
     def with_correlations(self, r: F64) -> ShardedTable:
         return ShardedTable([part.with_correlations(r) for part in self._parts])
 
-    def correlations(self, column: int) -> F64:
-        return self._parts[0].correlations(column)
+    def correlations(self, columns: int | Index) -> F64:
+        return self._parts[0].correlations(columns)
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         return _total(part.pair_sums(i, j) for part in self._parts)
@@ -70,8 +79,10 @@ class ShardedTable:
     def leading_pair_sums(self, cols: Index, q: int) -> Any:
         return _total(part.leading_pair_sums(cols, q) for part in self._parts)
 
-    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
-        return self._parts[0].block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, Any]:
+        return self._parts[0].block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return self._parts[0].to_host(array)
@@ -81,6 +92,18 @@ class ShardedTable:
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         return reduce(add, (part.logit_sums(cols, beta) for part in self._parts))
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        return _total(part.level_counts(cols, edges) for part in self._parts)
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> ShardedTable:
+        return ShardedTable([part.with_levels(cols, edges, thresholds) for part in self._parts])
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        return _total(part.level_sums(discrete, cols) for part in self._parts)
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> ShardedTable:
+        return ShardedTable([part.shift_levels(root, discrete, intercept, slope) for part in self._parts])
 
 
 def _of_some_rows(parts: Sequence[RawTable]) -> ShardedRaw:

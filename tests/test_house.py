@@ -82,7 +82,7 @@ MAY_IMPORT = {
 NAMES_FOR_TYPES = {"report": {"estimator", "explanation"}}
 
 LIBRARIES = {
-    "numba": {"backends/numba_cpu.py", "backends/compiled.py"},
+    "numba": {"backends/numba_cpu.py", "backends/compiled.py", "backends/threads.py"},
     "llvmlite": {"backends/numba_cpu.py"},
 }
 DASK = {

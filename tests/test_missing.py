@@ -396,6 +396,58 @@ def test_a_discrete_column_is_filled_with_its_levels() -> None:
     assert set(np.unique(found[:, 1])) == {1.0, 2.0}
 
 
+def discrete_cohort() -> tuple[np.ndarray, np.ndarray, Layout]:
+    """A number, a binary column, an ordinal one and the two dummies of a nominal one, all with holes."""
+    drawn = simulate(500, 6, random_state=6)
+    X, y = drawn.X.copy(), drawn.y.astype(np.intp)
+    rng = np.random.default_rng(6)
+    X[:, 1] = X[:, 1] > 0.0
+    X[:, 2] = np.digitize(X[:, 2], [-0.5, 0.5]) + 1.0
+    ward = np.digitize(X[:, 3] + y + rng.standard_normal(500), [0.0, 1.0])
+    X[:, 3], X[:, 4] = ward == 1, ward == 2
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[np.isnan(X[:, 3:]).any(axis=1), 3:] = np.nan
+    two = np.array([0.0, 1.0])
+    return X, y, Layout(np.array([0, 1, 2, 3, 3]), (np.empty(0), two, np.array([1.0, 2.0, 3.0]), two, two))
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+@pytest.mark.parametrize("variant", ["local_plus", "plus"])
+def test_discrete_columns_with_holes_are_ordered_alike_everywhere(
+    variant: str, prevalence: float | None
+) -> None:
+    X, y, layout = discrete_cohort()
+    plain, compiled = (fitted(X, y, backend, variant, prevalence, layout) for backend in BACKENDS)
+    assert plain.ordering.order.tolist() == compiled.ordering.order.tolist()
+    np.testing.assert_allclose(plain.ordering.mixing, compiled.ordering.mixing, atol=1e-9)
+    # Dummies of one variable stay together.
+    dummies = np.flatnonzero(compiled.ordering.order >= 3)
+    assert dummies.size == 0 or np.diff(dummies).tolist() == [1]
+    assert variant == "local_plus" or dummies.size
+
+
+def test_level_sums_of_copies_are_those_of_weighted_rows() -> None:
+    X, y, layout = discrete_cohort()
+    raw, _, view = holed(X, y)
+    filling = Filling(view, some_gaussian(view.size), 11, view.cols, layout)
+    parts = [
+        RawPart(part, share) for part, share in zip(raw.filled(filling), (1.0, 1.0 / DRAWS), strict=True)
+    ]
+    everyone, mean, sd = np.arange(5), np.zeros(5), np.ones(5)
+    discrete, edges = np.array([1, 2]), np.array([[0.5, np.inf], [1.5, 2.5]])
+    thresholds = np.array([[-np.inf, 0.1, np.inf, np.inf], [-np.inf, -0.5, 0.6, np.inf]])
+    pooled = PooledRaw(parts).standardize(everyone, mean, sd)
+    np.testing.assert_allclose(pooled.level_counts(discrete, edges).sum(axis=1), len(X))
+    singly = [
+        part.raw.standardize(everyone, mean, sd).with_levels(discrete, edges, thresholds) for part in parts
+    ]
+    sums = [table.level_sums(discrete, np.array([0, 3])) for table in singly]
+    found = pooled.with_levels(discrete, edges, thresholds).level_sums(discrete, np.array([0, 3]))
+    for name in ("score", "curvature", "score_with", "curvature_with", "curvature_square"):
+        expected = getattr(sums[0], name) + getattr(sums[1], name) / DRAWS
+        np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-9, atol=1e-9)
+
+
 # --- the whole of it --------------------------------------------------------------------------------------
 
 

@@ -44,8 +44,8 @@ class Scripted:
         a, b = np.divmod(np.arange(q * len(cols)), len(cols))
         return np.moveaxis(self.pair_sums(cols[a], cols[b]), 0, -1).reshape(2, 2, q, len(cols))
 
-    def block_penalties(self, sums: np.ndarray, own: np.ndarray, n_rows: int) -> tuple:
-        return block_penalties(sums, own, n_rows)
+    def block_penalties(self, sums: np.ndarray, own: np.ndarray, n_rows: int, known: None) -> tuple:
+        return block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         return array

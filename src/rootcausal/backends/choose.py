@@ -73,9 +73,10 @@ def holed_rows(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> Memor
 
 def _compiled_machinery() -> Machinery:
     from .fill_kernels import draw_rows, expect_rows
-    from .numba_cpu import NumbaRaw, NumbaTable, _in_threads
+    from .numba_cpu import NumbaRaw, NumbaTable
+    from .threads import in_threads
 
-    return Machinery("numba", expect_rows, draw_rows, _in_threads, NumbaRaw, NumbaTable)
+    return Machinery("numba", expect_rows, draw_rows, in_threads, NumbaRaw, NumbaTable)
 
 
 def _gpu_machinery() -> Machinery:
@@ -89,7 +90,7 @@ def one_thread(backend: str) -> AbstractContextManager[None]:
     """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
     if backend not in ("auto", "numba"):
         return nullcontext()
-    from .numba_cpu import one_thread
+    from .threads import one_thread
 
     return one_thread()
 

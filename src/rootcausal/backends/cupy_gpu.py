@@ -12,8 +12,9 @@ import cupy as cp
 import cupyx
 import numpy as np
 
-from ..core.table import F64, ColumnMoments, Index, LogitSums
+from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
 from ..errors import InputError
+from .level_rows import LevelColumns, LevelRows
 
 WARPS_A_BLOCK = 4
 # Warps that keep every multiprocessor busy; with fewer tiles than this, rows are split between warps.
@@ -92,13 +93,16 @@ class CupyRaw:
         return CupyTable(Z, self._y)
 
 
-class CupyTable:
+class CupyTable(LevelColumns):
     """Standardized columns Z (k, n), one row of the array a variable, and their correlations R (k, k)."""
 
-    def __init__(self, Z: Any, y: Any, R: Any = None) -> None:
+    _xp = cp
+
+    def __init__(self, Z: Any, y: Any, R: Any = None, levels: LevelRows | None = None) -> None:
         self._Z = Z
         self._y = y
         self._R = R
+        self._levels = levels
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,7 +116,7 @@ class CupyTable:
     def copy_of(self, cols: Index) -> CupyTable:
         """A table of its own that has only these columns, and their correlations."""
         chosen = cp.asarray(cols)
-        return CupyTable(self._Z[chosen], self._y, self._R[chosen[:, None], chosen])
+        return CupyTable(self._Z[chosen], self._y, self._R[chosen[:, None], chosen], self._levels_of(cols))
 
     @property
     def pairs_per_call(self) -> int:
@@ -134,10 +138,12 @@ class CupyTable:
         return alone.pair_sums(everyone, everyone)[:, 0]
 
     def with_correlations(self, r: F64) -> CupyTable:
-        return CupyTable(self._Z, self._y, cp.array(r, order="C"))
+        return CupyTable(self._Z, self._y, cp.array(r, order="C"), self._levels)
 
-    def correlations(self, column: int) -> F64:
-        return _download(self._R[column])
+    def correlations(self, columns: int | Index) -> F64:
+        if isinstance(columns, np.ndarray):
+            return cp.asnumpy(self._R[cp.asarray(columns)])
+        return _download(self._R[columns])
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         n, k = self.shape
@@ -161,11 +167,20 @@ class CupyTable:
         _launch("leading_pairs", tiles * splits, (*arguments, np.int32(splits), out))
         return out.sum(axis=0) if splits > 1 else out[0]
 
-    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+    def block_penalties(
+        self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, Any]:
         q, m = sums.shape[2:]
         penalty = cp.empty(q + m)
         arguments = (sums, _upload(own), np.float64(n_rows), np.int32(q), np.int32(m), penalty)
-        _kernel("row_penalties")((q,), (256,), arguments)
+        if known is None:
+            _kernel("row_penalties")((q,), (256,), arguments)
+        else:
+            row_of = np.full(m, -1, dtype=np.int32)
+            row_of[known.places] = np.arange(known.places.size, dtype=np.int32)
+            # Not through _upload: it keeps page-locked copies, and these may be large.
+            entropies = cp.asarray(np.ascontiguousarray(known.given))
+            _kernel("row_penalties_knowing")((q,), (256,), (*arguments, _upload(row_of), entropies))
         _kernel("column_penalties")(
             (-(-m // 32),), (32, 32), (sums[0, 1], np.int32(q), np.int32(m), penalty[q:])
         )

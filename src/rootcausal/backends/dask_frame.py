@@ -26,7 +26,8 @@ from .dask_holes import Work
 from .dask_joining import joined
 from .dask_rows import add_up
 from .holed import measured_moments
-from .numba_cpu import NumbaRaw, use_threads
+from .numba_cpu import NumbaRaw
+from .threads import use_threads
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
 LABELS_AT_MOST = 20

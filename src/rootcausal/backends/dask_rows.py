@@ -26,8 +26,8 @@ from distributed import Client, Future, wait
 
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
-from ..core.table import F64, ColumnMoments, Index, LogitSums
-from .numba_cpu import use_threads
+from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LogitSums
+from .threads import use_threads
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
 # (both as seen in benchmarks/dask_rows.py).
@@ -62,7 +62,8 @@ class Part:
 
     def __sizeof__(self) -> int:
         """What Dask counts when it decides whether to spill."""
-        return int(self.table.columns.nbytes + sum(error.nbytes for error in self.errors.values()))
+        errors = sum(error.nbytes for error in self.errors.values())
+        return int(self.table.columns.nbytes + self.table.level_bytes + errors)
 
     def gram(self) -> F64:
         return self.table.gram()
@@ -96,6 +97,20 @@ class Part:
             table = type(self.table)(errors, self.labels[rows])
             total = total + table.logit_sums(np.arange(cols.size), beta)
         return total
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        return self.table.level_counts(self._place(cols), edges)
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> Part:
+        return replace(self, table=self.table.with_levels(self._place(cols), edges, thresholds))
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        return self.table.level_sums(self._place(discrete), self._place(cols))
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Part:
+        place = int(self._place(np.array([root]))[0])
+        table = self.table.shift_levels(place, self._place(discrete), intercept, slope)
+        return replace(self, table=table)
 
     def _place(self, cols: Index) -> Index:
         ranked = np.argsort(self.ids)
@@ -187,8 +202,8 @@ class DaskTable:
     def with_correlations(self, r: F64) -> DaskTable:
         return self._next(self._each("with_correlations", self._shared(r)), r.copy())
 
-    def correlations(self, column: int) -> F64:
-        return self._correlation[column].copy()
+    def correlations(self, columns: int | Index) -> F64:
+        return self._correlation[columns].copy()
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         return self._sum("pair_sums", i, j)
@@ -196,8 +211,10 @@ class DaskTable:
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
         return self._sum("leading_pair_sums", cols, q)
 
-    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
-        return block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
@@ -208,6 +225,18 @@ class DaskTable:
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         return self._sum("logit_sums", cols, beta)
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        return self._sum("level_counts", cols, edges)
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> DaskTable:
+        return self._next(self._each("with_levels", cols, edges, thresholds), self._correlation)
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        return self._sum("level_sums", discrete, cols)
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> DaskTable:
+        return self._next(self._each("shift_levels", root, discrete, intercept, slope), self._correlation)
 
     def _next(self, parts: list[Future], correlation: F64) -> DaskTable:
         return DaskTable(self._client, parts, self.shape, self._threads, correlation)

@@ -202,17 +202,24 @@ __device__ __forceinline__ double entropy(double log_cosh_sum, double gauss_sum,
     return 1.4189385332046727 - 79.047 * log_cosh * log_cosh - 7.4129 * gauss * gauss;
 }
 
-// One block a row; penalty (q,) is what each row loses to all columns.
-extern "C" __global__ void __launch_bounds__(256)
-row_penalties(double* sums, const double* __restrict__ own, double n, int q, int m, double* __restrict__ penalty) {
+// One block a row; penalty (q,) is what each row loses to all columns. With row_of, entropies of discrete columns
+// are not taken from sums: those of column c given the others are at row row_of[c] of known (d, m), if that is
+// not negative.
+__device__ __forceinline__ void penalize_row(double* sums, const double* __restrict__ own, double n, int q, int m,
+                                             double* __restrict__ penalty, const int* __restrict__ row_of,
+                                             const double* __restrict__ known) {
     __shared__ double of_warp[8];
     const int row = blockIdx.x;
     const long long plane = (long long)q * m;
     double lost = 0.0;
     for (int column = threadIdx.x; column < m; column += blockDim.x) {
         double* at = sums + (long long)row * m + column;
-        const double row_given = entropy(at[0], at[plane], n);
-        const double column_given = entropy(at[2 * plane], at[3 * plane], n);
+        double row_given = entropy(at[0], at[plane], n);
+        double column_given = entropy(at[2 * plane], at[3 * plane], n);
+        if (row_of) {
+            if (row_of[row] >= 0) row_given = known[(long long)row_of[row] * m + column];
+            if (row_of[column] >= 0) column_given = known[(long long)row_of[column] * m + row];
+        }
         const double score = (own[column] - own[row]) + (row_given - column_given);
         at[0] = row_given;
         at[plane] = score;
@@ -228,6 +235,18 @@ row_penalties(double* sums, const double* __restrict__ own, double n, int q, int
         for (int warp = 1; warp < 8; ++warp) lost += of_warp[warp];
         penalty[row] = lost;
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+row_penalties(double* sums, const double* __restrict__ own, double n, int q, int m, double* __restrict__ penalty) {
+    penalize_row(sums, own, n, q, m, penalty, nullptr, nullptr);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+row_penalties_knowing(double* sums, const double* __restrict__ own, double n, int q, int m,
+                      double* __restrict__ penalty, const int* __restrict__ row_of,
+                      const double* __restrict__ known) {
+    penalize_row(sums, own, n, q, m, penalty, row_of, known);
 }
 
 // 32 columns a block, 32 strips of rows; penalty (m,) is what each column loses to the rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations, residual_scale
-from ..core.table import F64, ColumnMoments, Index, LogitSums
+from ..core.table import (
+    F64,
+    LARGEST_PREDICTOR,
+    ColumnMoments,
+    Index,
+    KnownEntropies,
+    LevelSums,
+    LogitSums,
+)
 
 
 class ReferenceRaw:
@@ -50,10 +59,18 @@ class ReferenceTable:
 
     pairs_per_call = 1
 
-    def __init__(self, Z: F64, y: np.ndarray | None, r: F64 | None = None) -> None:
+    def __init__(
+        self,
+        Z: F64,
+        y: np.ndarray | None,
+        r: F64 | None = None,
+        logits: dict[int, CumulativeLogit] | None = None,
+    ) -> None:
+        """``logits`` of the discrete columns, by column."""
         self._Z = Z
         self._y = y
         self._r = np.empty((0, 0)) if r is None else r
+        self._logits = {} if logits is None else logits
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,10 +83,10 @@ class ReferenceTable:
         return entropy_sums(self._Z)
 
     def with_correlations(self, r: F64) -> ReferenceTable:
-        return ReferenceTable(self._Z, self._y, r.copy())
+        return ReferenceTable(self._Z, self._y, r.copy(), self._logits)
 
-    def correlations(self, column: int) -> F64:
-        return self._r[column].copy()
+    def correlations(self, columns: int | Index) -> F64:
+        return self._r[columns].copy()
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         z_i, z_j, r = self._Z[:, i], self._Z[:, j], self._r[i, j]
@@ -85,8 +102,10 @@ class ReferenceTable:
             out[:, :, a] = np.moveaxis(sums, 0, -1)
         return out
 
-    def block_penalties(self, sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
-        return block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, F64]:
+        return block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
@@ -96,7 +115,7 @@ class ReferenceTable:
         with_root = r[cols, root]
         Z[:, cols] = (Z[:, cols] - with_root * Z[:, [root]]) * residual_scale(with_root)
         regressed_correlations(r, root, cols)
-        return ReferenceTable(Z, self._y, r)
+        return ReferenceTable(Z, self._y, r, self._logits)
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         assert self._y is not None
@@ -108,6 +127,62 @@ class ReferenceTable:
             design.T @ (self._y - chance),
             (design.T * (chance * (1.0 - chance))) @ design,
         )
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        levels = np.arange(edges.shape[1] + 1)
+        codes = [_codes(self._Z[:, c], between) for c, between in zip(cols, edges, strict=True)]
+        return np.array([(code[:, None] == levels).sum(axis=0) for code in codes], dtype=np.float64)
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> ReferenceTable:
+        logits = {}
+        for c, between, theta in zip(cols.tolist(), edges, thresholds, strict=True):
+            codes = _codes(self._Z[:, c], between)
+            logits[c] = CumulativeLogit(theta[codes + 1], theta[codes], np.zeros(self.shape[0]))
+        return ReferenceTable(self._Z, self._y, self._r, logits)
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        w = self._Z[:, cols]
+        derivatives = [self._logits[c].derivatives() for c in discrete.tolist()]
+        return LevelSums(
+            np.array([s.sum() for s, _ in derivatives]),
+            np.array([v.sum() for _, v in derivatives]),
+            np.array([s @ w for s, _ in derivatives]),
+            np.array([v @ w for _, v in derivatives]),
+            np.array([v @ w**2 for _, v in derivatives]),
+        )
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> ReferenceTable:
+        logits = {
+            c: self._logits[c].shifted(a + b * self._Z[:, root])
+            for c, a, b in zip(discrete.tolist(), intercept, slope, strict=True)
+        }
+        return ReferenceTable(self._Z, self._y, self._r, logits)
+
+
+@dataclass(frozen=True)
+class CumulativeLogit:
+    """P(x at most at level c) = F(θ_c − η): the thresholds of each row's level, and its η, (n,) each."""
+
+    upper: F64
+    lower: F64
+    predictor: F64
+
+    def derivatives(self) -> tuple[F64, F64]:
+        """Of a row's log-likelihood in η: the first, and minus the second."""
+        above, below = self.upper - self.predictor, self.lower - self.predictor
+        return (
+            expit(above) + expit(below) - 1.0,
+            expit(above) * expit(-above) + expit(below) * expit(-below),
+        )
+
+    def shifted(self, step: F64) -> CumulativeLogit:
+        predictor = np.clip(self.predictor + step, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
+        return replace(self, predictor=predictor)
+
+
+def _codes(z: F64, edges: F64) -> Index:
+    """(n,) above how many edges each value is."""
+    return (z[:, None] > edges).sum(axis=1)
 
 
 def table_of(Z: F64, y: np.ndarray) -> ReferenceTable:

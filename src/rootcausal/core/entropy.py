@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .table import F64
+from .table import F64, KnownEntropies
 
 K1 = 79.047
 K2 = 7.4129
@@ -32,13 +32,16 @@ def pair_score(h_i: F64, h_j: F64, h_i_given_j: F64, h_j_given_i: F64) -> F64:
     return (h_j - h_i) + (h_i_given_j - h_j_given_i)
 
 
-def block_penalties(sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
+def block_penalties(
+    sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
+) -> tuple[F64, F64, F64]:
     """What the pairs of a block cost their members.
 
     Parameters
     ----------
     sums : (2, 2, q, m) as :meth:`Table.leading_pair_sums` gives them.
     own : (m,) entropies of the columns.
+    known : entropies that are not to be taken from sums.
 
     Returns
     -------
@@ -47,5 +50,10 @@ def block_penalties(sums: F64, own: F64, n_rows: int) -> tuple[F64, F64, F64]:
     given : (2, q, m) entropies of rows given columns, and of columns given rows.
     """
     given = entropy(sums[:, 0], sums[:, 1], n_rows)
+    if known is not None:
+        q = given.shape[1]
+        leading = known.places < q
+        given[0, known.places[leading]] = known.given[leading]
+        given[1][:, known.places] = known.given[:, :q].T
     score = pair_score(own[: len(given[0]), None], own[None, :], given[0], given[1])
     return (np.minimum(score, 0.0) ** 2).sum(axis=1), (np.maximum(score, 0.0) ** 2).sum(axis=0), given

@@ -65,6 +65,7 @@ class Imputed:
     ----------
     raw : its columns that matter.
     columns : what these are like.
+    layout : what they stand for.
     chosen : (m,) which columns of the whole table they are, ascending.
     completion : how to fill in new patients.
     imputation : what was done.
@@ -72,6 +73,7 @@ class Imputed:
 
     raw: PooledRaw
     columns: Columns
+    layout: Layout
     chosen: Index
     completion: Completion
     imputation: Imputation
@@ -128,7 +130,8 @@ def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local:
         level=level,
     )
     completion = Completion.of(columns, chosen, joint)
-    return Imputed(pooled, columns_about(view.mean, about, columns.weights, n), chosen, completion, done)
+    described = columns_about(view.mean, about, columns.weights, n)
+    return Imputed(pooled, described, filling.layout, chosen, completion, done)
 
 
 def _view(columns: Columns, chosen: Index, n: int) -> View:

@@ -6,6 +6,9 @@
 | plus       | pruned     | nothing                                             |
 | local      | exhaustive | drop variables whose residual is independent of D   |
 | local_plus | pruned     | drop variables whose residual is independent of D   |
+
+Discrete columns take part by the likelihood ratio of :mod:`rootcausal.core.levels`. The dummies of one
+variable stay together: once one of them is a root, the others follow, and the test keeps or drops them all.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .entropy import entropy
+from .layout import Layout
+from .levels import with_levels
 from .linear import LinearMechanism, inverse
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .pair_search import PairSearch
@@ -67,7 +72,7 @@ class Ordering:
     mixing : (k, k) lower triangular; standardized columns are ``errors @ mixing.T``, errors of unit variance
         in the population.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
-        a root without a rival.
+        a root without a rival, and zero where the scores of discrete columns alone decide nothing.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
@@ -109,7 +114,12 @@ class Ordering:
 
 
 def order_columns(
-    raw: RawTable, columns: Columns, variant: Variant, alpha: float, on_round: OnRound | None = None
+    raw: RawTable,
+    columns: Columns,
+    variant: Variant,
+    alpha: float,
+    on_round: OnRound | None = None,
+    layout: Layout | None = None,
 ) -> Ordering:
     """Find the causal order of a cohort's columns.
 
@@ -119,17 +129,31 @@ def order_columns(
     columns : their moments, and what each class weighs; no column may be constant.
     variant : one of VARIANTS.
     alpha : level of the t-test of the local variants.
+    layout : what the columns stand for; by default all are numbers.
     """
     kept = np.arange(raw.shape[1])
+    layout = Layout.numbers(kept.size) if layout is None else layout
     if variant.local:
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
-        kept = kept[welch_p_values(columns.moments) < alpha]
-    rounds = _Rounds(raw, columns, kept, variant, alpha)
+        kept = kept[passing(welch_p_values(columns.moments), layout.variable, alpha)]
+    rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept))
     while rounds.candidates.size:
         rounds.advance()
         if on_round is not None:
             on_round(len(rounds.roots), rounds.candidates.size)
     return rounds.result()
+
+
+def passing(p_values: F64, variable: Index, alpha: float) -> np.ndarray:
+    """(m,) which columns the test keeps: those of one ``variable`` (m,) all together, or none of them.
+
+    The smallest of their p-values counts, times their number (Bonferroni's correction).
+    """
+    _, group, count = np.unique(variable, return_inverse=True, return_counts=True)
+    least = np.full(count.size, np.inf)
+    np.fmin.at(least, group, p_values)
+    kept: np.ndarray = (least * count < alpha)[group]
+    return kept
 
 
 def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
@@ -144,7 +168,16 @@ def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
 class _Rounds:
     """The state of the loop: each :meth:`advance` finds one root and takes it out of the rest."""
 
-    def __init__(self, raw: RawTable, columns: Columns, kept: Index, variant: Variant, alpha: float) -> None:
+    def __init__(
+        self,
+        raw: RawTable,
+        columns: Columns,
+        kept: Index,
+        variant: Variant,
+        alpha: float,
+        layout: Layout,
+    ) -> None:
+        """``layout`` of the columns that were kept."""
         n = raw.shape[0]
         self._kept, self._mean, self._sd = kept, columns.mean[kept], columns.sd[kept]
         self._alpha, self._weights = alpha, columns.weights
@@ -154,13 +187,17 @@ class _Rounds:
         sums = table.column_sums()
         self._entropies = entropy(sums[:, 0], sums[:, 1], n)
         self._search = _choose_search(variant, table, correlation)
+        table, self._levels = with_levels(table, layout, self._mean, self._sd)
         self._table = table.with_correlations(correlation)
+        self._discrete, self._variable = layout.discrete, layout.variable
+        self._entropies[self._discrete] = 0.0
         self._class_moments: ClassMoments | None = None
         if variant.local:
             case_total = columns.weights.cases * columns.moments.total[1, kept] / self._sd
             self._class_moments = ClassMoments(columns.moments.count, columns.weights, case_total, gram[1])
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []
+        self._next: Index = np.empty(0, dtype=np.intp)  # dummies of the last root's variable
         self._variance = np.ones(kept.size)  # what the roots so far leave of each column's
         self._loadings: list[F64] = []  # (k,) covariance of every column with each root's error
         self._margins: list[float] = []
@@ -168,21 +205,39 @@ class _Rounds:
         self._n_pairs = 0
 
     def advance(self) -> None:
-        found = self._find_root()
+        found = self._next_dummy() if self._next.size else self._find_root()
         root = found.column
         self.roots.append(root)
         self._margins.append(found.margin)
         self._n_pairs += found.n_pairs
-        self._entropies = found.entropy_given_root
+        self._entropies = np.where(self._discrete, 0.0, found.entropy_given_root)
         gone = self._take_out(root)
         self._search.forget(self.candidates, gone)
+        if self._levels is not None:
+            self._table = self._levels.take_in(self._table, root, self.candidates)
         self._table = self._table.regress_out(root, self.candidates)
 
     def _find_root(self) -> Root:
         if self.candidates.size == 1:
             # Without a rival there is nothing to compare, and no next round that would need entropies.
             return Root(int(self.candidates[0]), np.inf, self._entropies, 0)
-        return self._search.find_root(self._table, self.candidates, self._entropies)
+        if self._levels is None:
+            return self._search.find_root(self._table, self.candidates, self._entropies)
+        if self._discrete[self.candidates].all():
+            # All scores are zero, and no number is left whose entropy would be needed.
+            return Root(int(self.candidates[0]), 0.0, self._entropies, 0)
+        levels = self._levels.entropies(self._table, self.candidates)
+        return self._search.find_root(self._table, self.candidates, self._entropies, levels)
+
+    def _next_dummy(self) -> Root:
+        """The next root where a variable is already chosen; numbers need their entropies given it."""
+        root = int(self._next[0])
+        numbers = self.candidates[~self._discrete[self.candidates]]
+        entropies = self._entropies.copy()
+        if numbers.size:
+            sums = self._table.pair_sums(numbers, np.full(numbers.size, root))
+            entropies[numbers] = entropy(sums[:, 0, 0], sums[:, 0, 1], self._table.shape[0])
+        return Root(root, np.inf, entropies, numbers.size)
 
     def _take_out(self, root: int) -> Index:
         """Update the moments in closed form; returns who leaves: the root, and who no longer matters."""
@@ -198,10 +253,12 @@ class _Rounds:
         exhausted = self._variance[rest] < EXHAUSTED
         self._exhausted.extend(rest[exhausted])
         rest = rest[~exhausted]
+        together = self._variable[rest] == self._variable[root]
+        self._next = rest[together]
         if self._class_moments is not None:
             self._class_moments.regress_out(root, loading / sd[root])
             p_values = self._class_moments.p_values(rest, self._variance[rest])
-            rest = rest[p_values < self._alpha]
+            rest = rest[together | passing(p_values, self._variable[rest], self._alpha)]
             self._class_moments.keep(rest)
         self.candidates = rest
         stays = np.zeros(sd.size, dtype=bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .entropy import entropy, pair_score
+from .levels import LevelEntropies
 from .search import ROUNDING, Root
 from .table import F64, Index, Table
 
@@ -42,9 +43,11 @@ class PairSearch:
         everyone = np.arange(len(squared))
         self._find_rivals(everyone, everyone)
 
-    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
+    def find_root(
+        self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
+    ) -> Root:
         self.round += 1
-        race = _Race(self, table, candidates, entropies)
+        race = _Race(self, table, candidates, entropies, levels)
         if self.round == 1:
             # Nothing is known yet: let everyone meet its most correlated partner.
             race.compare(candidates, self._rivals[candidates, 0])
@@ -95,11 +98,19 @@ class PairSearch:
 class _Race:
     """One round of a pruned search: running totals, and who has met whom."""
 
-    def __init__(self, memory: PairSearch, table: Table, candidates: Index, entropies: F64) -> None:
+    def __init__(
+        self,
+        memory: PairSearch,
+        table: Table,
+        candidates: Index,
+        entropies: F64,
+        levels: LevelEntropies | None,
+    ) -> None:
         self._memory = memory
         self._table = table
         self._candidates = candidates
         self._entropies = entropies
+        self._levels = levels
         self.penalty = np.zeros(entropies.size)
         self._unmet = np.full(entropies.size, candidates.size - 1)
         self._n_pairs = 0
@@ -112,6 +123,8 @@ class _Race:
             return
         sums = self._table.pair_sums(a, b)
         given = entropy(sums[:, :, 0], sums[:, :, 1], self._table.shape[0])
+        if self._levels is not None:
+            self._levels.correct(a, b, given)
         score = pair_score(self._entropies[a], self._entropies[b], given[:, 0], given[:, 1])
         self._memory.record(a, b, score, given)
         size = self.penalty.size

@@ -158,11 +158,12 @@ def learn(
     if isinstance(raw, HoledRaw):
         local = settings.variant.local
         imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed)
-        ordering = order_columns(imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round)
-        ordering = ordering.on_columns(imputed.chosen)
+        ordering = order_columns(
+            imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round, imputed.layout
+        ).on_columns(imputed.chosen)
         completion, imputation = imputed.completion, imputed.imputation
     else:
-        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round)
+        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout)
         completion, imputation = completion_of(raw, columns, layout, settings, ordering.order), None
     found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None

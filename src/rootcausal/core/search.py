@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .entropy import pair_score
+from .levels import LevelEntropies
 from .table import F64, Index, Table
 
 # Running totals are summed in another order than finished ones: leave room for rounding before calling
@@ -48,8 +49,13 @@ class Root:
 class Search(Protocol):
     """Finds one root a round."""
 
-    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        """The root among two or more ``candidates``, whose entropies are at their place in (k,)."""
+    def find_root(
+        self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
+    ) -> Root:
+        """The root among two or more ``candidates``, whose entropies are at their place in (k,).
+
+        ``levels`` has those of discrete candidates given others.
+        """
         ...
 
     def forget(self, candidates: Index, gone: Index) -> None:
@@ -60,8 +66,10 @@ class Search(Protocol):
 class ExhaustiveSearch:
     """FindRoot: all pairs, each round anew."""
 
-    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
-        block = Block.of(table, candidates, candidates.size, entropies)
+    def find_root(
+        self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
+    ) -> Root:
+        block = Block.of(table, candidates, candidates.size, entropies, levels)
         best = int(block.penalty.argmin())
         entropy_given_root = np.full(entropies.size, np.nan)
         entropy_given_root[candidates] = table.to_host(block.given[1, best])
@@ -84,9 +92,11 @@ class BlockSearch:
         # known, so everyone is a contender.
         self._expected = np.zeros(n_columns)
 
-    def find_root(self, table: Table, candidates: Index, entropies: F64) -> Root:
+    def find_root(
+        self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
+    ) -> Root:
         cols, q = self._contenders_first(candidates, table.pairs_per_call)
-        blocks = [Block.of(table, cols, q, entropies)]
+        blocks = [Block.of(table, cols, q, entropies, levels)]
         penalty, finished = np.zeros(entropies.size), np.zeros(entropies.size, dtype=bool)
         penalty[cols] = blocks[0].column_penalty
         penalty[cols[:q]] = blocks[0].penalty
@@ -95,7 +105,8 @@ class BlockSearch:
         beaten = penalty[rest] > blocks[0].penalty.min() * (1.0 + ROUNDING)
         if not beaten.all():
             alive = rest[~beaten]
-            blocks.append(Block.of(table, np.concatenate([alive, rest[beaten]]), alive.size, entropies))
+            cols = np.concatenate([alive, rest[beaten]])
+            blocks.append(Block.of(table, cols, alive.size, entropies, levels))
             penalty[alive] += blocks[1].penalty
             finished[alive] = True
         # In the order of columns, so that a tie goes to the first.
@@ -141,9 +152,12 @@ class Block:
     given: Any
 
     @classmethod
-    def of(cls, table: Table, cols: Index, q: int, entropies: F64) -> Block:
+    def of(
+        cls, table: Table, cols: Index, q: int, entropies: F64, levels: LevelEntropies | None = None
+    ) -> Block:
+        known = None if levels is None else levels.within(cols)
         sums = table.leading_pair_sums(cols, q)
-        penalty, column_penalty, given = table.block_penalties(sums, entropies[cols], table.shape[0])
+        penalty, column_penalty, given = table.block_penalties(sums, entropies[cols], table.shape[0], known)
         return cls(cols, penalty, column_penalty, given)
 
     def beside(self, column: int, table: Table) -> tuple[Index, F64, F64]:

@@ -6,8 +6,8 @@ core, many cores, a GPU, a cluster) and takes no decision. Rows never cross this
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ Index = NDArray[np.intp]
 
 # What tables may hold: squares of values up to this, summed over any number of rows, stay within float64.
 LARGEST = 1e140
+# Linear predictors of discrete columns stay within ± this: their likelihoods keep some curvature.
+LARGEST_PREDICTOR = 15.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,57 @@ class LogitSums:
 
     def __rmul__(self, weight: float) -> LogitSums:
         return LogitSums(weight * self.loglik, weight * self.gradient, weight * self.hessian)
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """Derivatives of the log-likelihoods of d discrete columns, each a cumulative logit, in m other columns.
+
+    A row at level c, with the thresholds θ around it and the linear predictor η, has the derivatives
+    s = F(θ_c − η) + F(θ_(c−1) − η) − 1 in η and, their sign changed, v = f(θ_c − η) + f(θ_(c−1) − η), where F
+    is the logistic function and f = F (1 − F). Two levels make it logistic regression.
+
+    Attributes
+    ----------
+    score : (d,) Σ s.
+    curvature : (d,) Σ v.
+    score_with : (d, m) Σ s w.
+    curvature_with : (d, m) Σ v w.
+    curvature_square : (d, m) Σ v w².
+    """
+
+    __array_ufunc__: ClassVar[None] = None  # so that a weight of NumPy's leaves multiplying to this class
+
+    score: F64
+    curvature: F64
+    score_with: F64
+    curvature_with: F64
+    curvature_square: F64
+
+    def __add__(self, other: LevelSums) -> LevelSums:
+        return LevelSums(*(a + b for a, b in zip(self._all(), other._all(), strict=True)))
+
+    def __mul__(self, weight: float) -> LevelSums:
+        return LevelSums(*(weight * sums for sums in self._all()))
+
+    __rmul__ = __mul__
+
+    def _all(self) -> tuple[F64, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+@dataclass(frozen=True)
+class KnownEntropies:
+    """Entropies in a block of m columns that are not to be taken from sums: those of discrete columns.
+
+    Attributes
+    ----------
+    places : (d,) which columns of the block these are.
+    given : (d, m) their entropies given each column of the block.
+    """
+
+    places: Index
+    given: F64
 
 
 class Described(Protocol):
@@ -144,8 +197,8 @@ class Table(Protocol):
         """
         ...
 
-    def correlations(self, column: int) -> F64:
-        """(k,): current correlation of every column with one."""
+    def correlations(self, columns: int | Index) -> F64:
+        """(k,): current correlation of every column with one; (d, k) with each of several."""
         ...
 
     def pair_sums(self, i: Index, j: Index) -> F64:
@@ -163,7 +216,9 @@ class Table(Protocol):
         """
         ...
 
-    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
+    def block_penalties(
+        self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, Any]:
         """:func:`rootcausal.core.entropy.block_penalties` where the sums are; consumes them.
 
         ``given`` may stay on the device (see :meth:`to_host`).
@@ -184,4 +239,31 @@ class Table(Protocol):
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
         """Log-likelihood of the labels given ``cols`` (a root keeps its error); intercept last in beta."""
+        ...
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        """(d, m + 1): rows at each level of ``cols`` (d,), whose standardized levels ``edges`` (d, m) part.
+
+        Edges ascend; a column with fewer levels than others has infinite ones.
+        """
+        ...
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> Table:
+        """The same rows, which from here on keep the level of each of ``cols`` and a linear predictor η = 0.
+
+        ``thresholds`` (d, m + 2) of the cumulative logits, from −∞ to ∞: those of level c are at c and c + 1.
+        Called before any root is regressed out. Consumes this table.
+        """
+        ...
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        """What each of ``cols`` would add to the cumulative logits of the ``discrete`` columns."""
+        ...
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Table:
+        """The table with η + intercept + slope · root's column as the linear predictors of ``discrete``.
+
+        They are kept within ± :data:`LARGEST_PREDICTOR`, and those of other discrete columns are forgotten.
+        Consumes this table.
+        """
         ...

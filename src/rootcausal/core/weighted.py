@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .table import F64, Index, LogitSums, Table
+from .table import F64, Index, KnownEntropies, LevelSums, LogitSums, Table
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class WeightedTable:
     def with_correlations(self, r: F64) -> WeightedTable:
         return self._each(lambda table: table.with_correlations(r))
 
-    def correlations(self, column: int) -> F64:
-        return self._first.correlations(column)
+    def correlations(self, columns: int | Index) -> F64:
+        return self._first.correlations(columns)
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         return self._sum(lambda table: table.pair_sums(i, j))
@@ -62,8 +62,10 @@ class WeightedTable:
     def leading_pair_sums(self, cols: Index, q: int) -> Any:
         return self._sum(lambda table: table.leading_pair_sums(cols, q))
 
-    def block_penalties(self, sums: Any, own: F64, n_rows: int) -> tuple[F64, F64, Any]:
-        return self._first.block_penalties(sums, own, n_rows)
+    def block_penalties(
+        self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
+    ) -> tuple[F64, F64, Any]:
+        return self._first.block_penalties(sums, own, n_rows, known)
 
     def to_host(self, array: Any) -> F64:
         return self._first.to_host(array)
@@ -77,6 +79,18 @@ class WeightedTable:
         for part in rest:
             total = total + part.patients * part.table.logit_sums(cols, beta)
         return total
+
+    def level_counts(self, cols: Index, edges: F64) -> F64:
+        return self._sum(lambda table: table.level_counts(cols, edges))
+
+    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> WeightedTable:
+        return self._each(lambda table: table.with_levels(cols, edges, thresholds))
+
+    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
+        return self._sum(lambda table: table.level_sums(discrete, cols))
+
+    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> WeightedTable:
+        return self._each(lambda table: table.shift_levels(root, discrete, intercept, slope))
 
     @property
     def _first(self) -> Table:
