@@ -73,6 +73,7 @@ MAY_IMPORT = {
         "explanation",
         "files",
         "inputs",
+        "parameters",
         "provenance",
         "version",
         "wording",

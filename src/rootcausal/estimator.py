@@ -116,7 +116,6 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = self.missing == "impute"
-        tags.input_tags.categorical = True
         return tags
 
     def fit(self, X: Any, y: Any) -> RCI:
@@ -147,7 +146,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self.positive is None:
             warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            learned = learn(raw, cohort.columns, self._settings(), on_round, layout=cohort.layout)
+            learned = learn(raw, cohort.columns, self._settings(), on_round, cohort.layout)
         warn_of_fit(learned, cohort, self._settings())
         self._encoding = cohort.encoding
         self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)

@@ -183,7 +183,8 @@ def _of_cells(series: pd.Series) -> Seen:
     if cells.texts is not None:
         texts = cells.texts.counts()
         strange = next((text for text in texts if not is_number(text)), None)
-        return Seen({**texts} if len(texts) <= MOST_LEVELS else None, text=True, strange=strange)
+        kept: Count | None = None if len(texts) > MOST_LEVELS else dict(texts.items())
+        return Seen(kept, text=True, strange=strange)
     assert cells.numbers is not None
     few = few_values(cells.numbers, MOST_LEVELS)
     counts: Count | None = None

@@ -164,7 +164,7 @@ def _numbers_as_values(variable: Variable, column: F64) -> tuple[F64, list[str]]
                 changed[column == number] = known[word]
         return changed, [word for word in words.values() if word not in known]
     levels = np.array(variable.levels, dtype=np.float64)
-    strange = ~(np.isin(column, levels) | np.isnan(column))
+    strange = np.isfinite(column) & ~np.isin(column, levels)
     unseen = [text_of(level) for level in np.unique(column[strange]).tolist()]
     if variable.kind == "nominal":
         changed = np.full(column.size, np.nan)

@@ -105,12 +105,12 @@ def variable_of_few(name: str, different: F64, counts: Index, said: Said | None 
 
 
 def few_values(values: F64, most: int) -> tuple[F64, Index] | None:
-    """The different numbers among (n,), NaN left out, with their counts; None where they are more than so."""
+    """The different finite numbers among (n,), with their counts; None where they are more than ``most``."""
     counted: Counter[float] = Counter()
     start, size = 0, 16 * ROWS_TO_SEE
     while start < values.size:
         block = values[start : start + size]
-        different, counts = np.unique(block[~np.isnan(block)], return_counts=True)
+        different, counts = np.unique(block[np.isfinite(block)], return_counts=True)
         if different.size > most:
             return None
         counted.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
@@ -125,7 +125,7 @@ def columns_with_few_values(values: F64) -> list[int]:
     """Columns of (n, p) that may have levels: their first rows hold few different numbers."""
     # Down the columns, however many there are: a loop over them takes longer than all else at the door.
     first = np.sort(values[:ROWS_TO_SEE], axis=0)
-    different = 1 + (np.diff(first, axis=0) > 0).sum(axis=0)
+    different = 1 + (first[1:] > first[:-1]).sum(axis=0)
     return np.flatnonzero(different <= MOST_ORDINAL_NUMBERS).tolist()
 
 

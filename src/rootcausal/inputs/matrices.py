@@ -65,6 +65,11 @@ class Readings:
     usable: np.ndarray
     borrowed: bool = False
 
+    @property
+    def missing(self) -> Index:
+        """(p,) missing values of each variable."""
+        return np.isnan(self.table).sum(axis=0)
+
 
 def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Findings) -> Readings:
     """The numbers of a cohort and what they stand for; what is wrong is noted.
