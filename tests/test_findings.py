@@ -29,12 +29,14 @@ def a_table_with_everything_wrong() -> pd.DataFrame:
     table.loc[[3, 5], "holes"] = np.nan
     table.loc[7, "ends"] = np.inf
     table.loc[9, "huge"] = 1e200
-    return table.assign(ward="north", flat=1.5, copy=2.0 - 3.0 * table["good"])
+    return table.assign(
+        ward=[f"seen on day {k}" for k in range(40)], flat=1.5, copy=2.0 - 3.0 * table["good"]
+    )
 
 
 THREE_LABELS = np.arange(40) % 3
 SAID = [
-    "(1) column 'ward' is not numeric (for instance 'north' in 'ward')",
+    "(1) column 'ward' ",
     "(2) X contains missing values (NaN) in 'holes' (2) and infinite values (inf) in 'ends' (1)",
     "(3) X holds numbers too large to compute with: 1e+200 in 'huge', row 10",
     "(4) the target needs exactly two classes, disease and healthy; it has 3 classes: 0, 1, 2",
@@ -50,12 +52,20 @@ def refused(call: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("make", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
-@pytest.mark.parametrize("method", [RCI(), TTest()], ids=["RCI", "TTest"])
-def test_a_frame(make: Callable[[pd.DataFrame], Any], method: Any) -> None:
+@pytest.mark.parametrize(
+    ("method", "of_text"),
+    [
+        (RCI(missing="refuse"), "too many different values to be levels, and looks like an id or free text"),
+        (TTest(), "is not numeric (for instance 'seen on day 0' in 'ward')"),
+    ],
+    ids=["RCI", "TTest"],
+)
+def test_a_frame(make: Callable[[pd.DataFrame], Any], method: Any, of_text: str) -> None:
     said = refused(lambda: method.fit(make(a_table_with_everything_wrong()), THREE_LABELS))
     places = [said.index(sentence) for sentence in ("6 things are wrong:\n", *SAID)]
     assert places == sorted(places)
     assert said.count("\n") == 6
+    assert of_text in said
 
 
 def test_an_array_and_a_method_without_labels() -> None:
@@ -69,14 +79,14 @@ def test_an_array_and_a_method_without_labels() -> None:
 
 def test_one_thing_is_said_without_a_number() -> None:
     table = a_table_with_everything_wrong()[["good", "holes"]]
-    said = refused(lambda: RCI().fit(table, np.arange(40) % 2))
+    said = refused(lambda: RCI(missing="refuse").fit(table, np.arange(40) % 2))
     assert said.startswith("X contains missing values (NaN) in 'holes' (2), rows counted in brackets")
 
 
 def test_a_column_that_varies_only_where_others_are_missing_is_not_blamed(tmp_path: Path) -> None:
     table = pd.DataFrame({"a": [1.0, 2, 4, 8, 16, 33], "b": [5.0, 5, 5, 5, 6, 7], "d": [0, 1, 0, 1, 0, 1]})
     table["holes"] = [1.0, 3, 2, 4, np.nan, np.nan]
-    said = refused(lambda: RCI().fit(table.drop(columns="d"), table["d"]))
+    said = refused(lambda: RCI(missing="refuse").fit(table.drop(columns="d"), table["d"]))
     assert "holes" in said
     assert "'b'" not in said
     table.to_csv(tmp_path / "c.csv", index=False)
@@ -95,10 +105,11 @@ def test_a_file(tmp_path: Path, ending: str, command: str) -> None:
     path = tmp_path / f"cohort.{ending}"
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
     out = {"fit": ["--out", tmp_path / "m.rci"], "report": ["--out", tmp_path / "page.html"]}
-    said = error(3, command, path, "--target", "d", *out.get(command, []))
+    said = error(3, command, path, "--target", "d", "--missing", "refuse", *out.get(command, []))
     for sentence in (
         "6 things are wrong: (1) ",
-        "not numbers: 'ward' (for example 'north' in data row 1). Encode them as numbers, or leave",
+        "column 'ward' has too many different values to be levels, and looks like an id or free text: name "
+        "it with --id COLUMN, or leave it out with --drop COLUMN",
         "infinite or above 1e+140, here with their counts: 'ends' (1), 'huge' (1). Correct them",
         "missing values, here with their counts: 'holes' (2). Leave out the rows concerned with",
         "the target 'd' must hold two labels, but it holds 3 labels: '0' (14 rows)",
@@ -173,18 +184,18 @@ def test_what_else_is_wrong_with_a_column_that_has_holes(tmp_path: Path) -> None
     table["months"] = 12.0 * table["age"]
     table.loc[3, ["age", "months"]] = np.nan
     table.loc[4, "site"] = np.inf
-    table["note"] = ["text", None] * 15
+    table["note"] = ["text", None, "more", None, "text", None] * 5
     table["void"] = np.nan
     table.to_csv(tmp_path / "c.csv", index=False)
     for said in (
-        refused(lambda: RCI().fit(table.drop(columns="d"), table["d"])),
+        refused(lambda: RCI(missing="refuse").fit(table.drop(columns="d"), table["d"])),
         refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d"))),
         refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d", drop_missing=True))),
     ):
         assert "'site' is constant" in said
         assert "'age' and 'months' are copies" in said
         assert "'void'" in said
-    assert "'note' (15)" in refused(lambda: RCI().fit(table.drop(columns="d"), table["d"]))
+    assert "'note' (15)" in refused(lambda: RCI(missing="refuse").fit(table.drop(columns="d"), table["d"]))
     assert "'note' (15)" in refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d")))
 
 
@@ -208,7 +219,7 @@ ODD_LABELS = {
 @pytest.mark.parametrize("kind", ODD_LABELS)
 def test_odd_labels_do_not_hide_what_is_wrong_with_the_rows(kind: str) -> None:
     table = a_table_with_everything_wrong()[["good", "holes"]]
-    said = refused(lambda: RCI().fit(table, ODD_LABELS[kind]))
+    said = refused(lambda: RCI(missing="refuse").fit(table, ODD_LABELS[kind]))
     assert said.startswith("2 things are wrong" if kind != "missing, and three" else "3 things are wrong")
     assert "'holes' (2)" in said
 
@@ -285,11 +296,18 @@ def test_only_what_is_the_users_to_mend_is_noted() -> None:
     findings.refuse()
 
 
-def test_text_in_an_array_of_objects_is_named() -> None:
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (RCI(), "numbers and other text are mixed: '<0.3' in 'x1', 'high' in 'x2'. Correct these cells"),
+        (TTest(), "columns 'x1', 'x2' are not numeric (for instance '<0.3' in 'x1')"),
+    ],
+    ids=["RCI", "TTest"],
+)
+def test_text_in_an_array_of_objects_is_named(method: Any, told: str) -> None:
     X = np.random.default_rng(0).standard_normal((10, 3)).astype(object)
     X[4, 1], X[2, 2], X[7, 2] = "<0.3", "high", "low"
-    said = refused(lambda: RCI().fit(X, np.arange(10) % 2))
-    assert "columns 'x1', 'x2' are not numeric (for instance '<0.3' in 'x1')" in said
+    assert told in refused(lambda: method.fit(X, np.arange(10) % 2))
 
 
 def test_infinite_values_of_columns_that_are_not_needed_are_missing(tmp_path: Path) -> None:
@@ -300,7 +318,8 @@ def test_infinite_values_of_columns_that_are_not_needed_are_missing(tmp_path: Pa
 
 
 def test_one_case_is_said_beside_other_findings(tmp_path: Path) -> None:
-    table = pd.DataFrame({"a": [1.0, 2, 4, 9, 3, 5], "ward": "n", "d": [0, 1, 0, 0, 0, 0]})
+    notes = [f"note {k}" for k in range(10)]
+    table = pd.DataFrame({"a": np.arange(10.0) ** 2, "ward": notes, "d": [0, 1] + [0] * 8})
     table.to_csv(tmp_path / "t.csv", index=False)
     said = refused(lambda: read_labelled_cohort(tmp_path / "t.csv", Roles("d")))
     assert "'ward'" in said

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .backends.blas import one_blas_thread
+from . import saving
 from .backends.choose import check_backend
 from .core.model import CausalModel
 from .core.pipeline import Settings, learn
@@ -22,14 +22,14 @@ from .core.table import F64, Index
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation, patient_ids
-from .files import model_file
-from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import Cohort, Target, names_of
 from .inputs.door import open_cohort
-from .inputs.from_frame import Matrix, ids_of, matrix_for_scoring
+from .inputs.encoding import Encoding
+from .inputs.from_frame import ids_of
+from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .parameters import chosen_settings
+from .parameters import chosen_settings, chosen_wishes, plain_kinds
 from .provenance import how_it_was_made, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum
@@ -62,6 +62,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         Share of the population with the disease, where cases and controls were sampled apart. Mechanisms are
         then learned for that population, and risks are risks in it. None takes the patients for the
         population: right for a cohort, biased for a case-control study, which nothing here can tell.
+    kinds : dict, default None
+        What columns are, by name (of an array: "x0" or 0), where the guess is wrong: "number", "binary",
+        "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]`` says what was taken.
+    missing : {"impute", "refuse"}, default "impute"
+        What to do about missing values in :meth:`fit`: impute them, or refuse the table.
 
     Attributes
     ----------
@@ -80,6 +85,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     provenance_ : dict, how the model was made.
     """
 
+    _encoding: Encoding
     _quantiles: CohortQuantiles | None = None  # files of older models have none
     _cohort: TrainingRows | None = None
 
@@ -93,6 +99,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         positive: Any = None,
         progress: bool = False,
         prevalence: float | None = None,
+        kinds: dict[str | int, Any] | None = None,
+        missing: str = "impute",
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -101,10 +109,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.positive = positive
         self.progress = progress
         self.prevalence = prevalence
+        self.kinds = kinds
+        self.missing = missing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
     def fit(self, X: Any, y: Any) -> RCI:
@@ -112,19 +123,22 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dataframe of any library, AnnData or array, of shape (n, p); numbers without missing values. With
-            ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a folder).
+        X : dataframe of any library, AnnData or array, of shape (n, p): numbers, texts, truth values and
+            categories. With ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a
+            folder).
         y : (n,) diagnosis with two labels, matched to the rows of X by place; for AnnData also the name of a
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
             matches by its index. A pandas Series with the index of X in another order is refused.
         """
         self._check_parameters()
         target = Target(y, self.positive)
-        with open_cohort(self, X, target, self.backend, self._settings().prevalence) as cohort:
+        wishes = chosen_wishes(self.kinds, self.missing)
+        with open_cohort(self, X, target, self.backend, self._settings().prevalence, wishes) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
         self._settings()
+        chosen_wishes(self.kinds, self.missing)
         check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:
@@ -132,8 +146,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self.positive is None:
             warn_of_choice(self.classes_, "choose by positive={1} or positive={0}", stacklevel=3)
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            learned = learn(raw, cohort.columns, self._settings(), on_round)
+            learned = learn(raw, cohort.columns, self._settings(), on_round, cohort.layout)
         warn_of_fit(learned, cohort, self._settings())
+        self._encoding = cohort.encoding
         self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
@@ -141,6 +156,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
             self._quantiles = CohortQuantiles.of(values, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
+        parameters["kinds"] = plain_kinds(self.kinds)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
         return self
 
@@ -237,7 +253,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Validated patients whom the model can score; by default X needs the columns of the causal order."""
         check_is_fitted(self)
         needed = self.causal_order_ if needed is None else needed
-        return matrix_for_scoring(self, X, needed, self._model.reach())
+        return matrix_for_scoring(self, X, needed, self._model.reach(), self._encoding)
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
@@ -342,7 +358,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
         # The checks that look at diagnoses also look at what the model left out.
-        matrix = self._patients(X, None if y is None else np.arange(self.n_features_in_))
+        matrix = self._patients(X, None if y is None else np.arange(self._model.n_columns))
         labels = None
         if y is not None:
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
@@ -353,45 +369,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
         check_is_fitted(self)
-        resamples, kept = self.bootstrap_, None
-        if resamples is not None:
-            kept = SavedResamples(resamples.models, resamples.random_state, resamples.unsettled)
-        saved = SavedModel(
-            self._model,
-            self.margins_,
-            self.ancestor_probability_,
-            self._quantiles,
-            kept,
-            self.classes_,
-            getattr(self, "feature_names_in_", None),
-            self.provenance_,
-        )
-        model_file.write(path, saved)
+        saving.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> RCI:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
-        with one_blas_thread():  # as resamples were learned: else their last bit may differ
-            return model_file.read(path, cls._from_saved)
-
-    @classmethod
-    def _from_saved(cls, saved: SavedModel) -> RCI:
-        """The estimator that was saved; ValueError where its parameters are none."""
-        model = cls(**saved.provenance["parameters"])
-        try:
-            model._check_parameters()
-        except InputError as error:
-            raise ValueError(str(error)) from None  # an InputError of reading names the file
-        if model.positive is not None and model.positive != saved.classes[1]:
-            raise ValueError("its second class is not the disease")
-        model.n_features_in_ = saved.model.n_columns
-        if saved.feature_names is not None:
-            model.feature_names_in_ = saved.feature_names
-        model.classes_ = saved.classes
-        model.provenance_ = saved.provenance
-        model._set_model(saved.model, saved.margins, saved.ancestor_probability)
-        model._quantiles = saved.quantiles
-        if saved.resamples is not None:
-            kept = saved.resamples
-            model.bootstrap_ = Bootstrap(kept.models, kept.random_state, kept.unsettled)
-        return model
+        return saving.load(cls, path)

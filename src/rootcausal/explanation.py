@@ -14,7 +14,8 @@ from scipy.special import expit
 from .core.model import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .inputs.from_frame import Matrix, column_names
+from .inputs.from_frame import column_names
+from .inputs.matrices import Matrix
 from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if
 from .wording import listed
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
+import difflib
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
 
 from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
 from .errors import InputError
+from .inputs.kinds import KINDS, Said, Wishes
+from .inputs.rules import Findings
+from .wording import plain
+
+MISSING = ("impute", "refuse")
 
 
 def chosen_variant(name: str) -> Variant:
@@ -35,3 +44,57 @@ def _share_of_population(prevalence: float) -> float:
             f"not {prevalence!r}: 2 % is the number 0.02"
         )
     return float(prevalence)
+
+
+def chosen_wishes(kinds: Any, missing: str) -> Wishes:
+    """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
+    if missing not in list(MISSING):
+        raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(
+            "kinds must be a dict of column names and kinds, as in {'stage': 'ordinal'}, not "
+            f"{type(kinds).__name__}"
+        )
+    findings, known = Findings(), dict[str | int, Said]()
+    for column, kind in (kinds or {}).items():
+        with findings.noting():
+            if isinstance(column, bool) or not isinstance(column, str | Integral):
+                raise InputError(f"kinds names columns by name or number, not by {column!r}")
+            known[column if isinstance(column, str) else int(column)] = _kind(column, kind)
+    findings.refuse()
+    return Wishes(known, missing == "impute")
+
+
+def plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:
+    """The same parameter as JSON can hold it: a column without a name is called by its place."""
+    if kinds is None:
+        return None
+    return {
+        column if isinstance(column, str) else f"x{int(column)}": (
+            kind if isinstance(kind, str) else [plain(level) for level in kind]
+        )
+        for column, kind in kinds.items()
+    }
+
+
+def _kind(column: Any, kind: Any) -> Said:
+    if isinstance(kind, str):
+        for one in KINDS:
+            if kind == one:
+                return one
+        close = difflib.get_close_matches(kind.casefold(), KINDS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InputError(
+            f"unknown kind {kind!r} of column {column!r}: choose one of {', '.join(KINDS)}, or list the "
+            f"levels in order{hint}"
+        )
+    levels = tuple(map(plain, kind)) if isinstance(kind, list | tuple) else ()
+    usable = all(isinstance(level, str | bool | int | float) for level in levels)
+    if not usable or not all(math.isfinite(level) for level in levels if not isinstance(level, str)):
+        levels = ()
+    if len(levels) < 2 or len(set(levels)) < len(levels):
+        raise InputError(
+            f"the kind of column {column!r} must be one of {', '.join(KINDS)}, or a list of at least two "
+            f"different levels in order, not {kind!r}"
+        )
+    return levels

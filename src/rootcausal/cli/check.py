@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,12 @@ from .options import (
     Drop,
     DropMissing,
     IdColumn,
+    Kinds,
+    Missing,
     Positive,
     Prevalence,
     TargetColumn,
+    chosen_kinds,
     read_labelled,
 )
 
@@ -27,6 +30,8 @@ def check(
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
+    kind: Kinds = None,
+    missing: Missing = "impute",
     prevalence: Prevalence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -40,13 +45,16 @@ def check(
     rootcausal check study.csv --target case --prevalence 0.02
     """
     from ..inputs.roles import Roles
+    from ..parameters import chosen_wishes
 
-    roles = Roles(target, positive, id_column, drop or (), drop_missing)
+    kinds = chosen_kinds(kind)
+    roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI
 
-    model = RCI(positive=disease.label, prevalence=prevalence, progress=sys.stderr.isatty())
+    settings: dict[str, Any] = {"prevalence": prevalence, "kinds": kinds, "missing": missing}
+    model = RCI(positive=disease.label, progress=sys.stderr.isatty(), **settings)
     model.fit(patients, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
 from ..wording import shown
-from .console import say_cohort, say_disease, status_if_slow
+from .console import kinds_lines, say, say_cohort, say_disease, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -36,5 +36,7 @@ def fit_on_cluster(
         model = RCI(**settings, backend="dask", positive=disease.label, progress=progress).fit(X, y)
     n_rows: Any = model.provenance_["rows"]
     say_cohort(where, n_rows, model.n_features_in_)
+    for line in kinds_lines(model._encoding.variables):
+        say(line)
     say_disease(roles.target, disease, n_rows, settings["prevalence"])
     return model

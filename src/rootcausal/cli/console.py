@@ -15,10 +15,14 @@ from ..wording import listed, one_line, printable
 if TYPE_CHECKING:
     from ..estimator import RCI
     from ..inputs.from_file import Patients
+    from ..inputs.kinds import Variable
+    from ..inputs.matrices import Readings
     from ..inputs.target import Disease
     from ..provenance import LeftOut
 
 VARIABLES_SHOWN = 25
+KINDS_SHOWN = 5
+LEVELS_SHOWN = 6
 SECONDS_BEFORE_STATUS = 2.0
 
 
@@ -76,6 +80,40 @@ def status_if_slow(text: str) -> Iterator[None]:
 def say_cohort(where: str, n_rows: int, n_columns: int) -> None:
     """Say what was read."""
     say(f"cohort: {where}, {n_rows} rows, {n_columns} variables")
+
+
+def say_kinds(readings: "Readings") -> None:
+    """Say which variables are no numbers, and how many cells are missing."""
+    for line in kinds_lines(readings.encoding.variables):
+        say(line)
+    missing = readings.missing
+    if missing.any():
+        most = sorted(zip(-missing, readings.encoding.names, strict=True))[:KINDS_SHOWN]
+        shown = [f"{one_line(name, 40)} {-n / len(readings.table):.0%}" for n, name in most if n]
+        more = int((missing > 0).sum()) - len(shown)
+        say(
+            f"{missing.sum()} of {readings.table.size} cells are missing: {', '.join(shown)}"
+            + (f" and {more} more variables" if more > 0 else "")
+        )
+
+
+def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
+    """Return lines such as ``2 binary (sex: female, male; ill: no, yes)``, one for each kind but numbers."""
+    from ..inputs.labels import text_of
+
+    lines = []
+    for kind in ("binary", "ordinal", "nominal"):
+        between = " < " if kind == "ordinal" else ", "
+        found = []
+        for variable in variables:
+            if variable.kind == kind:
+                levels = [one_line(text_of(level), 20) for level in variable.levels]
+                more = f"{between}..." if len(levels) > LEVELS_SHOWN else ""
+                found.append(f"{one_line(variable.name, 40)}: {between.join(levels[:LEVELS_SHOWN])}{more}")
+        if found:
+            rest = f"; and {len(found) - KINDS_SHOWN} more" if len(found) > KINDS_SHOWN else ""
+            lines.append(f"{len(found)} {kind} ({'; '.join(found[:KINDS_SHOWN])}{rest})")
+    return lines
 
 
 def say_disease(target: str, disease: "Disease", n_rows: int, prevalence: float | None) -> None:
@@ -191,7 +229,13 @@ def made_with(model: "RCI") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..provenance import backend_used
 
-    parameters = cast("dict[str, Any]", model.provenance_["parameters"])
+    parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
+    # What was not asked for is not said: kinds are printed by themselves.
+    kinds = parameters.pop("kinds", None)
+    if parameters.get("missing") == "impute":
+        del parameters["missing"]
+    if kinds:
+        parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
     return {**parameters, "backend": backend_used(model.provenance_)}
 
 

@@ -16,12 +16,15 @@ from .options import (
     DropMissing,
     IdColumn,
     Jobs,
+    Kinds,
+    Missing,
     Positive,
     Prevalence,
     Resamples,
     TargetColumn,
     VariantName,
     check_output,
+    chosen_kinds,
     read_labelled,
 )
 
@@ -48,6 +51,8 @@ def fit(
     id_column: IdColumn = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
+    kind: Kinds = None,
+    missing: Missing = "impute",
     prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
@@ -73,17 +78,27 @@ def fit(
     rootcausal fit cohort.csv --target died --id patient --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
+    rootcausal fit labs.csv --target ill --kind stage=ordinal --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
     from ..inputs.roles import Roles
+    from ..parameters import chosen_wishes
 
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
-    roles = Roles(target, positive, id_column, drop or (), drop_missing)
-    settings = {"alpha": alpha, "variant": variant, "attribution": attribution, "prevalence": prevalence}
+    kinds = chosen_kinds(kind)
+    roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
+    settings = {
+        "alpha": alpha,
+        "variant": variant,
+        "attribution": attribution,
+        "prevalence": prevalence,
+        "kinds": kinds,
+        "missing": missing,
+    }
     if on_cluster:
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")

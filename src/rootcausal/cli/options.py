@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.tables import refuse_streams, table_format
 from ..wording import quoted, shown
-from .console import say_cohort, say_disease, say_removed, status_if_slow
+from .console import say_cohort, say_disease, say_kinds, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -45,6 +45,18 @@ Positive = Annotated[
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its levels "
+        "in order, as in 'stage=low<mid<high'; can be given many times.",
+    ),
+]
+Missing = Annotated[
+    Literal["impute", "refuse"], typer.Option(help="Missing values: impute them, or refuse the table.")
+]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
     float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
@@ -72,6 +84,25 @@ Resamples = Annotated[
 Jobs = Annotated[
     int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
 ]
+
+
+def chosen_kinds(texts: list[str] | None) -> dict[str | int, Any] | None:
+    """Read ``stage=ordinal`` and ``stage=low<mid<high``; the name may itself hold an equals sign."""
+    from ..inputs.kinds import KINDS
+
+    kinds: dict[str | int, Any] = {}
+    for text in texts or []:
+        # From the right, since kinds have no equals sign; from the left where levels may have one.
+        name, equals, kind = text.rpartition("=") if text.endswith(KINDS) else text.partition("=")
+        if not (name and equals and kind):
+            raise typer.BadParameter(
+                f"write COLUMN=KIND, as in stage=ordinal or 'stage=low<mid<high', not {quoted(text)}.",
+                param_hint="--kind",
+            )
+        if name in kinds:
+            raise typer.BadParameter(f"{quoted(name)} is given twice.", param_hint="--kind")
+        kinds[name] = [level.strip() for level in kind.split("<")] if "<" in kind else kind
+    return kinds or None
 
 
 def table_path(path: Path | None) -> Path | None:
@@ -109,9 +140,11 @@ def read_labelled(
     with status_if_slow(f"reading {quoted(cohort)}"):
         patients, disease = read_labelled_cohort(cohort, roles)
     if not quiet:
-        n_rows = patients.X.num_rows
+        n_rows = patients.row_numbers.size
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
+        if patients.readings is not None:
+            say_kinds(patients.readings)
         say_disease(roles.target, disease, n_rows, prevalence)
     return patients, disease
 
@@ -135,11 +168,12 @@ def load_model(path: Path) -> "RCI":
 def columns_of(model: "RCI") -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
-    The reach is the largest value that can be scored.
+    The reach is the largest value that can be scored. ``variables`` are those that are no numbers.
     """
-    names = [str(name) for name in model.feature_names_in_]
+    names, encoding = [str(name) for name in model.feature_names_in_], model._encoding
     return {
         "features": names,
-        "needed": [names[column] for column in model._needed_columns()],
-        "reach": dict(zip(names, model._model.reach().tolist(), strict=True)),
+        "needed": [names[place] for place in encoding.variables_of(model._needed_columns())],
+        "reach": dict(zip(names, encoding.by_variable(model._model.reach()).tolist(), strict=True)),
+        "variables": {one.name: one for one in encoding.variables if one.levels},
     }

@@ -25,11 +25,14 @@ from .options import (
     DropMissing,
     IdColumn,
     Jobs,
+    Kinds,
+    Missing,
     Positive,
     Prevalence,
     Resamples,
     VariantName,
     check_output,
+    chosen_kinds,
     columns_of,
     load_model,
     page_path,
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 FIT_ONLY = (
     "positive",
     "drop",
+    "kind",
+    "missing",
     "prevalence",
     "alpha",
     "variant",
@@ -68,6 +73,8 @@ def report(
         bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
     ] = False,
     drop_missing: DropMissing = False,
+    kind: Kinds = None,
+    missing: Missing = "impute",
     positive: Positive = None,
     drop: Drop = None,
     prevalence: Prevalence = None,
@@ -91,6 +98,7 @@ def report(
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
     """
     from ..inputs.roles import Roles
+    from ..parameters import chosen_wishes
 
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
@@ -106,7 +114,8 @@ def report(
         patients = _read_new(table, model, id_column, drop_missing)
     else:
         assert target is not None
-        roles = Roles(target, positive, id_column, drop or (), drop_missing)
+        kinds = chosen_kinds(kind)
+        roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
         patients, disease = read_labelled(table, roles, prevalence)
         settings = {
             "alpha": alpha,
@@ -115,6 +124,8 @@ def report(
             "backend": backend,
             "positive": disease.label,
             "prevalence": prevalence,
+            "kinds": kinds,
+            "missing": missing,
         }
         model = _fit(patients, settings, bootstrap, jobs)
     with status_if_slow(f"writing {quoted(out)}"):
@@ -139,7 +150,7 @@ def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bo
         patients = read_new_patients(
             table, **columns_of(model), id_column=id_column, drop_missing=drop_missing
         )
-    say_removed(patients.n_removed, patients.X.num_rows)
+    say_removed(patients.n_removed, patients.row_numbers.size)
     return patients
 
 

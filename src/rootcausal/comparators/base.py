@@ -16,7 +16,7 @@ from ..core.moments import reach
 from ..core.table import F64, Index
 from ..inputs.cohort import Target
 from ..inputs.door import open_in_memory
-from ..inputs.from_frame import matrix_for_scoring
+from ..inputs.matrices import matrix_for_scoring
 from ..inputs.target import warn_of_choice
 
 

@@ -1,21 +1,22 @@
 """A fitted model in one file (see :mod:`rootcausal.files.array_archive`).
 
 Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
-they belong to, and says of what kind the halves are. All versions are read.
+they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
+what fills in missing values. All versions are read.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..core.model import CausalModel
+from ..core.model import CausalModel, taken
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
@@ -36,14 +37,24 @@ from .model_arrays import (
 # Arrays that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
+COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 OTHERS = {"margins", PROBABILITY, *QUANTILES}
+LEVELS_SINCE = 4
+# Of a variable; more are no levels.
+MOST_LEVELS = 1000
+Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=3,
+    version=4,
     oldest=1,
     name="model file",
     what="a rootcausal model",
-    arrays=lambda version: model_names(version) | packed_names(version) | OTHERS,
+    arrays=lambda version: (
+        model_names(version)
+        | packed_names(version)
+        | OTHERS
+        | (set(COMPLETION) if version >= LEVELS_SINCE else set())
+    ),
     compressed=True,
 )
 # What every model says of how it was made, and pages and summaries read.
@@ -74,18 +85,30 @@ class SavedResamples:
 
 
 @dataclass(frozen=True, eq=False)
+class SavedCompletion:
+    """What fills in missing values: means (q,), and the covariance (m, m) of some columns (m,), ascending."""
+
+    mean: F64
+    columns: np.ndarray
+    covariance: F64
+
+
+@dataclass(frozen=True, eq=False)
 class SavedModel:
     """What a model file holds.
 
     Attributes
     ----------
-    model : scores patients; p columns, k of them in its causal order.
+    model : scores patients; q columns, k of them in its causal order.
     margins : (k,) by how much each root won.
-    ancestor_probability : (p,), or None with the paper's attribution.
+    ancestor_probability : (q,), or None with the paper's attribution.
     quantiles : of the cohort, or None where the model did not keep them.
     resamples : None without a bootstrap.
     classes : (2,) labels, the disease second.
+    n_variables : p, columns of the user's table.
     feature_names : (p,), or None where X had none.
+    with_levels : kind and levels of the variables that are no numbers, by their places.
+    completion : None where the model did not keep it.
     provenance : how the model was made.
     """
 
@@ -95,7 +118,10 @@ class SavedModel:
     quantiles: CohortQuantiles | None
     resamples: SavedResamples | None
     classes: np.ndarray
+    n_variables: int
     feature_names: np.ndarray | None
+    with_levels: Mapping[int, Levels]
+    completion: SavedCompletion | None
     provenance: dict[str, Any]
 
 
@@ -105,6 +131,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     header: dict[str, Any] = {
         "n_columns": saved.model.n_columns,
         **kinds_of(saved.model),
+        "n_variables": saved.n_variables,
+        "with_levels": [[place, kind, list(levels)] for place, (kind, levels) in saved.with_levels.items()],
         "feature_names": None if names is None else list(names),
         "classes": [_label(label) for label in saved.classes],
         "classes_type": saved.classes.dtype.newbyteorder("<").str,
@@ -115,6 +143,9 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
     if saved.ancestor_probability is not None:
         arrays[PROBABILITY] = saved.ancestor_probability
+    if saved.completion is not None:
+        kept = saved.completion
+        arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
     models = [saved.model]
     if saved.resamples is not None:
         header["bootstrap"] = {
@@ -153,11 +184,12 @@ def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fit
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
-    p = header["n_columns"]
-    if type(p) is not int:
+    q = header["n_columns"]
+    p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
+    if type(q) is not int or type(p) is not int or not 0 < p <= q:
         raise ValueError("its number of columns is none")
     model = model_from(header, arrays)
-    _check_shapes(arrays, model.order.size, p)
+    _check_shapes(arrays, model.order.size, q)
     _check_numbers(arrays)
     names = header["feature_names"]
     return SavedModel(
@@ -167,8 +199,11 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
         quantiles=CohortQuantiles(*(arrays[n] for n in QUANTILES)) if QUANTILES[0] in arrays else None,
         resamples=_resamples(header, arrays),
         classes=_classes(header["classes"], header.get("classes_type")),
+        n_variables=p,
         feature_names=None if names is None else _names(names, p),
-        provenance=_provenance(header["provenance"], p),
+        with_levels=_levels(header.get("with_levels", []), p),
+        completion=_completion(arrays, q),
+        provenance=_provenance(header["provenance"], q),
     )
 
 
@@ -196,6 +231,46 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
             raise ValueError("a quantile is not a number")
         if not (np.diff(quantiles, axis=0) >= -ROUNDING * np.abs(quantiles).max(axis=0)).all():
             raise ValueError("quantiles are not in order")
+
+
+def _levels(described: Any, p: int) -> dict[int, Levels]:
+    """Kind and levels by variable; ValueError where they cannot be those of a cohort."""
+    found: dict[int, Levels] = {}
+    last = -1
+    for place, kind, levels in described:
+        if type(place) is not int or not last < place < p:
+            raise ValueError("its variables with levels are not in order")
+        if kind not in ("binary", "ordinal", "nominal") or type(levels) is not list:
+            raise ValueError("a variable is of a kind that is not known here")
+        if not 2 <= len(levels) <= MOST_LEVELS or (kind == "binary" and len(levels) != 2):
+            raise ValueError("a variable has too few or too many levels")
+        types = {type(level) for level in levels}
+        if len(types) > 1 or types - {str, float, bool} or len(set(levels)) < len(levels):
+            raise ValueError("the levels of a variable are no texts, numbers or truth values that differ")
+        if types == {float} and not all(map(math.isfinite, levels)):
+            raise ValueError("a level is not a number")
+        if types != {str} and kind != "nominal" and sorted(levels) != levels:
+            raise ValueError("levels are not in order")
+        found[place], last = (kind, tuple(levels)), place
+    return found
+
+
+def _completion(arrays: dict[str, np.ndarray], q: int) -> SavedCompletion | None:
+    if not any(name in arrays for name in COMPLETION):
+        return None
+    m = arrays[COMPLETION[1]].size
+    columns = taken(arrays, COMPLETION[1], m, whole=True)
+    mean, covariance = taken(arrays, COMPLETION[0], q), taken(arrays, COMPLETION[2], m, m)
+    if m and not (columns[0] >= 0 and columns[-1] < q and (np.diff(columns) > 0).all()):
+        raise ValueError("the columns of its completion are out of range")
+    if not (np.isfinite(mean).all() and np.isfinite(covariance).all()):
+        raise ValueError("a number of its completion is none")
+    sd = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    if not (np.diagonal(covariance) > 0).all() or (covariance != covariance.T).any():
+        raise ValueError("the covariance of its completion is none")
+    if (np.abs(covariance) > (1 + ROUNDING) * np.outer(sd, sd)).any():
+        raise ValueError("the covariance of its completion is none")
+    return SavedCompletion(mean, columns, covariance)
 
 
 def _provenance(provenance: Any, p: int) -> dict[str, Any]:

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.holes import HoledRaw
+from ..core.layout import Layout
 from ..core.moments import Columns
 from ..core.table import F64, Index, RawTable
+from .encoding import Encoding
+from .kinds import Variable
 
 
 class Target(NamedTuple):
@@ -26,25 +29,35 @@ class Cohort:
     Attributes
     ----------
     raw : the rows, with or without holes.
-    columns : moments of the columns; all of them vary, and none is a copy of another.
-    names : (p,) of the columns, or None where they came without.
+    columns : moments of the q columns; all of them vary, and none is a copy of another.
+    encoding : what the columns stand for.
     classes : (2,) labels, the disease second; empty for a cohort without labels.
     n_cases : rows with the disease.
-    rows : values (n, p) and labels (n,), where they are in this process.
+    rows : values (n, q), NaN where missing, and labels (n,), where they are in this process.
     borrowed : the values may be the user's own array.
     """
 
     raw: RawTable | HoledRaw
     columns: Columns
-    names: tuple[str, ...] | None
+    encoding: Encoding
     classes: np.ndarray
     n_cases: int
     rows: tuple[F64, Index] | None = None
     borrowed: bool = False
 
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """(p,) what the columns of the user's table hold."""
+        return self.encoding.variables
+
+    @property
+    def layout(self) -> Layout:
+        """Which variable each column belongs to."""
+        return self.encoding.layout
+
     def named(self, columns: Index) -> list[str]:
         """What to call some columns."""
-        return [column_name(self.names, c) for c in columns]
+        return [self.encoding.column_names[c] for c in columns]
 
 
 def column_name(names: Any, column: int | np.integer) -> str:

@@ -13,17 +13,22 @@ from ..backends.choose import check_backend, choose_table
 from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
-from ..files.tables import as_matrix
-from .cohort import Cohort, Target, column_name, set_names
+from .cohort import Cohort, Target, set_names
 from .from_file import Patients
-from .from_frame import Matrix, matrix_for_fit, note_not_finite
+from .kinds import Wishes
+from .matrices import note_holes, note_not_finite, readings_for_fit
 from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
 
 @contextmanager
 def open_cohort(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    wishes: Wishes | None = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -36,9 +41,10 @@ def open_cohort(
     target : the diagnosis, or None where the method needs none.
     backend : what sums over the rows.
     prevalence : share of cases in the population; None where the sample is the population.
+    wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
     """
     check_backend(backend)
-    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence) as cohort:
+    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence, wishes) as cohort:
         yield cohort
 
 
@@ -61,7 +67,12 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
 
 
 def _opened(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None,
+    wishes: Wishes | None,
 ) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
@@ -74,41 +85,52 @@ def _opened(
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_on_cluster(estimator, X, target, prevalence)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence))
+        return open_on_cluster(estimator, X, target, prevalence, wishes)
+    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes))
 
 
 def _in_memory(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    wishes: Wishes | None = None,
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
     if of_a_file:
-        set_names(estimator, X.X.column_names)
-        matrix = Matrix(as_matrix(X.X), tuple(X.X.column_names), None)
-        is_number = np.ones(X.X.num_columns, dtype=bool)
-        note_not_finite(matrix, LARGEST, findings)
+        set_names(estimator, list(X.readings.encoding.names))
+        readings = X.readings
     else:
-        matrix, is_number = matrix_for_fit(estimator, X, findings)
+        readings = readings_for_fit(estimator, X, wishes, findings)
+    table, encoding = readings.table, readings.encoding
+    may_miss = wishes is not None and wishes.may_miss
+    whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
+    if may_miss and not whole:
+        note_holes(table, encoding.names, findings)
     labels, classes = None, np.empty(0)
     if target is not None:
         with findings.noting():
             y = target.y if of_a_file else labels_of(X, target.y)
-            labels, classes = encode_target(y, target.positive, len(matrix.values), findings)
-    if findings:
-        names = [column_name(matrix.names, c) for c in np.flatnonzero(is_number)]
-        note_usable_columns(matrix.values[:, is_number], names, findings)
+            labels, classes = encode_target(y, target.positive, len(table), findings)
+    values = encoding.matrix(table)
+    usable = readings.usable[encoding.layout.variable]
+    if findings or not whole:
+        names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
+        note_usable_columns(values[:, usable], names, findings)
     findings.refuse()
-    raw = choose_table(backend, matrix.values, labels)
+    raw = choose_table(backend, values, labels)
     columns = describe_columns(raw, prevalence)
-    note_columns(matrix.values, matrix.names, columns, findings)
-    findings.refuse()
+    if whole:
+        note_columns(values, encoding.column_names, columns, findings)
+        findings.refuse()
     return Cohort(
         raw=raw,
         columns=columns,
-        names=matrix.names,
+        encoding=encoding,
         classes=classes,
         n_cases=0 if labels is None else int(labels.sum()),
-        rows=None if labels is None else (matrix.values, labels),
-        borrowed=matrix.borrowed,
+        rows=None if labels is None else (values, labels),
+        borrowed=readings.borrowed and values is table,
     )

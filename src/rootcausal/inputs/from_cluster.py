@@ -24,7 +24,10 @@ from ..core.moments import Columns, describe_columns
 from ..core.table import F64
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
-from .cohort import Cohort, Target, column_name, set_names
+from .cluster_kinds import encoded_frame, kinds_on_cluster
+from .cohort import Cohort, Target, column_name, names_of, set_names
+from .encoding import Encoding
+from .kinds import Wishes
 from .roles import Roles, choose_features
 from .rules import (
     Findings,
@@ -32,6 +35,7 @@ from .rules import (
     note_flat,
     refuse_copies,
     refuse_duplicates,
+    refuse_empty,
     refuse_few_rows,
     refuse_no_columns,
     refuse_not_finite,
@@ -46,7 +50,11 @@ SECONDS_TO_CONNECT = 20
 
 @contextmanager
 def open_on_cluster(
-    estimator: Any, X: Any, target: Target | None, prevalence: float | None = None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    prevalence: float | None = None,
+    wishes: Wishes | None = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
@@ -60,12 +68,17 @@ def open_on_cluster(
     refuse_duplicates(list(frame.columns))
     frame, columns, labels = _with_target(frame, target)
     refuse_no_columns(columns)
-    refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
+    if wishes is None:
+        refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
     set_names(estimator, columns)
-    names = getattr(estimator, "feature_names_in_", None)
+    encoding = Encoding.numbers(names_of(estimator))
     with _some_client() as client, _plain_errors(client):
+        if wishes is not None:
+            encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes)
+            frame, columns = encoded_frame(frame, columns, encoding)
         rows = FrameRows(client, frame, columns, labels)
-        yield _checked(client, rows, None if names is None else tuple(names), target, prevalence)
+        may_miss = wishes is not None and wishes.may_miss
+        yield _checked(client, rows, encoding, target, prevalence, may_miss)
 
 
 def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.DataFrame:
@@ -131,14 +144,18 @@ def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable]
 def _checked(
     client: Client,
     rows: FrameRows,
-    names: tuple[str, ...] | None,
+    encoding: Encoding,
     target: Target | None,
     prevalence: float | None,
+    may_miss: bool,
 ) -> Cohort:
-    look, findings = rows.first_look, Findings()
+    look, findings, names = rows.first_look, Findings(), encoding.column_names
     refuse_few_rows(look.rows)
+    empty = look.missing == look.rows
     with findings.noting():
-        refuse_not_finite(look.missing, look.infinite, names)
+        refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
+    with findings.noting():
+        refuse_not_finite(np.where(empty | may_miss, 0, look.missing), look.infinite, names)
     too_large = look.too_large - look.infinite
     with findings.noting():
         refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
@@ -154,11 +171,12 @@ def _checked(
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskHoles(client, rows) if target and look.rows_with_holes else DaskRaw(client, rows)
     columns = describe_columns(raw, prevalence)
-    note_flat(columns, names, rows.extremes, findings)
+    if not look.missing.any():
+        note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns), names)
     findings.refuse()
-    return Cohort(raw, columns, names, classes, n_cases)
+    return Cohort(raw, columns, encoding, classes, n_cases)
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns) -> list[tuple[int, int]]:

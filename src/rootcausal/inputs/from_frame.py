@@ -1,150 +1,50 @@
-"""Any dataframe, array or AnnData as numbers, with the names of its columns."""
+"""Any dataframe, array or AnnData: the names of its columns, and the numbers and texts that they hold."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from sklearn.utils.validation import validate_data
 
-from ..core.table import F64, LARGEST, Index
+from ..core.table import F64
 from ..errors import InputError
-from .cohort import column_name, set_names
-from .rules import (
-    Findings,
-    are,
-    first_strange,
-    it_or_them,
-    refuse_duplicates,
-    refuse_empty,
-    refuse_few_rows,
-    refuse_no_columns,
-    refuse_not_finite,
-    refuse_text,
-    refuse_too_large,
-)
+from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects
+from .cohort import column_name
+from .guess import IN_PYTHON, read_cells
+from .rules import Findings, first_strange, refuse_duplicates, refuse_text
 
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20
+# Whether patients are scored only where all that the model needs was measured.
+COMPLETE_TO_BE_SCORED = True
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Numbers (n, p), with the names of the columns and the dataframe library they came in, if any.
-
-    ``borrowed``: the numbers may be the user's own, who can change them.
-    """
-
-    values: F64
-    names: tuple[str, ...] | None
-    library: nw.Implementation | None
-    borrowed: bool = False
-
-
-def matrix_for_fit(estimator: Any, X: Any, findings: Findings) -> tuple[Matrix, np.ndarray]:
-    """The numbers of a cohort, and a mask (p,) of the columns that hold numbers; what is wrong is noted.
-
-    Sets n_features_in_ and feature_names_in_ as scikit-learn does.
-    """
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        # scikit-learn's own checks of arrays; missing values are left to our rules, which name them.
-        values = _validated(estimator, X, reset=True, ensure_min_samples=2)
-        matrix = Matrix(values, None, None, borrowed=_may_be_of(X, values))
-        is_number = np.ones(values.shape[1], dtype=bool)
-    else:
-        columns = column_names(X)
-        refuse_few_rows(len(frame))
-        refuse_no_columns(columns)
-        set_names(estimator, columns)
-        matrix, is_number = _of_frame(frame, columns, findings)
-    note_not_finite(matrix, LARGEST, findings)
-    return matrix, is_number
-
-
-def matrix_for_scoring(estimator: Any, X: Any, needed: Index, reach: F64) -> Matrix:
-    """Validated new data: columns of a dataframe are matched by name, those of an array by place.
-
-    Parameters
-    ----------
-    needed : columns that a dataframe must have, whole; what it lacks of others is NaN.
-    reach : (p,) the largest values that the model can score.
-    """
-    findings = Findings()
-    known = getattr(estimator, "feature_names_in_", None)
-    names = None if known is None else tuple(known)
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        values = _validated(estimator, X, reset=False)
-        matrix = Matrix(values, names, None, borrowed=_may_be_of(X, values))
-        note_not_finite(matrix, reach, findings)
-        findings.refuse()
-        return matrix
-    columns = column_names(X)
-    if names is None:
-        if len(columns) != estimator.n_features_in_:
-            raise InputError(
-                f"X has {len(columns)} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input"
-            )
-        matrix, _ = _of_frame(frame, columns, findings)
-        note_not_finite(matrix, reach, findings)
-        findings.refuse()
-        return matrix
-    found = set(columns)
-    present = np.array([name in found for name in names], dtype=bool)
-    # A table with none of the columns is another one, even where the model needs none.
-    wanted = np.sort(needed) if present.any() else np.arange(len(names))
-    with findings.noting():
-        _refuse_lacking([names[column] for column in wanted if not present[column]])
-    may_miss = np.ones(len(names), dtype=bool)
-    may_miss[needed] = False
-    matrix, _ = _of_frame(frame, [name for name in names if name in found], findings)
-    note_not_finite(matrix, reach[present], findings, may_miss[present])
-    findings.refuse()
-    if present.all():
-        return matrix
-    values = np.full((len(frame), len(names)), np.nan, order="F")
-    values[:, present] = matrix.values
-    return Matrix(values, names, matrix.library)
-
-
-def _refuse_lacking(names: list[str]) -> None:
-    if names:
-        raise InputError(
-            f"{are('column', names)} missing from the new data; the model needs {it_or_them(names)}"
-        )
-
-
-def _validated(estimator: Any, X: Any, **options: Any) -> F64:
-    """An array by scikit-learn's own checks; text in an array of objects is said to be in its columns."""
+def of_array(estimator: Any, X: Any, takes_texts: bool, **options: Any) -> Found:
+    """An array by scikit-learn's own checks; missing values are left to our rules, which name them."""
     try:
-        return validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
+        values = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
     except ValueError:
         cells = np.asarray(X)
-        if cells.dtype != object or cells.ndim != 2:
+        if cells.dtype.kind not in "OU" or cells.ndim != 2:
             raise
-        strange = {
-            c: cell for c in range(cells.shape[1]) for cell in cells[::-1, c] if not _can_be_number(cell)
-        }
-        if not strange:
+        try:
+            columns = {c: of_objects(cells[:, c].tolist()) for c in range(cells.shape[1])}
+        except InputError:
+            columns = {}
+        text = [c for c, column in columns.items() if column.texts is not None]
+        if not text:
             raise
-        names = getattr(estimator, "feature_names_in_", None)
-        refuse_text([column_name(names, c) for c in strange], str(next(iter(strange.values()))))
-        raise
-
-
-def _can_be_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+        if not takes_texts:
+            names = getattr(estimator, "feature_names_in_", None)
+            strange = next(str(cell) for cell in cells[:, text[0]] if not is_number(str(cell)))
+            refuse_text([column_name(names, c) for c in text], strange)
+        validate_data(estimator, cells, dtype=None, ensure_all_finite=False, **options)
+        return Found.of(columns, np.empty(cells.shape, order="F"))
+    return Found(values, borrowed=_may_be_of(X, values))
 
 
 def _may_be_of(X: Any, values: F64) -> bool:
@@ -174,28 +74,49 @@ def column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
-def _of_frame(frame: Any, columns: list[Any], findings: Findings) -> tuple[Matrix, np.ndarray]:
-    """Some columns, and a mask of those that hold numbers; of the others, which are noted, only the holes."""
+def of_frame(
+    frame: Any, columns: list[Any], takes_texts: bool, findings: Findings
+) -> tuple[Found, np.ndarray]:
+    """Some columns, and a mask (p,) of those that hold what cannot be used, which is noted."""
     # The schema and whole blocks of columns: asking for columns one by one takes seconds where they are many.
     schema = frame.schema
     is_number = np.array([_is_number(schema[name]) for name in columns], dtype=bool)
-    text = [name for name, fine in zip(columns, is_number, strict=True) if not fine]
-    with findings.noting():
-        refuse_text(text, _example(frame.get_column(text[0])) if text else None)
+    others = np.flatnonzero(~is_number).tolist()
+    if takes_texts:
+        asked = {place: frame.get_column(columns[place]) for place in others}
+        cells = read_cells(asked, columns, cells_of_series, IN_PYTHON, findings)
+    else:
+        cells = {}
+        text = [columns[place] for place in others]
+        with findings.noting():
+            refuse_text(text, _example(frame.get_column(text[0])) if text else None)
+    values = np.empty((len(frame), len(columns)), order="F")
+    strange = np.zeros(len(columns), dtype=bool)
+    for number in others:
+        if number not in cells:
+            strange[number] = True
+            values[:, number] = np.where(frame.get_column(columns[number]).is_null().to_numpy(), np.nan, 0.0)
     place = {name: number for number, name in enumerate(schema)}
     by_type: dict[nw.dtypes.DType, list[int]] = {}
     for number in np.flatnonzero(is_number).tolist():
         by_type.setdefault(schema[columns[number]], []).append(number)
-    values = np.empty((len(frame), len(columns)), order="F")
-    for number in np.flatnonzero(~is_number).tolist():
-        values[:, number] = np.where(frame.get_column(columns[number]).is_null().to_numpy(), np.nan, 0.0)
     width = max(1, VALUES_A_BLOCK // max(1, len(frame)))
     for numbers in by_type.values():
         for start in range(0, len(numbers), width):
             some = numbers[start : start + width]
             values[:, some] = _of_one_type(frame[:, [place[columns[number]] for number in some]])
-    names = tuple(columns) if all(isinstance(name, str) for name in columns) else None
-    return Matrix(values, names, frame.implementation), is_number
+    truths = dict.fromkeys(by_type.get(nw.Boolean(), []), (False, True))
+    return Found.of(cells, values, truths), strange
+
+
+def cells_of_series(column: Any) -> Cells:
+    """The cells of a narwhals series that is not of numbers."""
+    if column.dtype == nw.Object:
+        return of_objects(column.to_list())
+    try:
+        return of_arrow(column.to_arrow())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        raise StrangeCellError(str(next(iter(column.drop_nulls().to_list()), column.dtype))) from None
 
 
 def _of_one_type(block: Any) -> np.ndarray:
@@ -217,35 +138,6 @@ def _example(column: Any) -> str | None:
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
-
-
-def note_not_finite(
-    matrix: Matrix, largest: F64 | float, findings: Findings, may_miss: np.ndarray | None = None
-) -> None:
-    """Note missing and infinite values, and values above ``largest``.
-
-    Columns of the mask ``may_miss`` (p,) may have missing values.
-    """
-    X = matrix.values
-    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
-            return
-    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
-    if may_miss is not None:
-        missing[may_miss] = 0
-    empty = missing == len(X)
-    with findings.noting():
-        refuse_empty([column_name(matrix.names, c) for c in np.flatnonzero(empty)])
-    missing[empty] = 0
-    with findings.noting():
-        refuse_not_finite(missing, infinite, matrix.names)
-    too_large = (np.abs(X) > largest) & np.isfinite(X)
-    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0))}
-    with findings.noting():
-        refuse_too_large(
-            [f"{X[r, c]:g} in {column_name(matrix.names, c)!r}, row {r + 1}" for c, r in first.items()]
-        )
 
 
 # --- AnnData: variables from ``X`` and ``var_names``, ids from ``obs_names``, the diagnosis from ``obs`` ---

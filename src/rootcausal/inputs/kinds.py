@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
-from .target import place_of_disease
+from .labels import place_of_disease, text_of
 
 Kind = Literal["number", "binary", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = ("number", "binary", "ordinal", "nominal")
 Level = str | float | bool
+# What is said of a column, by its user or its type: its kind, or its levels in order.
+Said = Kind | tuple[Level, ...]
 
 # Numbers with no more different values than this are levels in order, if each comes often enough.
 MOST_ORDINAL_NUMBERS = 7
 ROWS_A_LEVEL = 5
 # A nominal column with more levels says nothing that a cohort could learn: an id, or free text.
 MOST_LEVELS = 30
+# Nearly every column of numbers shows more values than levels have within so many rows.
+ROWS_TO_SEE = 64
+# Values looked at in one go, once a column has shown few different ones.
+VALUES_A_BLOCK = 1 << 16
 
 _ROMAN = {"0": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 
@@ -39,27 +46,87 @@ class Variable:
     ----------
     name : of the column.
     kind : what it holds.
-    levels : what a column that is no number may hold, numbers or texts: of an ordinal one in their order, of
-        a binary one what is low and what is high, of a nominal one the most common first. Empty for a number.
+    levels : what a column that is no number may hold, all numbers, all texts or false and true: of an ordinal
+        one in their order, of a binary one what is low and what is high, of a nominal one the most common
+        first. Empty for a number.
     """
 
     name: str
     kind: Kind
     levels: tuple[Level, ...] = ()
 
+    @property
+    def values(self) -> F64:
+        """(levels,) the number that stands for each level: a number for itself, a text for its place."""
+        if self.kind != "nominal" and not any(isinstance(level, str) for level in self.levels):
+            return np.array(self.levels, dtype=np.float64)
+        return np.arange(len(self.levels), dtype=np.float64)
 
-def variable_of_numbers(name: str, values: F64, kind: Kind | None = None) -> Variable:
-    """What a column of numbers (n,) is, NaN where missing; ``kind`` is what the user says."""
-    observed = values[~np.isnan(values)]
-    different, counts = np.unique(observed, return_counts=True)
-    if kind is None:
-        kind = _guess_of_numbers(different.size, observed.size)
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user says of kinds, by name or place of a column, and whether values may be missing."""
+
+    kinds: Mapping[str | int, Said]
+    may_miss: bool
+
+
+NO_WISHES = Wishes({}, may_miss=False)
+
+
+class TooManyLevelsError(InputError):
+    """A column has more different values than levels can be."""
+
+
+def variable_of_numbers(name: str, values: F64, said: Said | None = None) -> Variable:
+    """What a column of numbers (n,) is, NaN where missing; ``said`` is what the user or its type says."""
+    if said == "number":
+        return Variable(name, "number")
+    if said is None:
+        few = few_values(values, MOST_ORDINAL_NUMBERS)
+        return Variable(name, "number") if few is None else variable_of_few(name, *few)
+    few = few_values(values, MOST_LEVELS)
+    if few is None:
+        size = np.unique(values[~np.isnan(values)]).size
+        raise TooManyLevelsError(f"column {quoted(name)} has {size} different values, too many for levels")
+    return variable_of_few(name, *few, said)
+
+
+def variable_of_few(name: str, different: F64, counts: Index, said: Said | None = None) -> Variable:
+    """The same of a column whose values are few: (k,) ascending, and how many rows have each."""
+    if isinstance(said, tuple):
+        return _of_listed_numbers(name, different, said)
+    kind = said if said is not None else _guess_of_numbers(different.size, int(counts.sum()))
     if kind == "number":
         return Variable(name, "number")
-    levels = tuple(map(float, different))
-    if kind == "nominal":
-        levels = tuple(map(float, different[np.argsort(-counts, kind="stable")]))
-    return _checked(Variable(name, kind, levels))
+    if kind == "nominal" and different.size > 2:
+        different = different[np.argsort(-counts, kind="stable")]
+    return _checked(name, kind, tuple(map(float, different)))
+
+
+def few_values(values: F64, most: int) -> tuple[F64, Index] | None:
+    """The different finite numbers among (n,), with their counts; None where they are more than ``most``."""
+    counted: Counter[float] = Counter()
+    start, size = 0, 16 * ROWS_TO_SEE
+    while start < values.size:
+        block = values[start : start + size]
+        different, counts = np.unique(block[np.isfinite(block)], return_counts=True)
+        if different.size > most:
+            return None
+        counted.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+        if len(counted) > most:
+            return None
+        start, size = start + size, VALUES_A_BLOCK
+    found = np.array(sorted(counted))
+    return found, np.array([counted[value] for value in found.tolist()], dtype=np.intp)
+
+
+def columns_with_few_values(values: F64) -> list[int]:
+    """Columns of (n, p) that may have levels: their first rows hold few different numbers."""
+    # Down the columns, however many there are: a loop over them takes longer than all else at the door.
+    first = np.sort(values[:ROWS_TO_SEE], axis=0)
+    different = 1 + (first[1:] > first[:-1]).sum(axis=0)
+    return np.flatnonzero(different <= MOST_ORDINAL_NUMBERS).tolist()
 
 
 def _guess_of_numbers(n_different: int, n_observed: int) -> Kind:
@@ -69,6 +136,24 @@ def _guess_of_numbers(n_different: int, n_observed: int) -> Kind:
     return "ordinal" if few else "number"
 
 
+def _of_listed_numbers(name: str, different: F64, listed_levels: tuple[Level, ...]) -> Variable:
+    try:
+        numbers = [float(level) for level in listed_levels]
+    except ValueError:
+        raise InputError(
+            f"column {quoted(name)} holds numbers, and its levels are given as "
+            f"{_in_words(listed_levels)}: give numbers"
+        ) from None
+    if not all(low < high for low, high in pairwise(numbers)):
+        raise InputError(f"the levels of column {quoted(name)} are numbers: give them from low to high")
+    _refuse_strange(name, [level for level in different.tolist() if level not in numbers], listed_levels)
+    truth = all(isinstance(level, bool) for level in listed_levels)
+    seen: tuple[Level, ...] = tuple(number for number in numbers if number in different)
+    if truth:
+        seen = tuple(bool(level) for level in seen)
+    return _checked(name, "binary" if len(seen) == 2 else "ordinal", seen)
+
+
 def variable_of_texts(
     name: str,
     texts: Iterable[str | None],
@@ -76,34 +161,37 @@ def variable_of_texts(
     order: Sequence[str] | None = None,
 ) -> Variable:
     """What a column of texts is, None where missing; ``order`` are the levels of an ordered one."""
-    counts = Counter(text for text in texts if text is not None)
+    return variable_of_counts(name, Counter(text for text in texts if text is not None), kind, order)
+
+
+def variable_of_counts(
+    name: str,
+    counts: Mapping[str, int],
+    kind: Kind | None = None,
+    order: Sequence[str] | None = None,
+) -> Variable:
+    """The same, given each text once, with how many rows have it."""
     if order is not None:
-        strange = [level for level in counts if level not in set(order)]
-        if strange:
-            raise InputError(
-                f"column {quoted(name)} holds {listed([quoted(level) for level in strange])}, which is not "
-                f"among its levels {listed([quoted(level) for level in order], 10)}"
-            )
+        _refuse_strange(name, [level for level in counts if level not in set(order)], order)
         seen = tuple(level for level in order if level in counts)
         if kind is None:
             kind = "binary" if len(seen) == 2 else "ordinal"
         if kind in ("binary", "ordinal"):
-            return _checked(Variable(name, kind, seen))
+            return _checked(name, kind, seen)
     levels = sorted(counts)
     if kind is None:
-        kind = "binary" if len(levels) == 2 else "nominal"
+        kind = "nominal"
     if kind == "number":
-        raise InputError(
-            f"column {quoted(name)} is no number: it holds {quoted(levels[0])}" if levels else ""
-        )
-    if kind == "binary":
+        example = "" if not levels else f": it holds {quoted(levels[0])}"
+        raise InputError(f"column {quoted(name)} is no number{example}")
+    if kind == "binary" or (kind == "nominal" and len(levels) == 2):
         if len(levels) == 2 and place_of_disease(levels) == 0:
             levels.reverse()
     elif kind == "ordinal":
         levels = _in_order(name, levels)
     else:
         levels.sort(key=lambda level: -counts[level])
-    return _checked(Variable(name, kind, tuple(levels)))
+    return _checked(name, kind, tuple(levels))
 
 
 def _in_order(name: str, levels: list[str]) -> list[str]:
@@ -111,7 +199,7 @@ def _in_order(name: str, levels: list[str]) -> list[str]:
     places = {level: _place(level) for level in levels}
     if None in places.values() or len(set(places.values())) < len(levels):
         raise InputError(
-            f"the levels of column {quoted(name)} do not say their order: give it, as in "
+            f"the levels of column {quoted(name)} do not say their order: list them from low to high, as in "
             f"{listed([quoted(level) for level in levels], 10)}"
         )
     return sorted(levels, key=lambda level: places[level] or 0.0)
@@ -128,21 +216,26 @@ def _place(level: str) -> float | None:
     return float(numbers[0]) if len(numbers) == 1 else None
 
 
-def _checked(variable: Variable) -> Variable:
-    size = len(variable.levels)
-    if variable.kind == "binary" and size != 2:
+def _refuse_strange(name: str, strange: Sequence[Level], levels: Sequence[Level]) -> None:
+    if strange:
         raise InputError(
-            f"column {quoted(variable.name)} cannot be binary: it has {size} different values, not two"
+            f"column {quoted(name)} holds {_in_words(strange, 5)}, not among its levels {_in_words(levels)}"
         )
+
+
+def _in_words(levels: Sequence[Level], most: int = 10) -> str:
+    return listed([quoted(text_of(level)) for level in levels], most)
+
+
+def _checked(name: str, kind: Kind, levels: tuple[Level, ...]) -> Variable:
+    """The variable; a nominal one with two levels is binary, whatever it is called."""
+    size = len(levels)
+    if kind == "binary" and size != 2:
+        raise InputError(f"column {quoted(name)} cannot be binary: it has {size} different values, not two")
     if size < 2:
         raise InputError(
-            f"column {quoted(variable.name)} has one value only"
-            if size
-            else f"column {quoted(variable.name)} has no value"
+            f"column {quoted(name)} has one value only" if size else f"column {quoted(name)} has no value"
         )
     if size > MOST_LEVELS:
-        raise InputError(
-            f"column {quoted(variable.name)} has {size} different values, too many for levels: an id or free "
-            "text? Name it as the id, or leave it out"
-        )
-    return variable
+        raise TooManyLevelsError(f"column {quoted(name)} has {size} different values, too many for levels")
+    return Variable(name, "binary" if size == 2 and kind == "nominal" else kind, levels)

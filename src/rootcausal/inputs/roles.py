@@ -9,6 +9,7 @@ from os import PathLike
 
 from ..errors import InputError
 from ..wording import listed, plural, quoted, shown
+from .kinds import NO_WISHES, Wishes
 from .rules import Findings
 
 
@@ -23,6 +24,7 @@ class Roles:
     id_column : the column with the patients' ids.
     drop : columns to leave out.
     drop_missing : leave out rows with missing values.
+    wishes : what the variables are, and whether values of them may be missing.
     """
 
     target: str
@@ -30,6 +32,7 @@ class Roles:
     id_column: str | None = None
     drop: Sequence[str] = ()
     drop_missing: bool = False
+    wishes: Wishes = NO_WISHES
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -82,7 +85,7 @@ def columns_found(
     if lacking:
         hints = [
             quoted(name)
-            + "".join(f" (is it {quoted(match)}?)" for match in _similar(name, present - set(features))[:1])
+            + "".join(f" (is it {quoted(match)}?)" for match in similar(name, present - set(features))[:1])
             for name in lacking[:5]
         ]
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
@@ -96,7 +99,7 @@ def columns_found(
 def _require_column(path: str | PathLike[str], names: list[str], option: str, column: str) -> None:
     if column in names:
         return
-    close = _similar(column, names)
+    close = similar(column, names)
     hint = (
         f"did you mean {' or '.join(quoted(name) for name in close)}?"
         if close
@@ -105,7 +108,7 @@ def _require_column(path: str | PathLike[str], names: list[str], option: str, co
     raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
 
 
-def _similar(name: str, names: Iterable[str]) -> list[str]:
+def similar(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that look like `name`, whatever their case and surrounding blanks."""
     by_key: dict[str, str] = {}
     for candidate in names:

@@ -23,20 +23,8 @@ from ..core.table import Index
 from ..errors import InputError
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, row_index
+from .labels import KNOWN_LABELS, WORDS_FOR_MISSING, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
-
-# Pairs of labels, (healthy, disease), that mean the same to everybody.
-KNOWN_LABELS = (
-    ("0", "1"),
-    ("-1", "1"),
-    ("false", "true"),
-    ("no", "yes"),
-    ("negative", "positive"),
-    ("control", "case"),
-    ("healthy", "sick"),
-    ("healthy", "diseased"),
-    ("unaffected", "affected"),
-)
 
 
 @dataclass(frozen=True)
@@ -46,15 +34,6 @@ class Disease:
     label: Any
     text: str
     n_cases: int
-
-
-def place_of_disease(labels: Iterable[Any]) -> int | None:
-    """Which of two labels says itself that it is the disease: its place, or None where neither does."""
-    folded = [_text(label).strip().casefold() for label in labels]
-    return next(
-        (folded.index(disease) for healthy, disease in KNOWN_LABELS if {healthy, disease} == set(folded)),
-        None,
-    )
 
 
 def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> None:
@@ -72,20 +51,9 @@ def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) 
         )
 
 
-def _text(label: Any) -> str:
-    """A label as it is written in a file: true, 1, yes."""
-    if isinstance(label, bool | np.bool_):
-        return str(label).lower()
-    return (
-        f"{label:.0f}" if isinstance(label, float | np.floating) and float(label).is_integer() else str(label)
-    )
-
-
 def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
     """What each label counts as: without blanks around it, "Yes" as "yes", and words for missing as None."""
-    from pyarrow import csv as arrow_csv
-
-    words_for_missing = set(arrow_csv.ConvertOptions().null_values)
+    words_for_missing = set(WORDS_FOR_MISSING)
     stripped = {label: label.strip() for label in set(labels)}
     folded = {text.casefold() for text in stripped.values() if text not in words_for_missing}
     known = any(folded <= set(pair) for pair in KNOWN_LABELS)
@@ -105,7 +73,7 @@ def choose_counted(
     unique: npt.NDArray[Any], counts: npt.NDArray[Any], target: str, positive: str | None
 ) -> Disease:
     """The same, given each label once, with its rows counted."""
-    texts = [_text(label) for label in unique]
+    texts = [text_of(label) for label in unique]
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
     ]

@@ -1,0 +1,274 @@
+"""The cells of a column, whatever library holds them: numbers, or a few different texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..core.table import F64, Index
+from ..errors import InputError
+from .kinds import Said
+from .labels import WORDS_FOR_MISSING, text_of
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of texts.
+
+    Attributes
+    ----------
+    codes : (n,) which of the levels each row holds; -1 where it is missing.
+    levels : the different texts, without blanks around them.
+    ordered : whether the levels are in an order that means something.
+    """
+
+    codes: Index
+    levels: tuple[str, ...]
+    ordered: bool = False
+
+    def counts(self) -> dict[str, int]:
+        """How many rows have each level, of those that some row has."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+        return {level: int(n) for level, n in zip(self.levels, counts, strict=True) if n}
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column: ``numbers`` (n,), NaN where missing, or ``texts``; and what its type says of its kind."""
+
+    numbers: F64 | None
+    texts: Texts | None = None
+    said: Said | None = None
+
+    def __len__(self) -> int:
+        return self.missing.size
+
+    @property
+    def missing(self) -> np.ndarray:
+        """(n,) where there is no value."""
+        if self.texts is not None:
+            return self.texts.codes < 0
+        assert self.numbers is not None
+        return np.isnan(self.numbers)
+
+    def take(self, rows: np.ndarray) -> Cells:
+        """The cells of some rows."""
+        if self.texts is not None:
+            return replace(self, texts=replace(self.texts, codes=self.texts.codes[rows]))
+        assert self.numbers is not None
+        return replace(self, numbers=self.numbers[rows])
+
+    def without(self, gone: np.ndarray) -> Cells:
+        """The same, and missing in the rows of the mask (n,) too."""
+        if self.texts is not None:
+            return replace(self, texts=replace(self.texts, codes=np.where(gone, -1, self.texts.codes)))
+        assert self.numbers is not None
+        return replace(self, numbers=np.where(gone, np.nan, self.numbers))
+
+    def to_arrow(self) -> Any:
+        """The same as an array of pyarrow: float64 or a dictionary, which :func:`of_arrow` takes back."""
+        import pyarrow as pa
+
+        texts = self.texts
+        if texts is None:
+            return pa.array(self.numbers)
+        codes = pa.array(texts.codes, pa.int32(), mask=texts.codes < 0)
+        levels = pa.array(texts.levels, pa.string())
+        return pa.DictionaryArray.from_arrays(codes, levels, ordered=texts.ordered)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The columns of a user's table, as they were found.
+
+    Attributes
+    ----------
+    values : (n, p) numbers, NaN where missing; of a column of texts, zero where there is one.
+    texts : columns that hold texts, by their places.
+    said : what the types of columns say of their kinds, by their places.
+    borrowed : the numbers may be the user's own.
+    """
+
+    values: F64
+    texts: Mapping[int, Texts] = field(default_factory=dict)
+    said: Mapping[int, Said] = field(default_factory=dict)
+    borrowed: bool = False
+
+    @classmethod
+    def of(cls, cells: Mapping[int, Cells], values: F64, said: Mapping[int, Said] | None = None) -> Found:
+        """Columns by their places, put among the numbers (n, p) of the others."""
+        for place, column in cells.items():
+            values[:, place] = (
+                column.numbers if column.texts is None else np.where(column.missing, np.nan, 0.0)
+            )
+        texts = {place: one.texts for place, one in cells.items() if one.texts is not None}
+        types = {place: one.said for place, one in cells.items() if one.said is not None}
+        return cls(values, texts, types | dict(said or {}))
+
+    def among(self, present: np.ndarray) -> Found:
+        """The same columns in a table where they are those of the mask (p,); the others are missing."""
+        if present.all():
+            return self
+        places = np.flatnonzero(present).tolist()
+        values = np.full((len(self.values), present.size), np.nan, order="F")
+        values[:, present] = self.values
+        return Found(
+            values,
+            {places[place]: texts for place, texts in self.texts.items()},
+            {places[place]: said for place, said in self.said.items()},
+        )
+
+
+class DatesError(InputError):
+    """A column holds dates or times."""
+
+
+class StrangeCellError(InputError):
+    """A column holds neither numbers nor texts; the message is such a cell."""
+
+
+def of_arrow(column: Any) -> Cells:
+    """The cells of a pyarrow column; DatesError or StrangeCellError where they cannot be used."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _of_dictionary(column)
+    if pa.types.is_boolean(kind):
+        return Cells(_floats(column.cast(pa.int8())), said=(False, True))
+    if _is_numeric(kind):
+        return Cells(_floats(column))
+    if pa.types.is_temporal(kind):
+        raise DatesError(_first(column))
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        try:
+            column = column.cast(pa.string())
+        except pa.ArrowInvalid:
+            raise StrangeCellError("bytes that are not UTF-8 text") from None
+    elif not _is_text(kind):
+        raise StrangeCellError(_first(column))
+    return _of_dictionary(column.cast(pa.large_string()).dictionary_encode())
+
+
+def of_objects(cells: Sequence[Any]) -> Cells:
+    """The cells of a column of Python objects."""
+    there = [cell for cell in cells if not is_missing(cell)]
+    kinds = set(map(type, there))
+    if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return Cells(_as_floats(cells), said=(False, True))
+    if all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
+        return Cells(_as_floats(cells))
+    for cell in there:
+        if not isinstance(cell, str | Real | Decimal | np.bool_):
+            if hasattr(cell, "isoformat") or isinstance(cell, np.datetime64 | np.timedelta64):
+                raise DatesError(str(cell))
+            raise StrangeCellError(str(cell))
+    places: dict[str, int] = {}
+    codes = [-1 if is_missing(cell) else places.setdefault(text_of(cell), len(places)) for cell in cells]
+    return _tidied(np.array(codes, dtype=np.intp), list(places), ordered=False)
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether an object stands for no value: None, NaN, NaT or NA."""
+    try:
+        return cell is None or bool(cell != cell)
+    except (TypeError, ValueError):
+        # pandas.NA cannot tell whether it is equal to itself; an array has many answers.
+        return type(cell).__name__ == "NAType"
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one, by pyarrow's rules for CSV files."""
+    return _all_numbers([text]) is not None
+
+
+def _of_dictionary(column: Any) -> Cells:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # pyarrow keeps the chunks of an empty column
+            column = pa.array([], column.type) if not column.num_chunks else column.chunk(0)
+    levels = column.dictionary
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.intp)
+    ordered = bool(column.type.ordered)
+    if _is_text(levels.type):
+        return _tidied(codes, levels.to_pylist(), ordered)
+    inside = of_arrow(levels)
+    numbers = inside.numbers
+    if numbers is None:  # bytes that are text
+        return _tidied(codes, levels.cast(pa.string()).to_pylist(), ordered)
+    values = np.append(numbers, np.nan)[codes]
+    if inside.said is not None:
+        return Cells(values, said=inside.said)
+    if not ordered:
+        return Cells(values, said="nominal")
+    if (np.diff(numbers) > 0).all():
+        return Cells(values, said=tuple(numbers.tolist()))
+    return Cells(None, Texts(codes, tuple(map(text_of, numbers.tolist())), ordered=True))
+
+
+def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
+    """Texts without blanks around them, and without words for missing; as numbers where all are."""
+    places: dict[str, int] = {}
+    new = np.empty(len(texts) + 1, dtype=np.intp)
+    new[-1] = -1  # which is where the code -1 points to
+    for code, text in enumerate(texts):
+        stripped = "" if text is None else text.strip()
+        gone = stripped in WORDS_FOR_MISSING
+        new[code] = -1 if gone else places.setdefault(stripped, len(places))
+    codes, levels = new[codes], tuple(places)
+    numbers = _all_numbers(levels)
+    if numbers is None:
+        return Cells(None, Texts(codes, levels, ordered))
+    values = np.append(numbers, np.nan)[codes]
+    if not ordered:
+        return Cells(values)
+    if (np.diff(numbers) > 0).all():
+        return Cells(values, said=tuple(numbers.tolist()))
+    return Cells(None, Texts(codes, levels, ordered))
+
+
+def _all_numbers(texts: Sequence[str]) -> F64 | None:
+    """(k,) the number that each text is, by those rules; None where one of them is none."""
+    import pyarrow as pa
+
+    try:
+        numbers: F64 = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers
+
+
+def _floats(column: Any) -> F64:
+    import pyarrow as pa
+
+    values: F64 = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _as_floats(cells: Sequence[Any]) -> F64:
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _first(column: Any) -> str:
+    """The first cell that is there, in words."""
+    return next((str(cell) for cell in column.to_pylist() if cell is not None), str(column.type))

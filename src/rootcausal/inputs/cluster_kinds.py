@@ -1,0 +1,239 @@
+"""Which kinds the columns of a dask dataframe are, and its texts as numbers; rows stay where they are.
+
+A first look at one partition says which columns of numbers may have levels; one pass over these and the
+columns of text then counts their different values, and gives up on a column once they are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from dask import delayed
+from distributed import Client
+
+from ..backends.dask_frame import holds_numbers
+from ..backends.dask_rows import add_up
+from ..core.table import F64
+from ..errors import InputError
+from .cells import Cells, DatesError, Found, StrangeCellError, is_number
+from .encoding import Encoding
+from .from_frame import cells_of_series
+from .guess import IN_PYTHON, MixedError, by_place, of_texts, read_cells, settle
+from .kinds import (
+    MOST_LEVELS,
+    MOST_ORDINAL_NUMBERS,
+    Said,
+    TooManyLevelsError,
+    Variable,
+    Wishes,
+    columns_with_few_values,
+    few_values,
+    variable_of_few,
+)
+from .labels import text_of
+from .rules import Findings
+
+Count = dict[str | float, int]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What some rows hold in one column.
+
+    Attributes
+    ----------
+    counts : rows with each different value, numbers or texts; None where these are too many.
+    text : whether some are texts.
+    strange : a text that is no number, if there is one.
+    said : what the type of the column says of its kind.
+    dates, unusable : a date, or a cell that is neither number nor text, if there is one.
+    """
+
+    counts: Count | None
+    text: bool = False
+    strange: str | None = None
+    said: Said | None = None
+    dates: str | None = None
+    unusable: str | None = None
+
+    def __add__(self, other: Seen) -> Seen:
+        text = self.text or other.text
+        counts: Count | None = None
+        if self.counts is not None and other.counts is not None:
+            counts = {}
+            for value, n in (*self.counts.items(), *other.counts.items()):
+                key = text_of(value) if text else value
+                counts[key] = counts.get(key, 0) + n
+            if len(counts) > MOST_LEVELS:
+                counts = None
+        return Seen(
+            counts,
+            text,
+            self.strange or other.strange,
+            self.said if self.said is not None else other.said,
+            self.dates or other.dates,
+            self.unusable or other.unusable,
+        )
+
+
+class SeenColumns(dict[int, Seen]):
+    """The same of several columns, by their places."""
+
+    def __add__(self, other: SeenColumns) -> SeenColumns:
+        both = [place for place in self if place in other]
+        return SeenColumns({**self, **other, **{place: self[place] + other[place] for place in both}})
+
+
+def kinds_on_cluster(
+    client: Client, frame: Any, columns: Sequence[Hashable], names: Sequence[str], wishes: Wishes
+) -> Encoding:
+    """The variables of a dask dataframe; one error says all that is wrong with their kinds."""
+    findings = Findings()
+    said = by_place(wishes.kinds, names, findings)
+    numeric = [holds_numbers(frame.dtypes[column]) for column in columns]
+    look = [place for place, fine in enumerate(numeric) if not fine or place in said]
+    look = sorted({*look, *_with_few_values(client, frame, columns, numeric)})
+    seen = _seen(client, frame, {place: columns[place] for place in look})
+    orders = {place: _order(frame.dtypes[columns[place]]) for place in look}
+    unusable = {place: one for place, one in seen.items() if one.dates or one.unusable}
+    read_cells(unusable, names, _refused, IN_PYTHON, findings)
+
+    def variable(place: int) -> Variable:
+        what, one = said.get(place, seen[place].said), seen[place]
+        return _variable(names[place], one, what, orders[place])
+
+    encoding, _ = settle(names, seen.keys() - unusable.keys(), variable, IN_PYTHON, findings)
+    findings.refuse()
+    return encoding
+
+
+def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> tuple[Any, list[Hashable]]:
+    """The frame with its texts and nominal variables as numbers, and its columns that a method is to see.
+
+    Columns are added one by one, each from its own, so that a pass over some of them reads no others.
+    """
+    taken, wanted = set(frame.columns), list[Hashable]()
+    for variable, column in zip(encoding.variables, columns, strict=True):
+        if variable.kind != "nominal" and holds_numbers(frame.dtypes[column]):
+            wanted.append(column)
+            continue
+        levels = range(1, len(variable.levels)) if variable.kind == "nominal" else [None]
+        for level in levels:
+            name = variable.name if level is None else f"{variable.name} = {text_of(variable.levels[level])}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            wanted.append(name)
+            coded = frame[column].map_partitions(_coded, variable, level, meta=(name, "f8"))
+            frame = frame.assign(**{name: coded})
+    return frame, wanted
+
+
+def _with_few_values(
+    client: Client, frame: Any, columns: Sequence[Hashable], numeric: Sequence[bool]
+) -> list[int]:
+    places = [place for place, fine in enumerate(numeric) if fine]
+    if not places:
+        return []
+    first = frame[[columns[place] for place in places]].partitions[0].to_delayed()[0]
+    try:
+        few: list[int] = client.compute(_few(first)).result()
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+        return []  # a partition that is not as promised: whoever sums over it says what is wrong
+    return [places[place] for place in few]
+
+
+@delayed
+def _few(partition: pd.DataFrame) -> list[int]:
+    values = partition.head(1 << 12).to_numpy(dtype=np.float64, na_value=np.nan)
+    if not len(values):
+        return list(range(values.shape[1]))
+    return [c for c in columns_with_few_values(values) if few_values(values[:, c], MOST_ORDINAL_NUMBERS)]
+
+
+def _seen(client: Client, frame: Any, columns: Mapping[int, Hashable]) -> SeenColumns:
+    if not columns:
+        return SeenColumns()
+    partitions = frame[list(columns.values())].to_delayed()
+    try:
+        found = add_up(client, client.compute([_look(part, dict(columns)) for part in partitions]))
+    except (KeyError, IndexError, AttributeError, TypeError):
+        found = SeenColumns()  # as above
+    assert isinstance(found, SeenColumns)
+    return found
+
+
+@delayed
+def _look(partition: pd.DataFrame, columns: dict[int, Hashable]) -> SeenColumns:
+    return SeenColumns({place: _of_cells(partition[column]) for place, column in columns.items()})
+
+
+def _of_cells(series: pd.Series) -> Seen:
+    try:
+        cells = _cells(series)
+    except DatesError as error:
+        return Seen({}, dates=str(error))
+    except StrangeCellError as error:
+        return Seen({}, unusable=str(error))
+    if cells.texts is not None:
+        texts = cells.texts.counts()
+        strange = next((text for text in texts if not is_number(text)), None)
+        kept: Count | None = None if len(texts) > MOST_LEVELS else dict(texts.items())
+        return Seen(kept, text=True, strange=strange)
+    assert cells.numbers is not None
+    few = few_values(cells.numbers, MOST_LEVELS)
+    counts: Count | None = None
+    if few is not None:
+        counts = dict(zip(few[0].tolist(), few[1].tolist(), strict=True))
+    return Seen(counts, said=cells.said)
+
+
+def _variable(name: str, seen: Seen, said: Said | None, order: Sequence[str] | None) -> Variable:
+    if seen.counts is None:
+        if said == "number" or (said is None and not seen.text):
+            return Variable(name, "number")
+        # That some cells are numbers is not known any more; that the first strange one is none, is.
+        raise TooManyLevelsError
+    if seen.text:
+        if said == "number" and seen.strange is not None:
+            raise MixedError(seen.strange)
+        return of_texts(name, {str(text): n for text, n in seen.counts.items()}, said, order)
+    different = np.array(sorted(map(float, seen.counts)))
+    if different.size < 2:
+        return Variable(name, "number")
+    counts = np.array([seen.counts[value] for value in different.tolist()], dtype=np.intp)
+    return variable_of_few(name, different, counts, said)
+
+
+def _order(kind: Any) -> list[str] | None:
+    """The levels of an ordered pandas category of texts, where they are known."""
+    ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered and kind.categories is not None
+    return [text_of(level).strip() for level in kind.categories] if ordered else None
+
+
+def _refused(seen: Seen) -> Cells:
+    raise DatesError(seen.dates) if seen.dates else StrangeCellError(seen.unusable)
+
+
+def _cells(series: pd.Series) -> Cells:
+    if holds_numbers(series.dtype):
+        said: Said | None = (False, True) if pd.api.types.is_bool_dtype(series.dtype) else None
+        return Cells(series.to_numpy(dtype=np.float64, na_value=np.nan), said=said)
+    return cells_of_series(nw.from_native(series, series_only=True))
+
+
+def _coded(series: pd.Series, variable: Variable, level: int | None) -> pd.Series:
+    """The numbers of a variable, or the dummy of one of its levels."""
+    cells = _cells(series)
+    if cells.texts is not None and not variable.levels:
+        raise InputError(f"column {variable.name!r} holds text in some partitions only")
+    table, _ = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
+    values: F64 = table[:, 0]
+    if level is not None:
+        values = np.where(np.isnan(values), np.nan, values == level)
+    return pd.Series(values, index=series.index)

@@ -1,0 +1,186 @@
+"""Between a user's table and the numbers of a method: which level is which number, and back.
+
+A table stands between the two: numbers (n, p) with one column for each variable, NaN where missing. A level
+that is a number stands for itself, any other for its place among the levels. The method's matrix (n, q) is
+the same, but for nominal variables: of these it has a dummy for each level but the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..core.layout import NO_LEVELS, Layout
+from ..core.table import F64, Index
+from .cells import Found, Texts
+from .kinds import Variable
+from .labels import text_of
+
+# By which a computed value may miss the level that it stands for.
+ROUNDING = 1e-9
+DUMMY = np.array([0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The variables of a user's table, and the columns that the method sees of them."""
+
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def numbers(cls, names: list[str]) -> Encoding:
+        """Of a table that holds numbers only."""
+        return cls(tuple(Variable(name, "number") for name in names))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which variable each of the q columns belongs to, and which values a discrete one takes."""
+        variable: list[int] = []
+        levels: list[F64] = []
+        for place, one in enumerate(self.variables):
+            n_dummies = len(one.levels) - 1 if one.kind == "nominal" else 0
+            variable += [place] * (n_dummies or 1)
+            if n_dummies:
+                levels += [DUMMY] * n_dummies
+            else:
+                levels.append(one.values if one.levels else NO_LEVELS)
+        return Layout(np.array(variable, dtype=np.intp), tuple(levels))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """(p,) of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """(q,): "age", and "ward = ICU" for a dummy."""
+        return tuple(
+            name
+            for variable in self.variables
+            for name in (
+                [f"{variable.name} = {text_of(level)}" for level in variable.levels[1:]]
+                if variable.kind == "nominal"
+                else [variable.name]
+            )
+        )
+
+    @cached_property
+    def with_levels(self) -> list[int]:
+        """The variables that are no numbers."""
+        return [place for place, variable in enumerate(self.variables) if variable.levels]
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the method sees more columns than there are variables."""
+        return any(self.variables[place].kind == "nominal" for place in self.with_levels)
+
+    def variables_of(self, columns: Index) -> Index:
+        """The variables that some of the q columns belong to, ascending."""
+        return np.unique(self.layout.variable[columns])
+
+    def by_variable(self, of_columns: F64) -> F64:
+        """(p,) what is given for each column (q,), of those variables that are one; infinite for others."""
+        of_variables = np.full(len(self.variables), np.inf)
+        for place, column in enumerate(np.searchsorted(self.layout.variable, np.arange(of_variables.size))):
+            if self.variables[place].kind != "nominal":
+                of_variables[place] = of_columns[column]
+        return of_variables
+
+    def table(self, found: Found) -> tuple[F64, dict[int, list[str]]]:
+        """(n, p): one column for each variable; and the levels, by variable, that nobody has seen before.
+
+        These, and a text where its variable holds numbers, are NaN. Numbers are copied only where something
+        has to change and they may be the user's own.
+        """
+        values, unseen = found.values, dict[int, list[str]]()
+        changes: dict[int, F64] = {}
+        for place in self.with_levels:
+            texts, column = found.texts.get(place), values[:, place]
+            changed, strange = (
+                _numbers_as_values(self.variables[place], column)
+                if texts is None
+                else _texts_as_values(self.variables[place], texts)
+            )
+            if changed is not column:
+                changes[place] = changed
+            if strange:
+                unseen[place] = strange
+        if changes and found.borrowed:
+            values = values.copy(order="F")
+        for place, changed in changes.items():
+            values[:, place] = changed
+        return values, unseen
+
+    def matrix(self, table: F64) -> F64:
+        """(n, q): what the method sees of a table (n, p); the same array where no variable is nominal."""
+        if not self.grouped:
+            return table
+        matrix = np.empty((len(table), self.layout.n_columns), order="F")
+        column = 0
+        for place, variable in enumerate(self.variables):
+            values = table[:, place]
+            if variable.kind != "nominal":
+                matrix[:, column] = values
+                column += 1
+                continue
+            for level in range(1, len(variable.levels)):
+                matrix[:, column] = np.where(np.isnan(values), np.nan, values == level)
+                column += 1
+        return matrix
+
+    def level_of(self, variable: int, values: F64) -> list[str | None]:
+        """Words for values (n, columns of the variable): "male", "ICU", "2"; None where there is none.
+
+        There is none where a value is missing, or is none of the levels.
+        """
+        one = self.variables[variable]
+        if one.kind != "nominal":
+            column = values[:, 0]
+            if not one.levels:
+                return [None if np.isnan(value) else f"{value:.4g}" for value in column]
+            return [_word(one, np.abs(one.values - value)) for value in column]
+        dummies = np.column_stack([1.0 - values.sum(axis=1), values])
+        return [_word(one, np.abs(row - 1.0) + np.abs(row).sum() - np.abs(row)) for row in dummies]
+
+
+def _word(variable: Variable, distances: F64) -> str | None:
+    """The level at distance zero, if there is one."""
+    place = int(distances.argmin())
+    return text_of(variable.levels[place]) if distances[place] <= ROUNDING else None
+
+
+def _numbers_as_values(variable: Variable, column: F64) -> tuple[F64, list[str]]:
+    """A column (n,) by the levels of its variable; the same array where nothing changes."""
+    if any(isinstance(level, str) for level in variable.levels):
+        known = {text_of(level): value for level, value in zip(variable.levels, variable.values, strict=True)}
+        different = np.unique(column[~np.isnan(column)])
+        words = {number: text_of(number) for number in different.tolist()}
+        changed = np.full(column.size, np.nan)
+        for number, word in words.items():
+            if word in known:
+                changed[column == number] = known[word]
+        return changed, [word for word in words.values() if word not in known]
+    levels = np.array(variable.levels, dtype=np.float64)
+    strange = np.isfinite(column) & ~np.isin(column, levels)
+    unseen = [text_of(level) for level in np.unique(column[strange]).tolist()]
+    if variable.kind == "nominal":
+        changed = np.full(column.size, np.nan)
+        for place, level in enumerate(levels):
+            changed[column == level] = place
+        return changed, unseen
+    return (np.where(strange, np.nan, column) if unseen else column), unseen
+
+
+def _texts_as_values(variable: Variable, texts: Texts) -> tuple[F64, list[str]]:
+    known: Mapping[str, float] = dict(
+        zip(map(text_of, variable.levels), variable.values.tolist(), strict=True)
+    )
+    if all(isinstance(level, bool) for level in variable.levels):
+        known = {**known, "True": 1.0, "TRUE": 1.0, "False": 0.0, "FALSE": 0.0}
+    by_code = np.array([known.get(text, np.nan) for text in texts.levels] + [np.nan])
+    seen = np.unique(texts.codes)
+    unseen = [texts.levels[code] for code in seen if code >= 0 and texts.levels[code] not in known]
+    return by_code[texts.codes], unseen

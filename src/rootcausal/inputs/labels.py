@@ -1,0 +1,60 @@
+"""Words in cells that everybody reads alike: yes and no, and what stands where there is no value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+# Pairs of labels, (healthy, disease), that mean the same to everybody.
+KNOWN_LABELS = (
+    ("0", "1"),
+    ("-1", "1"),
+    ("false", "true"),
+    ("no", "yes"),
+    ("negative", "positive"),
+    ("control", "case"),
+    ("healthy", "sick"),
+    ("healthy", "diseased"),
+    ("unaffected", "affected"),
+)
+# Texts that stand for a missing value, at every door, once blanks around them are gone: those that pyarrow
+# reads so in a CSV file.
+WORDS_FOR_MISSING = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "n/a",
+    "nan",
+    "null",
+)
+
+
+def place_of_disease(labels: Iterable[Any]) -> int | None:
+    """Which of two labels says itself that it is the disease: its place, or None where neither does."""
+    folded = [text_of(label).strip().casefold() for label in labels]
+    return next(
+        (folded.index(disease) for healthy, disease in KNOWN_LABELS if {healthy, disease} == set(folded)),
+        None,
+    )
+
+
+def text_of(label: Any) -> str:
+    """A label or level as it is written in a file: true, 1, yes."""
+    if isinstance(label, bool | np.bool_):
+        return str(label).lower()
+    return (
+        f"{label:.0f}" if isinstance(label, float | np.floating) and float(label).is_integer() else str(label)
+    )

@@ -1,0 +1,245 @@
+"""Numbers to fit or to score, made of whatever holds patients; what is wrong with them is said at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from ..core.table import F64, LARGEST, Index
+from ..errors import InputError
+from ..wording import listed, quoted
+from .cells import Found, is_number
+from .cohort import names_of, set_names
+from .encoding import Encoding
+from .from_frame import COMPLETE_TO_BE_SCORED, as_frame, column_names, of_array, of_frame, variables
+from .guess import IN_PYTHON, Advice, guess_kinds
+from .kinds import Wishes
+from .rules import (
+    NAMED_AT_MOST,
+    Findings,
+    are,
+    it_or_them,
+    refuse_empty,
+    refuse_few_rows,
+    refuse_no_columns,
+    refuse_not_finite,
+    refuse_text,
+    refuse_too_large,
+)
+
+# Who asked for scores: past this function, those below, and the method of the estimator.
+CALLER = 5
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Numbers (n, q), with the dataframe library they came in, if any.
+
+    ``borrowed``: the numbers may be the user's own, who can change them.
+    """
+
+    values: F64
+    library: nw.Implementation | None
+    borrowed: bool = False
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The columns of a cohort, on their way to be fitted.
+
+    Attributes
+    ----------
+    table : (n, p) numbers, one column for each variable.
+    encoding : what they stand for.
+    usable : (p,) columns with which nothing was wrong as far as they were read.
+    borrowed : the numbers may be the user's own.
+    """
+
+    table: F64
+    encoding: Encoding
+    usable: np.ndarray
+    borrowed: bool = False
+
+    @property
+    def missing(self) -> Index:
+        """(p,) missing values of each variable."""
+        return np.isnan(self.table).sum(axis=0)
+
+
+def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Findings) -> Readings:
+    """The numbers of a cohort and what they stand for; what is wrong is noted.
+
+    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``wishes`` all columns must be
+    numbers, and whole.
+    """
+    X = variables(X)
+    frame = as_frame(X)
+    if frame is None:
+        found = of_array(estimator, X, wishes is not None, reset=True, ensure_min_samples=2)
+        strange = np.zeros(found.values.shape[1], dtype=bool)
+    else:
+        columns = column_names(X)
+        refuse_few_rows(len(frame))
+        refuse_no_columns(columns)
+        set_names(estimator, columns)
+        found, strange = of_frame(frame, columns, wishes is not None, findings)
+    names = names_of(estimator)
+    return settled(found, names, wishes, IN_PYTHON, findings, ~strange)
+
+
+def settled(
+    found: Found,
+    names: list[str],
+    wishes: Wishes | None,
+    advice: Advice,
+    findings: Findings,
+    usable: np.ndarray,
+) -> Readings:
+    """What the columns of a cohort are; ``usable`` (p,) are those that could be read."""
+    if wishes is None:
+        encoding = Encoding.numbers(names)
+    else:
+        encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
+        usable = usable & fine
+    table, _ = encoding.table(found)
+    return Readings(table, encoding, usable, found.borrowed and table is found.values)
+
+
+def matrix_for_scoring(
+    estimator: Any, X: Any, needed: Index, reach: F64, encoding: Encoding | None = None
+) -> Matrix:
+    """Validated new data: columns of a dataframe are matched by name, those of an array by place.
+
+    A level that the cohort did not have is missing, with a warning.
+
+    Parameters
+    ----------
+    needed : columns that a dataframe must have, whole; what it lacks of others is NaN.
+    reach : (q,) the largest values that the model can score.
+    encoding : what the columns stand for; by default numbers.
+    """
+    findings = Findings()
+    known = getattr(estimator, "feature_names_in_", None)
+    takes_texts = encoding is not None
+    encoding = Encoding.numbers(names_of(estimator)) if encoding is None else encoding
+    p = len(encoding.variables)
+    needed = encoding.variables_of(needed)
+    X = variables(X)
+    frame = as_frame(X)
+    present = np.ones(p, dtype=bool)
+    may_miss = np.zeros(p, dtype=bool)
+    if frame is None:
+        found = of_array(estimator, X, takes_texts, reset=False)
+    elif known is None:
+        columns = column_names(X)
+        if len(columns) != p:
+            raise InputError(
+                f"X has {len(columns)} features, but {type(estimator).__name__} is expecting {p} features as "
+                "input"
+            )
+        found, _ = of_frame(frame, columns, takes_texts, findings)
+    else:
+        there = set(column_names(X))
+        present = np.array([name in there for name in known], dtype=bool)
+        # A table with none of the columns is another one, even where the model needs none.
+        wanted = needed if present.any() else np.arange(p)
+        with findings.noting():
+            _refuse_lacking([known[place] for place in wanted if not present[place]])
+        may_miss = np.ones(p, dtype=bool)
+        may_miss[needed] = not COMPLETE_TO_BE_SCORED
+        found, _ = of_frame(frame, [name for name in known if name in there], takes_texts, findings)
+        found = found.among(present)
+    with findings.noting():
+        _refuse_texts_for_numbers(found, encoding)
+    table, unseen = encoding.table(found)
+    warn_of_unseen({encoding.names[place]: levels for place, levels in unseen.items()})
+    note_not_finite(
+        table[:, present],
+        [name for name, here in zip(encoding.names, present, strict=True) if here],
+        encoding.by_variable(reach)[present],
+        findings,
+        may_miss[present],
+    )
+    findings.refuse()
+    values = encoding.matrix(table)
+    library = None if frame is None else frame.implementation
+    return Matrix(values, library, found.borrowed and values is found.values)
+
+
+def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:
+    text = [place for place in found.texts if encoding.variables[place].kind == "number"]
+    if text:
+        first = found.texts[text[0]]
+        strange = next((level for level in first.levels if not is_number(level)), None)
+        refuse_text([encoding.names[place] for place in text], strange)
+
+
+def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
+    """Say which levels of new patients, by variable, the cohort did not have."""
+    if levels:
+        found = [f"{quoted(name)} holds {listed(list(map(quoted, some)))}" for name, some in levels.items()]
+        warnings.warn(
+            f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
+            UserWarning,
+            stacklevel=CALLER,
+        )
+
+
+def _refuse_lacking(names: list[str]) -> None:
+    if names:
+        raise InputError(
+            f"{are('column', names)} missing from the new data; the model needs {it_or_them(names)}"
+        )
+
+
+def note_not_finite(
+    X: F64,
+    names: Sequence[str],
+    largest: F64 | float,
+    findings: Findings,
+    may_miss: np.ndarray | bool = False,
+) -> bool:
+    """Note missing and infinite values of (n, p), and values above ``largest``; whether none is missing.
+
+    Columns of the mask ``may_miss`` (p,) may have missing values.
+    """
+    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
+            return True
+    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
+    whole = not missing.any()
+    missing[np.broadcast_to(may_miss, missing.shape)] = 0
+    empty = missing == len(X)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
+    missing[empty] = 0
+    with findings.noting():
+        refuse_not_finite(missing, infinite, names)
+    too_large = (np.abs(X) > largest) & np.isfinite(X)
+    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0)).tolist()}
+    with findings.noting():
+        refuse_too_large([f"{X[r, c]:g} in {names[c]!r}, row {r + 1}" for c, r in first.items()])
+    return whole
+
+
+def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
+    """Note columns of (n, p) without any value, and rows without any."""
+    missing = np.isnan(table)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(missing.all(axis=0)).tolist()])
+    with findings.noting():
+        refuse_empty_rows(np.flatnonzero(missing.all(axis=1)) + 1)
+
+
+def refuse_empty_rows(numbers: Index) -> None:
+    """Refuse rows, by their numbers, in which nothing was measured."""
+    if numbers.size:
+        shown = listed([str(number) for number in numbers], NAMED_AT_MOST)
+        rows, have = ("row", "has") if numbers.size == 1 else ("rows", "have")
+        raise InputError(f"{rows} {shown} {have} no value in any column: leave out who was not measured")

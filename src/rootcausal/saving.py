@@ -1,0 +1,76 @@
+"""A fitted estimator as a file, and back."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from .backends.blas import one_blas_thread
+from .errors import InputError
+from .files import model_file
+from .files.model_file import SavedModel, SavedResamples
+from .inputs.cohort import names_of
+from .inputs.encoding import Encoding
+from .inputs.kinds import Variable
+from .uncertainty.resample import Bootstrap
+
+if TYPE_CHECKING:
+    from .estimator import RCI
+
+
+def save(model: RCI, path: str | PathLike[str]) -> None:
+    """Write a fitted model whole or not at all."""
+    resamples, kept = model.bootstrap_, None
+    if resamples is not None:
+        kept = SavedResamples(resamples.models, resamples.random_state, resamples.unsettled)
+    saved = SavedModel(
+        model=model._model,
+        margins=model.margins_,
+        ancestor_probability=model.ancestor_probability_,
+        quantiles=model._quantiles,
+        resamples=kept,
+        classes=model.classes_,
+        n_variables=model.n_features_in_,
+        feature_names=getattr(model, "feature_names_in_", None),
+        with_levels={
+            place: (model._encoding.variables[place].kind, model._encoding.variables[place].levels)
+            for place in model._encoding.with_levels
+        },
+        completion=None,
+        provenance=model.provenance_,
+    )
+    model_file.write(path, saved)
+
+
+def load(estimator: type[RCI], path: str | PathLike[str]) -> RCI:
+    """Read a model; a damaged, foreign or newer file is refused."""
+    with one_blas_thread():  # as resamples were learned: else their last bit may differ
+        return model_file.read(path, lambda saved: _restored(estimator, saved))
+
+
+def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
+    """The estimator that was saved; ValueError where its parameters or its variables are none."""
+    model = estimator(**saved.provenance["parameters"])
+    try:
+        model._check_parameters()
+    except InputError as error:
+        raise ValueError(str(error)) from None  # an InputError of reading names the file
+    if model.positive is not None and model.positive != saved.classes[1]:
+        raise ValueError("its second class is not the disease")
+    model.n_features_in_ = saved.n_variables
+    if saved.feature_names is not None:
+        model.feature_names_in_ = saved.feature_names
+    variables = [Variable(name, "number") for name in names_of(model)]
+    for place, (kind, levels) in saved.with_levels.items():
+        variables[place] = Variable(variables[place].name, kind, levels)
+    model._encoding = Encoding(tuple(variables))
+    if model._encoding.layout.n_columns != saved.model.n_columns:
+        raise ValueError("its variables and its columns differ in number")
+    model.classes_ = saved.classes
+    model.provenance_ = saved.provenance
+    model._set_model(saved.model, saved.margins, saved.ancestor_probability)
+    model._quantiles = saved.quantiles
+    if saved.resamples is not None:
+        kept = saved.resamples
+        model.bootstrap_ = Bootstrap(kept.models, kept.random_state, kept.unsettled)
+    return model
