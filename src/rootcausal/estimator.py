@@ -67,7 +67,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
-    coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped.
+    coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped. Of a nominal
+        variable never below zero: its error counts towards the levels that raise the risk.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
         variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
         ``attribution="paper"``, which takes every survivor for an ancestor.
@@ -134,11 +135,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         with ordering_progress() if self.progress else nullcontext() as on_round:
             learned = learn(raw, cohort.columns, self._settings(), on_round)
         warn_of_fit(learned, cohort, self._settings())
-        self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)
+        self._set_model(learned.model, learned.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
-            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
+            layout = learned.model.layout
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal, layout)
             self._quantiles = CohortQuantiles.of(values, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
@@ -151,8 +153,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._model = model
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
-        self.coef_ = np.zeros(model.n_columns)
-        self.coef_[model.order] = model.attribution.unit_effects
+        self.coef_ = np.zeros(model.n_variables)
+        self.coef_[model.order] = model.unit_effects
         self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
@@ -384,7 +386,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             raise ValueError(str(error)) from None  # an InputError of reading names the file
         if model.positive is not None and model.positive != saved.classes[1]:
             raise ValueError("its second class is not the disease")
-        model.n_features_in_ = saved.model.n_columns
+        model.n_features_in_ = saved.model.n_variables
         if saved.feature_names is not None:
             model.feature_names_in_ = saved.feature_names
         model.classes_ = saved.classes

@@ -180,8 +180,8 @@ def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[t
     order = model.causal_order_
     if isinstance(model, RCI):
         causal = model._model
-        edges = causal.mechanism.direct_effects()
-        shown = np.sort(np.argsort(-causal.attribution.importance(), kind="stable")[:top])
+        edges = causal.direct_effects()
+        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
     else:
         edges = model._standard_edges
         shown = np.arange(min(top, order.size))

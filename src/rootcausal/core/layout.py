@@ -59,3 +59,25 @@ class Layout:
         """The layout of some columns, ascending; their variables are numbered anew."""
         _, variable = np.unique(self.variable[columns], return_inverse=True)
         return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns))
+
+    def any_of(self, probability: F64) -> F64:
+        """(p,): that at least one column of each variable is something, by probabilities (q,) of the columns.
+
+        For a variable of several columns 1 - Π(1 - p), as if they were independent.
+        """
+        if not self.grouped:
+            return probability
+        none = np.ones(self.n_variables)
+        np.multiply.at(none, self.variable, 1.0 - probability)
+        return 1.0 - none
+
+
+def shares_of_levels(dummies: F64) -> F64:
+    """(n, m): how likely each of m levels is, by dummies (n, m - 1) of all but the first.
+
+    Of a measured level this is one, and zero elsewhere; dummies that were expected lie in between.
+    """
+    others = np.clip(dummies, 0.0, 1.0)
+    first = np.clip(1.0 - others.sum(axis=1, keepdims=True), 0.0, 1.0)
+    shares = np.concatenate([first, others], axis=1)
+    return shares / shares.sum(axis=1, keepdims=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .halves import Attribution
 from .layout import Layout
 from .linear import LinearAttribution
 from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
-from .model import Attribution, CausalModel
+from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
 from .population import ClassWeights
@@ -118,8 +119,8 @@ class Learned:
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
-    ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
-        which takes every survivor for an ancestor.
+    ancestor_probability : (p,) by variable, zero for those that were dropped; None with the paper's
+        attribution, which takes every survivor for an ancestor.
     """
 
     model: CausalModel
@@ -127,6 +128,11 @@ class Learned:
     separated: bool
     converged: bool
     ancestor_probability: F64 | None
+
+    @property
+    def margins(self) -> F64:
+        """(v,) by how much each variable of the model's order won, when its first column did."""
+        return self.model.at_first_column(self.ordering.margins)
 
 
 def learn(
@@ -150,5 +156,6 @@ def learn(
     if found.ancestor_probability is not None:
         probability = np.zeros(p)
         probability[ordering.order] = found.ancestor_probability
-    model = CausalModel(ordering.mechanism(p), found.attribution)
+        probability = layout.any_of(probability)
+    model = CausalModel(ordering.mechanism(p), found.attribution, layout)
     return Learned(model, ordering, found.separated, found.converged, probability)

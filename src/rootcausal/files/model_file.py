@@ -79,7 +79,7 @@ class SavedModel:
 
     Attributes
     ----------
-    model : scores patients; p columns, k of them in its causal order.
+    model : scores patients; p variables, k of them in its causal order.
     margins : (k,) by how much each root won.
     ancestor_probability : (p,), or None with the paper's attribution.
     quantiles : of the cohort, or None where the model did not keep them.
@@ -153,10 +153,10 @@ def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fit
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
-    p = header["n_columns"]
-    if type(p) is not int:
+    if type(header["n_columns"]) is not int:
         raise ValueError("its number of columns is none")
     model = model_from(header, arrays)
+    p = model.n_variables
     _check_shapes(arrays, model.order.size, p)
     _check_numbers(arrays)
     names = header["feature_names"]

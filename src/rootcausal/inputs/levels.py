@@ -1,0 +1,177 @@
+"""Levels in words and as numbers: what a cell that is no number says, and what a level is in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.layout import Layout, shares_of_levels
+from ..core.table import F64, Index
+from ..errors import InputError
+from ..wording import listed, quoted
+from .cohort import names_of
+from .kinds import Level, Variable
+
+LEVELS_NAMED = 30
+# A level this likely is said without its share.
+SURE = 0.995
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What cells of one variable with levels say.
+
+    Attributes
+    ----------
+    places : (n,) the level of each in ``Variable.levels``; -1 where there is no value. What was expected and
+        not measured lies between levels: of an ordinal variable the nearest, of others the likeliest.
+    shares : (n,) how likely that level is; NaN where the levels have an order of more than two.
+    """
+
+    places: Index
+    shares: F64
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A table of numbers, and the variables that it is about.
+
+    Attributes
+    ----------
+    variables : p of them.
+    layout : which variable each column belongs to; None where each is one.
+    columns : (n, q) the numbers.
+    """
+
+    variables: tuple[Variable, ...]
+    layout: Layout | None
+    columns: F64
+
+    def numbers(self) -> F64:
+        """(n, p): one number a variable, of a nominal one that which stands for its level.
+
+        Where no variable has several columns these are the columns themselves.
+        """
+        if self.layout is None or not self.layout.grouped:
+            return self.columns
+        return np.column_stack([self._numbers_of(v) for v in range(len(self.variables))])
+
+    def levels(self) -> np.ndarray:
+        """(n, p): texts of levels; None for numbers, and where there is no value."""
+        shape = (len(self.columns), len(self.variables))
+        having = [v for v, variable in enumerate(self.variables) if variable.levels]
+        if not having:
+            return np.broadcast_to(np.array(None, dtype=object), shape)
+        found = np.full(shape, None, dtype=object)
+        for v in having:
+            texts = np.array([*level_texts(self.variables[v]), None], dtype=object)
+            found[:, v] = texts[self.said(v).places]
+        return found
+
+    def said(self, v: int, row: int | None = None) -> Said:
+        """What a variable with levels says, of one patient or of all."""
+        rows = slice(None) if row is None else slice(row, row + 1)
+        return said_by(self.variables[v], self.of(v)[rows])
+
+    def of(self, v: int) -> F64:
+        """(n, m): the columns of one variable."""
+        return self.columns[:, [v] if self.layout is None else self.layout.columns_of(v)]
+
+    def text(self, row: int, v: int) -> str:
+        """One cell for the screen: a number with four digits; a level, with its share where it is unsure."""
+        variable = self.variables[v]
+        if not variable.levels:
+            return f"{self.of(v)[row, 0]:.4g}"
+        said = self.said(v, row)
+        if said.places[0] < 0:
+            return "nan"
+        text, share = level_texts(variable)[said.places[0]], said.shares[0]
+        return f"{text} ({share:.0%})" if share < SURE else text
+
+    def _numbers_of(self, v: int) -> F64:
+        variable = self.variables[v]
+        if variable.kind != "nominal":
+            return self.of(v)[:, 0]
+        # The last is for cells without a value, whose place is -1.
+        return np.append(codes_of(variable), np.nan)[self.said(v).places]
+
+
+def variables_of(estimator: Any) -> tuple[Variable, ...]:
+    """The variables that an estimator was fitted on; all numbers, where nothing else was said."""
+    known = getattr(estimator, "variables_", None)
+    return numbers(names_of(estimator)) if known is None else tuple(known)
+
+
+def numbers(names: Sequence[str]) -> tuple[Variable, ...]:
+    """Variables of these names, all of them numbers."""
+    return tuple(Variable(str(name), "number") for name in names)
+
+
+def level_text(level: Level) -> str:
+    """A level as people read it: 2 and not 2.0."""
+    return f"{level:.15g}" if isinstance(level, float) else str(level)
+
+
+def level_texts(variable: Variable) -> list[str]:
+    return [level_text(level) for level in variable.levels]
+
+
+def codes_of(variable: Variable) -> F64:
+    """(m,) the number that stands for each level: its own, where levels are numbers, otherwise its place."""
+    if any(isinstance(level, str) for level in variable.levels):
+        return np.arange(float(len(variable.levels)))
+    return np.array([float(level) for level in variable.levels])
+
+
+def column_names(variables: Sequence[Variable]) -> list[str]:
+    """(q,) what to call the columns of a table: ``age``, and of a nominal variable ``ward = ICU``."""
+    return [
+        name
+        for variable in variables
+        for name in (
+            [f"{variable.name} = {text}" for text in level_texts(variable)[1:]]
+            if variable.kind == "nominal"
+            else [variable.name]
+        )
+    ]
+
+
+def said_by(variable: Variable, columns: F64) -> Said:
+    """What columns (n, m) of a variable with levels say."""
+    known = ~np.isnan(columns).any(axis=1)
+    places, shares = np.full(len(columns), -1), np.full(len(columns), np.nan)
+    if variable.kind == "nominal":
+        likely = shares_of_levels(columns[known])
+        places[known], shares[known] = likely.argmax(axis=1), likely.max(axis=1)
+        return Said(places, shares)
+    codes = codes_of(variable)
+    places[known] = np.abs(columns[known] - codes).argmin(axis=1)
+    if variable.kind == "binary":
+        high = np.clip((columns[known, 0] - codes[0]) / (codes[1] - codes[0]), 0.0, 1.0)
+        shares[known] = np.maximum(high, 1.0 - high)
+    return Said(places, shares)
+
+
+def columns_of_level(variable: Variable, place: int) -> F64:
+    """What the columns of a variable hold where it has this level."""
+    if variable.kind == "nominal":
+        return np.eye(len(variable.levels))[place, 1:]
+    return codes_of(variable)[[place]]
+
+
+def place_of(variable: Variable, level: Any) -> int:
+    """The level that is meant, by itself or by its text; an InputError lists those there are."""
+    for place, known in enumerate(variable.levels):
+        same = known == level and isinstance(known, str) == isinstance(level, str)
+        if same or level_text(known) == level:
+            return place
+    raise InputError(
+        f"{quoted(variable.name)} has no level {quoted(level)}: choose one of {levels_listed(variable)}"
+    )
+
+
+def levels_listed(variable: Variable) -> str:
+    return listed([quoted(text) for text in level_texts(variable)], LEVELS_NAMED)
