@@ -27,6 +27,7 @@ from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import Cohort, Target, names_of
 from .inputs.door import open_cohort
 from .inputs.from_frame import Matrix, ids_of, matrix_for_scoring
+from .inputs.levels import column_names, variables_of
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
 from .parameters import chosen_settings
@@ -67,8 +68,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
-    coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped. Of a nominal
-        variable never below zero: its error counts towards the levels that raise the risk.
+    coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
         variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
         ``attribution="paper"``, which takes every survivor for an ancestor.
@@ -294,7 +294,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = self._patients(X, self._needed_columns())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return Explanation.of(
-            self._model, resamples, matrix, names_of(self), X, ids_of(X, ids), self.provenance_
+            self._model, resamples, matrix, variables_of(self), X, ids_of(X, ids), self.provenance_
         )
 
     def _needed_columns(self) -> Index:
@@ -350,7 +350,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, matrix.values.shape[0])
-        return diagnose(self._model, matrix.values, labels, names_of(self), called, self.provenance_)
+        names = column_names(variables_of(self))
+        return diagnose(self._model, matrix.values, labels, names, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -16,7 +16,7 @@ from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .inputs.from_frame import Matrix, column_names
 from .inputs.kinds import Variable
-from .inputs.levels import Cells, columns_of_level, level_texts, levels_listed, numbers, place_of
+from .inputs.levels import Cells, columns_of_level, level_texts, levels_listed, place_of
 from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if, with_doubt
 from .wording import listed, quoted
 
@@ -78,6 +78,10 @@ class WhatIf:
         """(n, p): the predicted levels in words, the nearest or likeliest ones; None for numbers."""
         return self._cells.levels()
 
+    def text(self, row: int, c: int) -> str:
+        """The prediction for one patient and variable for the screen: ``3.4``, ``male (51%)``."""
+        return self._cells.text(row, c)
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -130,11 +134,10 @@ class Explanation:
         model: CausalModel,
         resamples: tuple[CausalModel, ...],
         matrix: Matrix,
-        names: Sequence[str],
+        variables: Sequence[Variable],
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
-        variables: Sequence[Variable] | None = None,
         imputed: np.ndarray | None = None,
         imputation_sd: F64 | None = None,
     ) -> Explanation:
@@ -142,8 +145,7 @@ class Explanation:
 
         Parameters
         ----------
-        names : (p,) of the variables.
-        variables : (p,) what they are; by default all are numbers.
+        variables : (p,) what the columns stand for.
         imputed : (n, p) which values were filled in; by default none.
         imputation_sd : (n, p) standard deviation that this adds to the Shapley values.
         """
@@ -152,15 +154,16 @@ class Explanation:
         if imputation_sd is not None:
             ends = (spread["lower"], spread["upper"]) if resamples else None
             spread["lower"], spread["upper"] = with_doubt(values, ends, imputation_sd)
-        known = numbers(names) if variables is None else tuple(variables)
-        cells = Cells(known, model.layout, matrix.values.copy() if matrix.borrowed else matrix.values)
+        cells = Cells(
+            tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
+        )
         return cls(
             values=values,
             base_value=model.base_value,
             errors=model.errors(matrix.values),
             data=cells.numbers(),
-            feature_names=tuple(names),
-            variables=known,
+            feature_names=tuple(variable.name for variable in variables),
+            variables=cells.variables,
             ids=patient_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,
             imputed=np.zeros(values.shape, dtype=bool) if imputed is None else imputed,

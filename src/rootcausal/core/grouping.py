@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .layout import Layout
 from .table import F64, Index
 
 
@@ -16,31 +17,34 @@ class Grouping:
     Attributes
     ----------
     variables : (v,) in causal order, each once, at the place of its first column.
+    alone : (v,) which variables have a single column in the table.
     places : v arrays, the places of each variable's columns in the causal order of columns.
     weights : v arrays of unit length: how the errors of its columns make up the error of the variable. Errors
         of unit variance that are independent then make one of unit variance.
     """
 
     variables: Index
+    alone: np.ndarray
     places: tuple[Index, ...]
     weights: tuple[F64, ...]
 
     @classmethod
-    def of(cls, variable_of_place: Index, unit_effects: F64) -> Grouping:
-        """Variables (k,) of the places, and what a unit of the error at each adds to the log-odds (k,).
+    def of(cls, layout: Layout, order: Index, unit_effects: F64) -> Grouping:
+        """Of columns (k,) in causal order, and what a unit of the error of each adds to the log-odds (k,).
 
         Weights are proportional to these effects δ, so that a variable's Shapley value Σ δe is its error
         times the root of Σ δ². Where all δ are zero, the error is that of the first column.
         """
-        variables, first = np.unique(variable_of_place, return_index=True)
+        owner = layout.variable[order]
+        variables, first = np.unique(owner, return_index=True)
         variables = variables[np.argsort(first)]
-        places = tuple(np.flatnonzero(variable_of_place == variable) for variable in variables)
-        return cls(variables, places, tuple(_unit_length(unit_effects[some]) for some in places))
-
-    @property
-    def alone(self) -> np.ndarray:
-        """(v,) which variables have a single column in the order."""
-        return np.array([some.size == 1 for some in self.places], dtype=bool)
+        alone = np.bincount(layout.variable, minlength=layout.n_variables)[variables] == 1
+        places = tuple(np.flatnonzero(owner == variable) for variable in variables)
+        weights = tuple(
+            np.ones(1) if single else _unit_length(unit_effects[some])
+            for single, some in zip(alone, places, strict=True)
+        )
+        return cls(variables, alone, places, weights)
 
     def errors(self, errors: F64) -> F64:
         """(n, v): errors of the variables, from those of the columns (n, k)."""
@@ -54,7 +58,12 @@ class Grouping:
 
     def norms(self, effects: F64) -> F64:
         """(v,): effects (k,) themselves or, of several columns, the root of their summed squares."""
-        return np.array([effects[s[0]] if s.size == 1 else np.linalg.norm(effects[s]) for s in self.places])
+        return np.array(
+            [
+                effects[some[0]] if single else np.linalg.norm(effects[some])
+                for single, some in zip(self.alone, self.places, strict=True)
+            ]
+        )
 
     def direct_effects(self, effects: F64) -> F64:
         """(v, v): effects (k, k) between columns as effects between variables.
@@ -68,7 +77,7 @@ class Grouping:
             for j, cols in enumerate(self.places):
                 if i != j:
                     block = effects[np.ix_(rows, cols)]
-                    found[i, j] = block[0, 0] if block.size == 1 else np.linalg.norm(block)
+                    found[i, j] = block[0, 0] if self.alone[[i, j]].all() else np.linalg.norm(block)
         return found
 
     def total_effects(self, effects: F64) -> F64:
@@ -83,7 +92,5 @@ class Grouping:
 
 
 def _unit_length(effects: F64) -> F64:
-    if effects.size == 1:
-        return np.ones(1)
     size = float(np.linalg.norm(effects))
     return effects / size if size > 0 else np.eye(1, effects.size)[0]

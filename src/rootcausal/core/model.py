@@ -49,7 +49,7 @@ class CausalModel:
         """None where each column is a variable."""
         if self.layout is None or not self.layout.grouped:
             return None
-        return Grouping.of(self.layout.variable[self.column_order], self.attribution.unit_effects)
+        return Grouping.of(self.layout, self.column_order, self.attribution.unit_effects)
 
     @property
     def column_order(self) -> Index:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.layout import Layout, shares_of_levels
+from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
@@ -79,6 +80,20 @@ class Cells:
     def of(self, v: int) -> F64:
         """(n, m): the columns of one variable."""
         return self.columns[:, [v] if self.layout is None else self.layout.columns_of(v)]
+
+    def level_texts(self, v: int) -> list[str]:
+        """What to call the levels of one variable; none for a number."""
+        return level_texts(self.variables[v])
+
+    def places(self, v: int, codes: F64) -> F64:
+        """(m,): the places of the levels that numbers (m,) stand for, of a binary or ordinal variable."""
+        return np.abs(codes[:, None] - codes_of(self.variables[v])).argmin(axis=1).astype(np.float64)
+
+    def with_each_level(self, model: CausalModel, v: int) -> F64:
+        """(n, m): log-odds of the disease with each of the levels of a variable set."""
+        places = range(len(self.variables[v].levels))
+        wanted = [columns_of_level(self.variables[v], place) for place in places]
+        return np.stack([model.with_level(self.columns, v, level)[0] for level in wanted], axis=1)
 
     def text(self, row: int, v: int) -> str:
         """One cell for the screen: a number with four digits; a level, with its share where it is unsure."""
