@@ -146,12 +146,12 @@ function inCohort(kind, variable, number) {
   return [words, drawn];
 }
 
-/** "female 12 %; male 34 % (as measured)" */
+/** "female: 12 %; male: 34 % (as measured)" */
 function byLevel(risks) {
   return risks.flatMap(({ level, risk, now }, place) => [
     place ? "; " : "",
     element("bdi", {}, shownLevel(level)),
-    " ",
+    ": ",
     element("span", { class: "without" }, percent(risk)),
     now ? " (as measured)" : "",
   ]);
