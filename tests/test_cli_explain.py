@@ -29,7 +29,7 @@ def test_scores_are_those_of_the_python_interface(cohort: Path, model: Path, end
     assert "it is not the prevalence" in printed
     scores = arrow_csv.read_csv(out) if ending == "csv" else pq.read_table(out)
     fitted, X = python_answer(model, cohort)
-    assert scores.column_names == ["patient", "risk", "log_odds", *fitted.feature_names_in_]
+    assert scores.column_names == ["patient", "risk", "log_odds", *fitted.feature_names_in_, "imputed"]
     assert scores["patient"].to_pylist()[:2] == ["p000", "p001"]
     values = np.column_stack([scores[name].to_numpy() for name in fitted.feature_names_in_])
     assert np.array_equal(values, fitted.shapley_values(X))
@@ -59,7 +59,7 @@ def test_new_process_gives_the_same_bits(cohort: Path, model: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     fitted, X = python_answer(model, cohort)
     scores = arrow_csv.read_csv(second)
-    assert np.array_equal(np.column_stack(scores.columns[3:]), fitted.shapley_values(X))
+    assert np.array_equal(np.column_stack(scores.columns[3:-1]), fitted.shapley_values(X))
 
 
 def test_reordered_and_extra_columns(cohort: Path, model: Path) -> None:
@@ -130,7 +130,11 @@ def test_variables_named_like_our_columns(tmp_path: Path) -> None:
     ok("fit", tmp_path / "c.csv", "--target", "d", "--out", tmp_path / "m.rci")
     printed = ok("explain", tmp_path / "m.rci", tmp_path / "c.csv", "--out", tmp_path / "s.csv")
     assert "columns: 'row_', 'risk_', 'log_odds_', then" in printed
-    assert arrow_csv.read_csv(tmp_path / "s.csv").column_names == ["row_", "risk_", "log_odds_", *names]
+    assert arrow_csv.read_csv(tmp_path / "s.csv").column_names == [
+        *("row_", "risk_", "log_odds_"),
+        *names,
+        "imputed",
+    ]
 
 
 def test_hostile_names_and_ids(tmp_path: Path) -> None:
@@ -159,6 +163,6 @@ def test_hostile_names_and_ids(tmp_path: Path) -> None:
         scores, convert_options=arrow_csv.ConvertOptions(column_types={"[id]": pa.string()})
     )
     safe = ["'=cmd()" if name == "=cmd()" else name for name in names]
-    assert read.column_names == ["[id]", "risk", "log_odds", *safe]
+    assert read.column_names == ["[id]", "risk", "log_odds", *safe, "imputed"]
     assert read["[id]"].to_pylist() == [*safe, ""] + ["p"] * 190
     assert sorted(os.listdir(tmp_path)) == ["[red]c.parquet", "m.rci", "s.csv"]

@@ -44,7 +44,9 @@ def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> Non
     tidy = model.explain(frame.head(5), ids="patient").to_frame()
     assert isinstance(tidy, pd.DataFrame)
     assert len(tidy) == 50
-    assert list(tidy.columns) == ["id", "variable", "value", "error", "shapley", "rank", "root_cause"]
+    columns = ["id", "variable", "value", "level", "imputed", "error", "shapley", "rank", "root_cause"]
+    assert list(tidy.columns) == columns
+    assert tidy["level"].isna().all() and not tidy["imputed"].any()
     first = tidy[tidy["id"] == frame["patient"].iloc[0]].sort_values("rank")
     assert first["shapley"].is_monotonic_decreasing
     assert (first["root_cause"] == (first["shapley"] > 0)).all()

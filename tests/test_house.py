@@ -49,7 +49,7 @@ MAY_IMPORT = {
         "wording",
     },
     "lingam": {"core", "errors", "inputs", "long_work", "parameters", "provenance"},
-    "plots": {"core", "drawing", "errors", "estimator", "explanation", "inputs", "lingam"},
+    "plots": {"core", "drawing", "errors", "estimator", "explanation", "inputs", "lingam", "wording"},
     "comparators": {"backends", "core", "data", "errors", "inputs", "lingam"},
     "experiments": {
         "backends",

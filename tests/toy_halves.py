@@ -39,6 +39,9 @@ class SinhMechanism:
     def values(self, errors):
         return np.sinh(self.straight.values(errors))
 
+    def slopes(self):
+        return self.straight.slopes() / np.cosh(self.straight.mean)[:, None]
+
     def what_if(self, X, place, error):
         bent = np.sinh(self.straight.what_if(np.arcsinh(X), place, error))
         values = X.copy()

@@ -72,7 +72,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
-    coef_ : (p,) log-odds for each unit-variance error; zero for variables that were dropped.
+    coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
         variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
         ``attribution="paper"``, which takes every survivor for an ancestor.
@@ -149,11 +149,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             learned = learn(raw, cohort.columns, self._settings(), on_round, cohort.layout)
         warn_of_fit(learned, cohort, self._settings())
         self._encoding = cohort.encoding
-        self._set_model(learned.model, learned.ordering.margins, learned.ancestor_probability)
+        self._set_model(learned.model, learned.margins, learned.ancestor_probability)
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
-            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
+            layout = learned.model.layout
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal, layout)
             self._quantiles = CohortQuantiles.of(values, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
         parameters["kinds"] = plain_kinds(self.kinds)
@@ -167,8 +168,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._model = model
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
-        self.coef_ = np.zeros(model.n_columns)
-        self.coef_[model.order] = model.attribution.unit_effects
+        self.coef_ = np.zeros(model.n_variables)
+        self.coef_[model.order] = model.unit_effects
         self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
@@ -308,7 +309,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = self._patients(X, self._needed_columns())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return Explanation.of(
-            self._model, resamples, matrix, names_of(self), X, ids_of(X, ids), self.provenance_
+            self._model, resamples, matrix, self._encoding.variables, X, ids_of(X, ids), self.provenance_
         )
 
     def _needed_columns(self) -> Index:
@@ -364,7 +365,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, matrix.values.shape[0])
-        return diagnose(self._model, matrix.values, labels, names_of(self), called, self.provenance_)
+        names = list(self._encoding.column_names)
+        return diagnose(self._model, matrix.values, labels, names, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -15,6 +15,7 @@ from .core.table import F64
 from .drawing import similarity_order, strong_edges
 from .errors import InputError, MissingExtraError
 from .inputs.cohort import names_of
+from .wording import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,8 @@ HEAT_PATIENTS = 2000
 def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
     """From the base value to one patient's log-odds, a bar for each shock, with its interval if there is one.
 
+    Hatched bars are of values that were not measured: what is expected stands in for them.
+
     Parameters
     ----------
     explanation : of at least this patient.
@@ -45,14 +48,16 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     ranked = np.argsort(-np.abs(values), kind="stable")
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
-    steps = [(f"{_name(explanation, c)} = {explanation.data[row, c]:.4g}", float(values[c])) for c in shown]
+    steps = [(f"{_name(explanation, c)} = {_value(explanation, row, c)}", float(values[c])) for c in shown]
+    hatched = [bool(explanation.imputed[row, c]) for c in shown]
     intervals = [] if explanation.lower is None else [_interval(explanation, row, c) for c in shown]
     if len(ranked) > top:
         steps.append((f"{len(ranked) - top} others", float(values[ranked[top:]].sum())))
     ax = _axes(ax, height=0.4 * len(steps) + 1.6)
     at = explanation.base_value
     for place, (_, value) in enumerate(steps):
-        ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6)
+        hatch = "///" if place < len(hatched) and hatched[place] else None
+        ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6, hatch=hatch)
         low, high = intervals[place] if place < len(intervals) else (value, value)
         ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
         side = 1 if value > 0 else -1
@@ -77,16 +82,32 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
 
 
 def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None) -> Axes:
-    """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high."""
+    """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high.
+
+    Grey dots are of levels without an order, crosses of values that were not measured.
+    """
     shown = _most_important(explanation, top)
     ax = _axes(ax, height=0.5 * len(shown) + 1.2)
     for place, column in enumerate(shown):
-        values = explanation.values[:, column]
+        values, height = explanation.values[:, column], place + _spread(explanation.values[:, column])
+        ordered = explanation.variables[column].kind != "nominal"
         share = np.argsort(np.argsort(explanation.data[:, column])) / max(len(values) - 1, 1)
-        ax.scatter(values, place + _spread(values), c=share, cmap="cividis_r", vmin=0, vmax=1, s=9)
+        for missing, marker in ((False, "o"), (True, "x")):
+            some = explanation.imputed[:, column] == missing
+            colours = share[some] if ordered else np.full(int(some.sum()), 0.5)
+            cmap = "cividis_r" if ordered else "Greys"
+            if some.any():
+                ax.scatter(
+                    values[some], height[some], c=colours, cmap=cmap, vmin=0, vmax=1, s=9, marker=marker
+                )
     ax.axvline(0, color="black", linewidth=0.8)
     _name_rows(ax, explanation, shown)
-    ax.set_xlabel("added log-odds (dark: measured value high, light: low)")
+    said = "dark: measured value high, light: low"
+    if any(explanation.variables[column].kind == "nominal" for column in shown):
+        said += "; grey: levels without an order"
+    if explanation.imputed[:, shown].any():
+        said += "; crosses: not measured"
+    ax.set_xlabel(f"added log-odds ({said})")
     return ax
 
 
@@ -137,12 +158,13 @@ def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) 
 def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """Variables in causal order, an arc for each direct effect of at least 0.1 standard deviations.
 
-    Solid: more of the cause means more of the effect; dashed: less. Of more than ``top`` variables, those
+    Solid: more of the cause means more of the effect; dashed: less; dotted: a variable whose levels have no
+    order. Of more than ``top`` variables, those
     are drawn whose shocks change the risk most; of a :class:`~rootcausal.DirectLiNGAM` the first ones.
     """
     from matplotlib.patches import FancyArrowPatch
 
-    names, edges = _named_edges(model, top)
+    names, edges, unordered = _named_edges(model, top)
     ax = _axes(ax, height=0.45 * len(names) + 0.8)
     for cause, effect, weight in edges:
         ax.add_patch(
@@ -153,7 +175,7 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
                 arrowstyle="-|>",
                 mutation_scale=10,
                 linewidth=0.6 + 3 * min(abs(weight), 1.0),
-                linestyle="-" if weight > 0 else (0, (3, 2)),
+                linestyle=_line(weight, {cause, effect} & unordered),
                 color="black" if weight > 0 else "#777777",
                 shrinkA=4,
                 shrinkB=4,
@@ -174,20 +196,33 @@ def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, f
     return float(explanation.lower[row, column]), float(explanation.upper[row, column])
 
 
-def _named_edges(model: RCI | DirectLiNGAM, top: int) -> tuple[list[str], list[tuple[int, int, float]]]:
+def _value(explanation: Explanation, row: int, column: int) -> str:
+    text = _short(one_line(explanation.text(row, column)))
+    return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
+
+
+def _line(weight: float, unordered: set[int]) -> Any:
+    return ":" if unordered else "-" if weight > 0 else (0, (3, 2))
+
+
+def _named_edges(
+    model: RCI | DirectLiNGAM, top: int
+) -> tuple[list[str], list[tuple[int, int, float]], set[int]]:
+    """Names of the variables drawn, edges among them, and which have levels without an order."""
     from .estimator import RCI
 
-    order = model.causal_order_
+    order, unordered = model.causal_order_, set()
     if isinstance(model, RCI):
         causal = model._model
-        edges = causal.mechanism.direct_effects()
-        shown = np.sort(np.argsort(-causal.attribution.importance(), kind="stable")[:top])
+        edges = causal.direct_effects()
+        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
+        unordered = set(np.flatnonzero(np.isnan(causal.scale[shown])).tolist())
     else:
         edges = model._standard_edges
         shown = np.arange(min(top, order.size))
     all_names = names_of(model)
     names = [_short(all_names[column]) for column in order[shown]]
-    return names, strong_edges(edges[np.ix_(shown, shown)])
+    return names, strong_edges(edges[np.ix_(shown, shown)]), unordered
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:

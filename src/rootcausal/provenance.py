@@ -10,6 +10,7 @@ from typing import Any
 from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
+from .core.table import Index
 from .inputs.cohort import Cohort
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
@@ -33,12 +34,12 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "backend": raw.backend,
         "rows": raw.shape[0],
         "cases": cohort.n_cases,
-        "columns": raw.shape[1],
+        "columns": learned.model.n_variables,
         "kinds": {
             one.name: {"kind": one.kind, "levels": list(one.levels)} for one in cohort.variables if one.levels
         },
-        "exhausted": cohort.named(ordering.exhausted),
-        "adds_nothing": cohort.named(ordering.adds_nothing),
+        "exhausted": cohort.named(learned.model.outside(ordering.exhausted)),
+        "adds_nothing": cohort.named(learned.model.outside(ordering.adds_nothing)),
         "separated": learned.separated,
         "converged": learned.converged,
         "pairs_evaluated": ordering.n_pairs,
@@ -94,8 +95,9 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
-    if learned.ordering.exhausted.size:
-        _warn(_exhausted(learned.ordering, cohort))
+    exhausted = learned.model.outside(learned.ordering.exhausted)
+    if exhausted.size:
+        _warn(_exhausted(learned.ordering, cohort, exhausted))
     if learned.imputation is not None:
         _warn_of_imputation(learned.imputation, settings.alpha)
     if not learned.ordering.order.size:
@@ -135,7 +137,7 @@ def _warn_of_imputation(imputation: Imputation, alpha: float) -> None:
 def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
-        _warn(_exhausted(ordering, cohort))
+        _warn(_exhausted(ordering, cohort, ordering.exhausted))
 
 
 def warn_of_resamples(bootstrap: Bootstrap) -> None:
@@ -148,8 +150,8 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _exhausted(ordering: Ordering, cohort: Cohort) -> str:
-    names = cohort.named(ordering.exhausted)
+def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
+    names = cohort.named(variables)
     n_rows = cohort.raw.shape[0]
     shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     wide = ordering.order.size >= n_rows - 1

@@ -64,8 +64,6 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     model._encoding = Encoding(tuple(variables))
-    if model._encoding.layout.n_columns != saved.model.n_columns:
-        raise ValueError("its variables and its columns differ in number")
     model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     model._set_model(saved.model, saved.margins, saved.ancestor_probability)

@@ -158,8 +158,11 @@ def say_order(model: "RCI") -> None:
     say("causal order, and the log-odds of disease that a shock of one standard deviation adds:")
     first = {k: one_line(names[k], 40) for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
+    kinds = [variable.kind for variable in model._encoding.variables]
     for place, (k, name) in enumerate(first.items(), start=1):
-        say(f"  {place:>3}. {name:<{width}}  {model.coef_[k]:+.3f}")
+        # Levels without an order have no upwards: a shock counts towards those that raise the risk.
+        size = f"{model.coef_[k]:+.3f}" if kinds[k] != "nominal" else f" {abs(model.coef_[k]):.3f} either way"
+        say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {len(order) - VARIABLES_SHOWN} more variables")
     _say_left_out(left_out(names, order, model.provenance_))

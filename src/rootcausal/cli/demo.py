@@ -73,7 +73,7 @@ def _describe_patient(title: str, explanation: "Explanation", row: int, units: d
     line("", "measured", "own shock", "log-odds")
     line("base value", "", "", f"{explanation.base_value:+.2f}")
     for place, cause in enumerate(causes, start=1):
-        measured = f"{cause.value:.4g} {units[cause.variable]}"
+        measured = f"{cause.value:.4g} {units[cause.variable]}" if cause.level is None else cause.level
         line(
             f"root cause {place}: {cause.variable}",
             measured,

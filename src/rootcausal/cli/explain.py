@@ -1,12 +1,11 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
 from ..files.results import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, quoted, shown
@@ -23,7 +22,7 @@ from .console import (
     status_if_slow,
 )
 from .options import DropMissing, check_output, columns_of, load_model, table_path
-from .what_if import Question, answer_columns, parse_question, print_answers
+from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from ..inputs.from_file import Patients
 
 PATIENTS_SHOWN = 10
+# What tells how sure a score is, where it is known.
+KINDS = ("lower", "upper", "frequency")
 
 
 def explain(
@@ -47,7 +48,10 @@ def explain(
     ] = None,
     what_if: Annotated[
         list[str] | None,
-        typer.Option(metavar="VARIABLE=SHOCK", help="Set a shock, in standard deviations; 0 takes it away."),
+        typer.Option(
+            metavar="VARIABLE=SHOCK",
+            help="Set a shock, in standard deviations; 0 takes it away. Or set a level: VARIABLE=LEVEL.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -65,16 +69,19 @@ def explain(
     that a spreadsheet would run as a formula gets a leading apostrophe; numbers
     read back exactly as computed. A model fitted with --bootstrap adds the ends
     of a 95% interval and the share of resamples in which the variable is a root
-    cause, and --what-if the risk and the measurements it predicts.
+    cause, and --what-if the risk and the measurements it predicts. The last
+    column names the variables that were not measured: what is expected of them,
+    given all others, stands in for them.
 
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv
     rootcausal explain model.rci new.csv --drop-missing --out scores.parquet
     rootcausal explain model.rci new.csv --id patient --what-if bili=0
+    rootcausal explain model.rci new.csv --id patient --what-if sex=male
     """
     from ..inputs.from_file import stream_new_patients
 
-    question = parse_question(what_if)
+    asked = check_question(what_if)
     if out is not None:
         if top is not None:
             raise typer.BadParameter(
@@ -82,11 +89,7 @@ def explain(
             )
         check_output(out, model_file, patients_file)
     model = load_model(model_file)
-    if question is not None and question.variable not in model.feature_names_in_:
-        raise InputError(
-            f"the model has no variable {quoted(question.variable)} (--what-if); it has "
-            f"{listed([quoted(name) for name in model.feature_names_in_], 10)}."
-        )
+    question = None if asked is None else understood(asked, model)
     pieces = _Counted(
         stream_new_patients(
             patients_file, **columns_of(model), id_column=id_column, drop_missing=drop_missing
@@ -98,7 +101,7 @@ def explain(
     else:
         details = {"model": model_file.name, **made}
         if question is not None:
-            details["what_if"] = f"{question.variable}={question.shock:g}"
+            details["what_if"] = str(question)
         _write_scores(out, pieces, _Scores(model, id_column, question), details)
     say(provenance("explain", {"model": quoted(model_file.name), **made}))
 
@@ -141,24 +144,34 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
             patient_label(patients, row),
             percent(explanation.probability[row], prevalence),
             f"{explanation.log_odds[row]:+.2f}",
-            ", ".join(_cause(cause) for cause in causes) or "none: no shock raises the risk",
+            ", ".join(_cause(cause, explanation, row) for cause in causes)
+            or "none: no shock raises the risk",
         )
         for row, causes in enumerate(explanation.root_causes(top=top))
     ]
     print_table(("patient", "risk", "log-odds", "root causes, with the log-odds that each adds"), rows)
     if explanation.frequency is not None:
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
+    elif explanation.lower is not None:
+        say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
         say(f"and {n_more} more patients; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence)
 
 
-def _cause(cause: "RootCause") -> str:
-    text = f"{one_line(cause.variable, 40)} {cause.shapley:+.2f}"
-    if cause.frequency is None:
+def _cause(cause: "RootCause", explanation: "Explanation", row: int) -> str:
+    name = one_line(cause.variable, 40)
+    value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
+    if cause.imputed:
+        name += f" (not measured; {value} expected)"
+    elif cause.level is not None:
+        name += f" = {value}"
+    text = f"{name} {cause.shapley:+.2f}"
+    if cause.lower is None or cause.lower == cause.upper:
         return text
-    return f"{text} ({cause.lower:+.2f} to {cause.upper:+.2f}, {percent(cause.frequency)})"
+    sure = "" if cause.frequency is None else f", {percent(cause.frequency)}"
+    return f"{text} ({cause.lower:+.2f} to {cause.upper:+.2f}{sure})"
 
 
 class _Scores:
@@ -167,6 +180,8 @@ class _Scores:
     Attributes
     ----------
     before, after : names of the columns before and after those of the variables, once a table was made.
+    kinds : what is written of how sure each score is.
+    n_imputed : patients so far of whom something was not measured.
     """
 
     def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
@@ -175,6 +190,8 @@ class _Scores:
         self._model = model
         self._id_column = id_column
         self._question = question
+        self.kinds: list[str] | None = None
+        self.n_imputed = 0
         self.before: list[str] = []
         self.after: list[str] = []
 
@@ -188,21 +205,33 @@ class _Scores:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
         risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
         before = _named_apart([who, *risk], scores)
-        more = _uncertainty_columns(explanation)
+        if self.kinds is None:
+            # Pieces of a table have the same columns, and the first decides which.
+            self.kinds = [kind for kind in KINDS if getattr(explanation, kind) is not None]
+        self.n_imputed += int(explanation.imputed.any(axis=1).sum())
+        more = _uncertainty_columns(explanation, self.kinds)
         if self._question is not None:
             more += answer_columns(self._question, explanation)
+        more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
         after = _named_apart(more, scores | before)
         self.before, self.after = list(before), list(after)
         return pa.table(before | scores | after)
 
 
-def _uncertainty_columns(explanation: "Explanation") -> list[tuple[str, Any]]:
-    """For each variable the ends of its interval and its frequency; nothing without a bootstrap."""
+def _not_measured(explanation: "Explanation") -> list[str | None]:
+    """Of each patient the names of the variables whose values were filled in; None where there is none."""
+    names = explanation.feature_names
+    return ["; ".join(names[c] for c in row.nonzero()[0]) or None for row in explanation.imputed]
+
+
+def _uncertainty_columns(explanation: "Explanation", kinds: Sequence[str]) -> list[tuple[str, Any]]:
+    """For each variable the ends of its interval and its frequency, as far as there are such ``kinds``."""
+    tables = {kind: getattr(explanation, kind) for kind in kinds}
     return [
-        (f"{name}_{kind}", values[:, place])
+        # Patients of whom all was measured have no interval of their own: it is the value.
+        (f"{name}_{kind}", (explanation.values if table is None else table)[:, place])
         for place, name in enumerate(explanation.feature_names)
-        for kind in ("lower", "upper", "frequency")
-        if (values := getattr(explanation, kind)) is not None
+        for kind, table in tables.items()
     ]
 
 
@@ -228,6 +257,11 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
         f"columns: {first}, then the log-odds that each variable adds"
         + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
     )
+    if scores.n_imputed:
+        unsaid = (
+            "" if scores.kinds else "; they come without intervals, since of the first rows all was measured"
+        )
+        say(f"{scores.n_imputed} patients have values that were not measured: see 'imputed'{unsaid}")
     say(
         f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
         "it is not the prevalence"

@@ -1,51 +1,98 @@
-"""``--what-if VARIABLE=SHOCK``: the same patients with one shock removed, or set."""
+"""``--what-if VARIABLE=SHOCK`` or ``VARIABLE=LEVEL``: the same patients with one shock or one level set."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..errors import InputError
 from ..wording import listed, one_line, quoted
 from .console import patient_label, percent, print_table, say
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation
+    from ..estimator import RCI
+    from ..explanation import Explanation, WhatIf
     from ..inputs.from_file import Patients
 
 CHANGES_SHOWN = 3
+SHOCK_SET = (
+    "What if: the part of the value that its causes do not explain is set to this many standard\n"
+    "deviations, 0 being none, and what lies downstream follows. This is the model's prediction, not\n"
+    "the effect of a treatment."
+)
+LEVEL_SET = (
+    "What if: everybody has this level, all other shocks stay as they are, and what lies downstream\n"
+    "follows; of levels downstream the likeliest is said, with its share where it is unsure. This is\n"
+    "the model's prediction, not the effect of a treatment."
+)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which variable's shock is set, and to how many standard deviations."""
+    """What is set: the shock on a number, in standard deviations, or the level of one that has levels."""
 
     variable: str
-    shock: float
+    shock: float = 0.0
+    level: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.variable}={f'{self.shock:g}' if self.level is None else self.level}"
+
+    def answer(self, explanation: "Explanation") -> "WhatIf":
+        if self.level is None:
+            return explanation.what_if(self.variable, self.shock)
+        return explanation.what_if(self.variable, level=self.level)
 
 
-def parse_question(texts: list[str] | None) -> Question | None:
-    """Read ``bili=0``; the name may itself hold an equals sign."""
+def check_question(texts: list[str] | None) -> str | None:
+    """The question that was asked, if any, before it is known what the model's variables are."""
     if not texts:
         return None
     if len(texts) > 1:
         raise typer.BadParameter("ask one question at a time.", param_hint="--what-if")
     (text,) = texts
-    name, equals, number = text.rpartition("=")
-    try:
-        shock = float(number)
-    except ValueError:
-        shock = float("nan")
-    if not equals or not name or not abs(shock) < float("inf"):
-        raise typer.BadParameter(
-            "write VARIABLE=SHOCK, the shock in standard deviations; bili=0 takes it away.",
-            param_hint="--what-if",
+    if not text.rpartition("=")[0]:
+        raise _not_understood()
+    return text
+
+
+def understood(text: str, model: "RCI") -> Question:
+    """Read ``bili=0`` or ``sex=male``; names and levels may themselves hold an equals sign."""
+    from ..inputs.levels import level_texts, place_of
+
+    variables = {variable.name: variable for variable in model._encoding.variables}
+    splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
+    known = [(name, value) for name, value in splits if name in variables]
+    if not known:
+        raise InputError(
+            f"the model has no variable {quoted(splits[-1][0])} (--what-if); it has "
+            f"{listed([quoted(name) for name in variables], 10)}."
         )
+    name, value = next((one for one in known if one[1] in level_texts(variables[one[0]])), known[-1])
+    if variables[name].levels:
+        place_of(variables[name], value)  # says which levels there are
+        return Question(name, level=value)
+    try:
+        shock = float(value)
+    except ValueError:
+        shock = math.nan
+    if not math.isfinite(shock):
+        raise _not_understood()
     return Question(name, shock)
+
+
+def _not_understood() -> typer.BadParameter:
+    return typer.BadParameter(
+        "write VARIABLE=SHOCK, the shock in standard deviations; bili=0 takes it away. Of a variable with "
+        "levels write VARIABLE=LEVEL, as in sex=male.",
+        param_hint="--what-if",
+    )
 
 
 def print_answers(question: Question, patients: "Patients", explanation: "Explanation") -> None:
     """Risk before and after for each patient, and the measurements that would change most."""
-    answer = explanation.what_if(question.variable, question.shock)
+    answer = question.answer(explanation)
     prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = []
     for row in range(len(answer.probability)):
@@ -54,43 +101,50 @@ def print_answers(question: Question, patients: "Patients", explanation: "Explan
             low, high = answer.probability_interval[:, row]
             after += f" ({percent(low, prevalence)} to {percent(high, prevalence)})"
         now = percent(explanation.probability[row], prevalence)
-        changes = _changes(explanation, answer.data, row) or "nothing"
+        changes = _changes(explanation, answer, row) or "nothing"
         rows.append((patient_label(patients, row), now, after, changes))
-    say(
-        f"what if the shock on {one_line(question.variable, 40)} were {question.shock:g} standard deviations?"
-    )
+    name = one_line(question.variable, 40)
+    if question.level is None:
+        say(f"what if the shock on {name} were {question.shock:g} standard deviations?")
+    else:
+        say(f"what if {name} were {one_line(question.level, 40)}?")
     print_table(("patient", "risk", "risk then", "what would change"), rows)
     if answer.probability_interval is not None:
         say("in brackets: 95% intervals from the bootstrap")
     if not explanation.values[:, explanation.feature_names.index(question.variable)].any():
-        say(f"{quoted(question.variable)} is not among the causes that the model found: nothing changes")
-    say(
-        "What if: the part of the value that its causes do not explain is set to this many standard\n"
-        "deviations, 0 being none, and what lies downstream follows. This is the model's prediction, not\n"
-        "the effect of a treatment."
-    )
+        nothing = "nothing changes" if question.level is None else "nothing else changes"
+        say(f"{quoted(question.variable)} is not among the causes that the model found: {nothing}")
+    say(SHOCK_SET if question.level is None else LEVEL_SET)
 
 
 def answer_columns(question: Question, explanation: "Explanation") -> list[tuple[str, Any]]:
-    """Columns for --out: the risk after, with its interval, and the predicted measurements."""
+    """Columns for --out: the risk after, with its interval, and the predicted values, levels in words."""
     import pyarrow as pa
 
-    answer = explanation.what_if(question.variable, question.shock)
+    answer = question.answer(explanation)
     columns: list[tuple[str, Any]] = [("what_if_risk", answer.probability)]
     if answer.probability_interval is not None:
         columns += zip(("what_if_risk_lower", "what_if_risk_upper"), answer.probability_interval, strict=True)
-    # Of a variable that the model left out there may be no measurement: a cell without a value.
-    data = [pa.array(column, from_pandas=True) for column in answer.data.T]
-    columns += zip((f"what_if_{name}" for name in explanation.feature_names), data, strict=True)
+    levels = answer.levels()
+    for place, variable in enumerate(explanation.variables):
+        # Of a variable that the model left out there may be no measurement: a cell without a value.
+        then = pa.array(levels[:, place], pa.string()) if variable.levels else None
+        then = pa.array(answer.data[:, place], from_pandas=True) if then is None else then
+        columns.append((f"what_if_{variable.name}", then))
     return columns
 
 
-def _changes(explanation: "Explanation", data: Any, row: int) -> str:
-    """The measurements that change most, relative to their size."""
-    before, after = explanation.data[row], data[row]
+def _changes(explanation: "Explanation", answer: "WhatIf", row: int) -> str:
+    """The values that change most, relative to their size; of levels, those that become others."""
+    before, after = explanation.data[row], answer.data[row]
     change = abs(after - before) / (abs(after) + abs(before) + 1e-300)
     most = [c for c in (-change).argsort(kind="stable") if change[c] > 1e-6]
+    said = ((c, explanation.text(row, c), answer.text(row, c)) for c in most)
     return listed(
-        [f"{one_line(explanation.feature_names[c], 40)} {before[c]:.4g} to {after[c]:.4g}" for c in most],
+        [
+            f"{one_line(explanation.feature_names[c], 40)} {one_line(now, 40)} to {one_line(then, 40)}"
+            for c, now, then in said
+            if now != then or not explanation.variables[c].levels
+        ],
         CHANGES_SHOWN,
     )

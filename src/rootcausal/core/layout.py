@@ -6,6 +6,7 @@ column of zeros and ones (a dummy) for each of its levels but one.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from .table import F64, Index
 
 NO_LEVELS = np.empty(0)
+DUMMY = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,20 @@ class Layout:
     def numbers(cls, n_columns: int) -> Layout:
         """A table of numbers: each column is a variable."""
         return cls(np.arange(n_columns), (NO_LEVELS,) * n_columns)
+
+    @classmethod
+    def of_variables(cls, levels: Sequence[F64], nominal: Collection[int]) -> Layout:
+        """Of p variables with the values that stand for their levels, none for a number.
+
+        Those at the places ``nominal`` have a column of 0 and 1 for each of their levels but the first.
+        """
+        variable: list[int] = []
+        values: list[F64] = []
+        for place, own in enumerate(levels):
+            columns = [DUMMY] * (own.size - 1) if place in nominal else [own]
+            variable += [place] * len(columns)
+            values += columns
+        return cls(np.array(variable, dtype=np.intp), tuple(values))
 
     @property
     def n_columns(self) -> int:
@@ -59,3 +75,35 @@ class Layout:
         """The layout of some columns, ascending; their variables are numbered anew."""
         _, variable = np.unique(self.variable[columns], return_inverse=True)
         return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns))
+
+    def any_of(self, probability: F64) -> F64:
+        """(p,): that at least one column of each variable is something, by probabilities (q,) of the columns.
+
+        For a variable of several columns 1 - Π(1 - p), as if they were independent.
+        """
+        if not self.grouped:
+            return probability
+        none = np.ones(self.n_variables)
+        np.multiply.at(none, self.variable, 1.0 - probability)
+        return 1.0 - none
+
+
+def values_of_levels(levels: Sequence[str | float | bool], nominal: bool) -> F64:
+    """(levels,) the number that stands for each level: a number for itself, a text for its place.
+
+    Of a nominal variable each stands for its place.
+    """
+    if nominal or any(isinstance(level, str) for level in levels):
+        return np.arange(float(len(levels)))
+    return np.array(levels, dtype=np.float64)
+
+
+def shares_of_levels(dummies: F64) -> F64:
+    """(n, m): how likely each of m levels is, by dummies (n, m - 1) of all but the first.
+
+    Of a measured level this is one, and zero elsewhere; dummies that were expected lie in between.
+    """
+    others = np.clip(dummies, 0.0, 1.0)
+    first = np.clip(1.0 - others.sum(axis=1, keepdims=True), 0.0, 1.0)
+    shares = np.concatenate([first, others], axis=1)
+    return shares / shares.sum(axis=1, keepdims=True)

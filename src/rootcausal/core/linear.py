@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .model import taken
+from .halves import taken
 from .moments import EXHAUSTED, reach
 from .table import F64, Index
 
@@ -37,7 +37,7 @@ class LinearMechanism:
 
     Attributes
     ----------
-    n_columns : p, columns of the cohort.
+    n_columns : q, columns of the cohort.
     order : (k,) columns in causal order.
     mean, sd : (k,) of these columns.
     mixing, unmixing : (k, k) between standardized columns and unit-variance errors, in causal order.
@@ -72,7 +72,10 @@ class LinearMechanism:
     def values(self, errors: F64) -> F64:
         return errors @ self.mixing.T * self.sd + self.mean
 
-    def what_if(self, X: F64, place: int, error: float) -> F64:
+    def slopes(self) -> F64:
+        return self.unmixing / self.sd[:, None]
+
+    def what_if(self, X: F64, place: int, error: float | F64) -> F64:
         values = X.copy()
         change = error - self.errors(X, np.array([place]))
         values[:, self.order] += change * (self.mixing[:, place] * self.sd)

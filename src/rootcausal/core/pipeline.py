@@ -9,12 +9,13 @@ import numpy as np
 
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
+from .halves import Attribution
 from .holes import HoledRaw
 from .imputation import Imputation, impute, most_dependent
 from .layout import Layout
 from .linear import LinearAttribution
 from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
-from .model import Attribution, CausalModel
+from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
 from .population import ClassWeights
@@ -124,8 +125,8 @@ class Learned:
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
-    ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
-        which takes every survivor for an ancestor.
+    ancestor_probability : (p,) by variable, zero for those that were dropped; None with the paper's
+        attribution, which takes every survivor for an ancestor.
     completion : what is expected of values that new patients lack.
     imputation : what was filled in; None where nothing was missing.
     """
@@ -137,6 +138,11 @@ class Learned:
     ancestor_probability: F64 | None
     completion: Completion
     imputation: Imputation | None
+
+    @property
+    def margins(self) -> F64:
+        """(v,) by how much each variable of the model's order won, when its first column did."""
+        return self.model.at_first_column(self.ordering.margins)
 
 
 def learn(
@@ -170,7 +176,8 @@ def learn(
     if found.ancestor_probability is not None:
         probability = np.zeros(p)
         probability[ordering.order] = found.ancestor_probability
-    model = CausalModel(ordering.mechanism(p), found.attribution)
+        probability = layout.any_of(probability)
+    model = CausalModel(ordering.mechanism(p), found.attribution, layout)
     return Learned(model, ordering, found.separated, found.converged, probability, completion, imputation)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .layout import Layout, shares_of_levels
 from .model import CausalModel, row_blocks
 from .table import F64, Index
 
@@ -21,8 +22,9 @@ class CohortQuantiles:
 
     Attributes
     ----------
-    values : (101, k) of the measurements, columns in causal order.
-    errors : (101, k) of the shocks, in standard deviations.
+    values : (101, v) of the measurements, variables in causal order; of a variable of several dummies, of the
+        numbers of its levels, 0 being the one without a dummy.
+    errors : (101, v) of the shocks, in standard deviations.
     """
 
     values: F64
@@ -34,7 +36,7 @@ class CohortQuantiles:
 
         Sorting every column costs a few percent of the time that learning the model took.
         """
-        n, order = len(X), model.order
+        n, order = len(X), model.column_order
         k = order.size
         found = cls(np.empty((STEPS, k)), np.empty((STEPS, k)))
         width = max(1, VALUES_A_BLOCK // n)
@@ -42,7 +44,22 @@ class CohortQuantiles:
             some = np.arange(start, min(start + width, k))
             found.values[:, some] = _quantiles(X[:, order[some]])
             found.errors[:, some] = _quantiles(_errors(X, model, some))
-        return found
+        if model.layout is None or not model.layout.grouped:
+            return found
+        return cls(*(_by_variable(X, model, model.layout, *both) for both in vars(found).items()))
+
+
+def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_columns: F64) -> F64:
+    """(101, v): quantiles of columns (101, k) as they are, and those of variables of several columns anew."""
+    found = model.at_first_column(of_columns.T).T.copy()
+    for place, variable in enumerate(model.order):
+        columns = layout.columns_of(variable)
+        if columns.size > 1 and what == "values":
+            levels = shares_of_levels(X[:, columns]).argmax(axis=1)
+            found[:, [place]] = _quantiles(levels[:, None].astype(np.float64))
+        elif columns.size > 1:
+            found[:, [place]] = _quantiles(model.errors(X)[:, [variable]])
+    return found
 
 
 def _errors(X: F64, model: CausalModel, places: Index) -> F64:

@@ -40,19 +40,20 @@ def diagnose(
     ids: Sequence[Any] | None,
     provenance: dict[str, Any],
 ) -> Diagnosis:
-    """Check a model's assumptions on patients X (n, p).
+    """Check a model's assumptions on patients X (n, q), column by column.
 
     Parameters
     ----------
     y : (n,) labels in {0, 1}, or None where unknown.
-    names : (p,) of the variables.
+    names : (q,) of the columns, such as "age" and "ward = ICU".
     ids : (n,) of the patients; None for their row numbers, from 1.
     """
 
     def patient(row: int) -> str:
         return f"row {row + 1}" if ids is None else str(ids[row])
 
-    in_range = check_range(model.errors(X)[:, model.order], [names[c] for c in model.order], patient)
+    order = model.column_order
+    in_range = check_range(model.column_errors(X)[:, order], [names[c] for c in order], patient)
     if y is None:
         return Diagnosis(
             (in_range,),

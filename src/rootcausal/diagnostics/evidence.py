@@ -84,7 +84,7 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
     population = population_sample(y[rows], prevalence)
     weight = np.zeros(X.shape[1])
-    weight[model.order] = 1.0 + model.attribution.importance()
+    weight[model.column_order] = 1.0 + model.attribution.importance()
     # Logistic regression wants ten patients a variable.
     at_most = min(ERRORS_AT_MOST, max(2, population.size // 10))
     chosen = np.sort(np.argsort(-weight, kind="stable")[:at_most])

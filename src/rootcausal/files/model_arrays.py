@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.halves import Attribution, Mechanism
+from ..core.layout import Layout
 from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
-from ..core.model import Attribution, CausalModel, Mechanism
+from ..core.model import CausalModel
 
 # The kinds of halves that files know, by the names of their headers: a new one is entered here.
 MECHANISM_KINDS: dict[str, type[Mechanism]] = {LinearMechanism.kind: LinearMechanism}
@@ -32,13 +34,17 @@ def arrays_of(model: CausalModel) -> dict[str, np.ndarray]:
     return _named(MECHANISM, model.mechanism.arrays()) | _named(ATTRIBUTION, model.attribution.arrays())
 
 
-def model_from(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> CausalModel:
-    """The model of a file of this header; a ValueError says what does not fit."""
+def model_from(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], layout: Layout | None = None
+) -> CausalModel:
+    """The model of a file of this header and layout; a ValueError says what does not fit."""
     mechanism, attribution = _halves(header)
     numbers = {name: arrays[MECHANISM + name] for name in mechanism.ARRAYS}
     first = mechanism.from_arrays(numbers, header["n_columns"])
     numbers = {name: arrays[ATTRIBUTION + name] for name in attribution.ARRAYS}
-    return CausalModel(first, attribution.from_arrays(numbers, first.order.size))
+    model = CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
+    model.check()
+    return model
 
 
 def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
@@ -47,13 +53,15 @@ def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
     return {
         **_named(RESAMPLES + MECHANISM, mechanism.pack([one.mechanism for one in models])),
         **_named(RESAMPLES + ATTRIBUTION, attribution.pack([one.attribution for one in models])),
-        f"{RESAMPLES}sizes": np.array([one.order.size for one in models]),
+        f"{RESAMPLES}sizes": np.array([one.column_order.size for one in models]),
         f"{RESAMPLES}n_columns": np.array([models[0].n_columns]),
     }
 
 
-def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[CausalModel]:
-    """Models from flat arrays; a ValueError says what does not fit.
+def unpack(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], layout: Layout | None = None
+) -> list[CausalModel]:
+    """Models from flat arrays, of one layout; a ValueError says what does not fit.
 
     To the last bit these are the models that were packed if linear algebra has one thread, as it had when
     they were learned.
@@ -68,7 +76,7 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[
     mechanisms = mechanism.unpack(numbers, sizes, int(n_columns[0]))
     numbers = {name: arrays[RESAMPLES + ATTRIBUTION + name] for name in attribution.PACKED}
     attributions = attribution.unpack(numbers, sizes)
-    return [CausalModel(*halves) for halves in zip(mechanisms, attributions, strict=True)]
+    return [CausalModel(*halves, layout) for halves in zip(mechanisms, attributions, strict=True)]
 
 
 def model_names(version: int) -> set[str]:

@@ -16,7 +16,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..core.model import CausalModel, taken
+from ..core.halves import taken
+from ..core.layout import NO_LEVELS, Layout, values_of_levels
+from ..core.model import CausalModel
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
@@ -99,9 +101,9 @@ class SavedModel:
 
     Attributes
     ----------
-    model : scores patients; q columns, k of them in its causal order.
+    model : scores patients; q columns of p variables, k of which are in its causal order.
     margins : (k,) by how much each root won.
-    ancestor_probability : (q,), or None with the paper's attribution.
+    ancestor_probability : (p,), or None with the paper's attribution.
     quantiles : of the cohort, or None where the model did not keep them.
     resamples : None without a bootstrap.
     classes : (2,) labels, the disease second.
@@ -188,8 +190,10 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
     p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
     if type(q) is not int or type(p) is not int or not 0 < p <= q:
         raise ValueError("its number of columns is none")
-    model = model_from(header, arrays)
-    _check_shapes(arrays, model.order.size, q)
+    with_levels = _levels(header.get("with_levels", []), p)
+    layout = _layout(with_levels, p)
+    model = model_from(header, arrays, layout)
+    _check_shapes(arrays, model.order.size, p)
     _check_numbers(arrays)
     names = header["feature_names"]
     return SavedModel(
@@ -197,13 +201,13 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
         margins=arrays["margins"],
         ancestor_probability=arrays.get(PROBABILITY),
         quantiles=CohortQuantiles(*(arrays[n] for n in QUANTILES)) if QUANTILES[0] in arrays else None,
-        resamples=_resamples(header, arrays),
+        resamples=_resamples(header, arrays, layout),
         classes=_classes(header["classes"], header.get("classes_type")),
         n_variables=p,
         feature_names=None if names is None else _names(names, p),
-        with_levels=_levels(header.get("with_levels", []), p),
+        with_levels=with_levels,
         completion=_completion(arrays, q),
-        provenance=_provenance(header["provenance"], q),
+        provenance=_provenance(header["provenance"], p),
     )
 
 
@@ -253,6 +257,15 @@ def _levels(described: Any, p: int) -> dict[int, Levels]:
             raise ValueError("levels are not in order")
         found[place], last = (kind, tuple(levels)), place
     return found
+
+
+def _layout(with_levels: Mapping[int, Levels], p: int) -> Layout:
+    """Which variable each column belongs to."""
+    nominal = {place for place, (kind, _) in with_levels.items() if kind == "nominal"}
+    values = [NO_LEVELS] * p
+    for place, (_, levels) in with_levels.items():
+        values[place] = values_of_levels(levels, place in nominal)
+    return Layout.of_variables(values, nominal)
 
 
 def _completion(arrays: dict[str, np.ndarray], q: int) -> SavedCompletion | None:
@@ -306,13 +319,15 @@ def _classes(labels: Any, kind: Any) -> np.ndarray:
     return classes
 
 
-def _resamples(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedResamples | None:
+def _resamples(
+    header: dict[str, Any], arrays: dict[str, np.ndarray], layout: Layout
+) -> SavedResamples | None:
     about = header.get("bootstrap")
     if about is None:
         if any(name in arrays for name in packed_names(MODEL.version)):
             raise ValueError("it does not say where its resamples come from")
         return None
-    models = unpack(header, arrays)
+    models = unpack(header, arrays, layout)
     if any(model.n_columns != header["n_columns"] for model in models):
         raise ValueError("the resamples have another number of columns")
     if not is_seed(about["random_state"]):

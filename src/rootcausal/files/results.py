@@ -83,7 +83,7 @@ def _described(table: Any, made_by: Mapping[str, Any]) -> Any:
     return table.replace_schema_metadata({b"rootcausal": json.dumps(made_by, default=str).encode()})
 
 
-def _without_formula(text: str) -> str:
-    if text.startswith(_FORMULA_STARTS) and not _PLAIN_NUMBER.fullmatch(text):
+def _without_formula(text: str | None) -> str | None:
+    if text is not None and text.startswith(_FORMULA_STARTS) and not _PLAIN_NUMBER.fullmatch(text):
         return "'" + text
     return text

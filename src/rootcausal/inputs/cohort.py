@@ -55,9 +55,9 @@ class Cohort:
         """Which variable each column belongs to."""
         return self.encoding.layout
 
-    def named(self, columns: Index) -> list[str]:
-        """What to call some columns."""
-        return [self.encoding.column_names[c] for c in columns]
+    def named(self, variables: Index) -> list[str]:
+        """What to call some variables."""
+        return [self.encoding.names[v] for v in variables]
 
 
 def column_name(names: Any, column: int | np.integer) -> str:

@@ -13,15 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..core.layout import NO_LEVELS, Layout
+from ..core.layout import Layout
 from ..core.table import F64, Index
 from .cells import Found, Texts
 from .kinds import Variable
 from .labels import text_of
-
-# By which a computed value may miss the level that it stands for.
-ROUNDING = 1e-9
-DUMMY = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +34,8 @@ class Encoding:
     @cached_property
     def layout(self) -> Layout:
         """Which variable each of the q columns belongs to, and which values a discrete one takes."""
-        variable: list[int] = []
-        levels: list[F64] = []
-        for place, one in enumerate(self.variables):
-            n_dummies = len(one.levels) - 1 if one.kind == "nominal" else 0
-            variable += [place] * (n_dummies or 1)
-            if n_dummies:
-                levels += [DUMMY] * n_dummies
-            else:
-                levels.append(one.values if one.levels else NO_LEVELS)
-        return Layout(np.array(variable, dtype=np.intp), tuple(levels))
+        nominal = {place for place in self.with_levels if self.variables[place].kind == "nominal"}
+        return Layout.of_variables([one.values for one in self.variables], nominal)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -130,26 +118,6 @@ class Encoding:
                 matrix[:, column] = np.where(np.isnan(values), np.nan, values == level)
                 column += 1
         return matrix
-
-    def level_of(self, variable: int, values: F64) -> list[str | None]:
-        """Words for values (n, columns of the variable): "male", "ICU", "2"; None where there is none.
-
-        There is none where a value is missing, or is none of the levels.
-        """
-        one = self.variables[variable]
-        if one.kind != "nominal":
-            column = values[:, 0]
-            if not one.levels:
-                return [None if np.isnan(value) else f"{value:.4g}" for value in column]
-            return [_word(one, np.abs(one.values - value)) for value in column]
-        dummies = np.column_stack([1.0 - values.sum(axis=1), values])
-        return [_word(one, np.abs(row - 1.0) + np.abs(row).sum() - np.abs(row)) for row in dummies]
-
-
-def _word(variable: Variable, distances: F64) -> str | None:
-    """The level at distance zero, if there is one."""
-    place = int(distances.argmin())
-    return text_of(variable.levels[place]) if distances[place] <= ROUNDING else None
 
 
 def _numbers_as_values(variable: Variable, column: F64) -> tuple[F64, list[str]]:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..core.layout import values_of_levels
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
@@ -58,9 +59,7 @@ class Variable:
     @property
     def values(self) -> F64:
         """(levels,) the number that stands for each level: a number for itself, a text for its place."""
-        if self.kind != "nominal" and not any(isinstance(level, str) for level in self.levels):
-            return np.array(self.levels, dtype=np.float64)
-        return np.arange(len(self.levels), dtype=np.float64)
+        return values_of_levels(self.levels, self.kind == "nominal")
 
 
 @dataclass(frozen=True)

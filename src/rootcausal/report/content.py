@@ -19,6 +19,7 @@ from ..version import __version__
 from ..wording import plain
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
+from .level_view import by_level_place, level_facts, not_measured, risks_by_level, shown_data
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -61,16 +62,19 @@ def page_content(
     n, k = values.shape
     numbers = _number_type(n, k, len(tables))
     names = [str(name) for name in explanation.feature_names]
-    blocks = {name: _packed(table[:, causal.order], numbers) for name, table in tables.items()}
+    blocks = {name: _packed(table, numbers) for name, table in tables.items()}
+    if explanation.imputed.any():
+        blocks["imputed"] = _packed(not_measured(explanation, causal.order), "<u1")
+    kept = None
+    if explanation.lower is not None:
+        kept, intervals = _interval_blocks(explanation, causal.order, _size(blocks))
+        blocks |= intervals
     bootstrap = None
     if model.bootstrap_ is not None:
-        kept, intervals = _interval_blocks(explanation, causal.order, sum(map(len, blocks.values())))
-        blocks |= intervals
-        bootstrap = {
-            "resamples": len(model.bootstrap_.models),
-            "seed": int(model.bootstrap_.random_state),
-            "kept": kept,
-        }
+        bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
+    by_level = risks_by_level(explanation, causal, BYTES_IN_FULL - _size(blocks))
+    if by_level is not None:
+        blocks["by-level"] = _packed(by_level, "<i2")
     labels = _labels(explanation.ids, redact_ids)
     facts = {
         "numbers": numbers,
@@ -79,27 +83,33 @@ def page_content(
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
-        "variables": _variables(model, names, units),
+        "variables": _variables(model, explanation, units),
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.log_odds),
         "graph": graph_facts(causal, values),
         "bootstrap": bootstrap,
+        "intervals": kept,
+        "not_measured": {
+            "cells": int(explanation.imputed.sum()),
+            "patients": int(explanation.imputed.any(axis=1).sum()),
+        },
         "made": _made(model, names, notes, model.diagnose(X, y, labels)),
     }
     return Content(facts, blocks)
 
 
-def _variables(model: RCI, names: list[str], units: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The variables in causal order."""
+def _variables(model: RCI, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The variables in causal order; one of several columns has no unit to count in."""
     causal, ancestor = model._model, model.ancestor_probability_
-    unit_effects, scale = causal.attribution.unit_effects, causal.mechanism.scale
+    unit_effects, scale = causal.unit_effects, causal.scale
     return [
         {
-            "name": names[column],
-            "unit": _unit(units, names[column]),
+            "name": (name := str(explanation.feature_names[column])),
+            "unit": _unit(units, name),
             "coef": float(unit_effects[place]),
-            "sd": float(scale[place]),
+            "sd": float(scale[place]) if np.isfinite(scale[place]) else None,
             "ancestor": None if ancestor is None else float(ancestor[column]),
+            **level_facts(explanation, int(column)),
         }
         for place, column in enumerate(causal.order)
     ]
@@ -124,10 +134,10 @@ def _text(name: Any, what: str) -> str:
 def _quantiles(model: RCI, explanation: Explanation, numbers: str) -> dict[str, Any]:
     """Where to place patients: in the cohort of the fit or, without its quantiles, among themselves."""
     of_fit = model._quantiles is not None
-    quantiles = model._quantiles or CohortQuantiles.of(explanation.data, model._model)
+    quantiles = model._quantiles or CohortQuantiles.of(explanation._cells.columns, model._model)
     return {
         "of_fit": of_fit,
-        "values": _by_variable(quantiles.values, numbers),
+        "values": _by_variable(by_level_place(quantiles.values, explanation, model._model), numbers),
         "errors": _by_variable(quantiles.errors, numbers),
     }
 
@@ -171,12 +181,19 @@ def _number_type(n: int, k: int, n_tables: int) -> str:
 
 
 def _tables(explanation: Explanation, causal: CausalModel) -> dict[str, F64]:
-    """(n, p) numbers of which every patient's go on the page, as little-endian floats in causal order.
+    """(n, k) numbers of which every patient's go on the page, as little-endian floats in causal order.
 
     Where a Shapley value is its shock times what a unit of it adds, it needs no place of its own.
     """
-    tables = {"errors": explanation.errors, "data": explanation.data}
-    return tables if causal.attribution.proportional else tables | {"shapley": explanation.values}
+    order = causal.order
+    tables = {"errors": explanation.errors[:, order], "data": shown_data(explanation, order)}
+    if causal.attribution.proportional:
+        return tables
+    return tables | {"shapley": explanation.values[:, order]}
+
+
+def _size(blocks: Mapping[str, str]) -> int:
+    return sum(map(len, blocks.values()))
 
 
 def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[int, dict[str, str]]:
@@ -186,7 +203,6 @@ def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[i
     """
     assert explanation.lower is not None
     assert explanation.upper is not None
-    assert explanation.frequency is not None
     n, k = explanation.values.shape[0], order.size
     bytes_a_shock = n * (2 + 2 + 2 + 1) * 4 / 3
     kept = min(k, max(FEWEST_INTERVALS, int((BYTES_IN_FULL - used) / bytes_a_shock)))
@@ -198,12 +214,14 @@ def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[i
     def hundredths(table: F64) -> F64:
         return np.clip(np.round(chosen(table) * 100), -32767, 32767)
 
-    return kept, {
+    blocks = {
         "interval-of": _packed(strongest, "<u2"),
         "lower": _packed(hundredths(explanation.lower), "<i2"),
         "upper": _packed(hundredths(explanation.upper), "<i2"),
-        "frequency": _packed(np.round(chosen(explanation.frequency) * 100), "<u1"),
     }
+    if explanation.frequency is not None:
+        blocks["frequency"] = _packed(np.round(chosen(explanation.frequency) * 100), "<u1")
+    return kept, blocks
 
 
 def _packed(table: Any, kind: str) -> str:

@@ -21,11 +21,11 @@ def graph_facts(model: CausalModel, values: F64) -> dict[str, Any]:
     important = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:VARIABLES_DRAWN]
     shown = np.sort(important)
     among = np.ix_(shown, shown)
-    edges = strong_edges(model.mechanism.direct_effects()[among])
+    edges = strong_edges(model.direct_effects()[among])
     return {
         "shown": shown.tolist(),
         "edges": [{"cause": cause, "effect": effect, "weight": weight} for cause, effect, weight in edges],
-        "total": model.mechanism.total_effects()[among].T.tolist(),
+        "total": model.total_effects()[among].T.tolist(),
         "weakest": WEAKEST_EDGE,
         "n_possible": int(shown.size * (shown.size - 1) // 2),
     }

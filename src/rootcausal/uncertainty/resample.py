@@ -66,7 +66,7 @@ class Bootstrap:
     @cached_property
     def places(self) -> F64:
         """(b, p): place of each variable in the causal order, 1 first; NaN where it was dropped."""
-        places = np.full((len(self.models), self.models[0].n_columns), np.nan)
+        places = np.full((len(self.models), self.models[0].n_variables), np.nan)
         for row, model in zip(places, self.models, strict=True):
             row[model.order] = np.arange(1, model.order.size + 1)
         return places
@@ -102,7 +102,8 @@ def bootstrap(
         _check_made_alike(found, resume, fingerprint, cohort.X.shape[1])
     if resume is not None:
         check_can_write(resume)
-    models = [] if found is None else list(found.models)
+    # A file does not say what the columns stand for; the fingerprint does.
+    models = [] if found is None else [replace(model, layout=cohort.layout) for model in found.models]
     unsettled = [] if found is None else list(found.unsettled)
     n_found = len(models)
     saved = time.monotonic()
@@ -115,7 +116,7 @@ def bootstrap(
             for resampled in coming:
                 if not resampled.converged:
                     unsettled.append(len(models))
-                models.append(resampled.model)
+                models.append(replace(resampled.model, layout=cohort.layout))  # one layout for all of them
                 advance()
                 if resume is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
                     write_resamples(resume, Resamples(models, unsettled, fingerprint, seed))
@@ -193,7 +194,7 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         layout = None if cohort.layout is None else cohort.layout.take(varies)
         learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
-    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)
+    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1], cohort.layout), settled)
 
 
 def _draw_by_class(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,8 @@ from ..core.model import CausalModel
 from ..core.table import F64, Index
 
 LEVEL = 0.95
+# Standard deviations to either side that hold as much of a normal distribution.
+STANDARD_NORMAL = 1.96
 # Values of all resamples held at once.
 VALUES_A_BLOCK = 10_000_000
 
@@ -51,15 +53,20 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spre
 
 
 def spread_of_what_if(
-    models: Sequence[CausalModel], X: F64, column: int, error: float, log_odds: F64, data: F64
+    models: Sequence[CausalModel],
+    X: F64,
+    ask: Callable[[CausalModel, F64], tuple[F64, F64]],
+    log_odds: F64,
+    data: F64,
 ) -> tuple[F64, F64]:
-    """Intervals (2, n) and (2, n, p) around the stated ``log_odds`` and ``data`` of patients X whose shock on
-    one column is set to ``error``.
+    """Intervals (2, n) and (2, n, q) around the stated ``log_odds`` and ``data`` (n, q) of patients X.
+
+    ``ask`` gives a model's own answer, log-odds and data, about some of the patients.
     """
-    n, p = data.shape
-    log_odds_ends, data_ends = np.empty((2, n)), np.empty((2, n, p))
-    for rows in _blocks(n, len(models) * p):
-        draws = [model.with_shock(X[rows], column, error) for model in models]
+    n, q = data.shape
+    log_odds_ends, data_ends = np.empty((2, n)), np.empty((2, n, q))
+    for rows in _blocks(n, len(models) * q):
+        draws = [ask(model, X[rows]) for model in models]
         log_odds_ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), log_odds[rows])
         data_ends[:, rows] = interval(np.stack([draw[1] for draw in draws]), data[rows])
     return log_odds_ends, data_ends
@@ -73,6 +80,20 @@ def interval(draws: F64, stated: F64) -> F64:
     """
     lower, upper = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return np.stack([np.minimum(lower, stated), np.maximum(upper, stated)])
+
+
+def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64, F64]:
+    """Ends of 95 % intervals of ``values`` (n, p) that also hold a doubt of this standard deviation (n, p).
+
+    ``ends`` are those of the intervals so far, if any. Doubts of different origin add by their squares, on
+    each side; where there is none, the ends stay as they are.
+    """
+    lower, upper = (values, values) if ends is None else ends
+    half = STANDARD_NORMAL * sd
+    return (
+        np.where(sd > 0, values - np.hypot(values - lower, half), lower),
+        np.where(sd > 0, values + np.hypot(upper - values, half), upper),
+    )
 
 
 def ranks(values: F64) -> Index:

@@ -18,7 +18,7 @@ VALUES_A_BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What is resampled: X (n, p), where NaN is missing, labels y in {0, 1}, and how to learn from them.
+    """What is resampled: X (n, q), where NaN is missing, labels y in {0, 1}, and how to learn from them.
 
     ``seal`` is the checksum of X where it is the user's own array, which may change; ``layout`` says what the
     columns stand for, and None that all are numbers.
@@ -45,13 +45,16 @@ class TrainingRows:
             f"(Settings(variant={chosen.variant.name!r}, alpha={chosen.alpha!r}, "
             f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
-        if self.layout is not None and (self.layout.grouped or self.layout.discrete.any()):
-            levels = [values.tolist() for values in self.layout.levels]
-            words += f", {self.layout.variable.tolist()!r}, {levels!r}"
-        digest = hashlib.sha256(words.encode())
+        digest = hashlib.sha256((words + self._kinds()).encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         return digest.hexdigest()
+
+    def _kinds(self) -> str:
+        """Nothing where all columns are numbers, so that resamples of before still belong."""
+        if self.layout is None or not self.layout.discrete.any():
+            return ""
+        return f", {self.layout.variable.tolist()!r}, {[levels.tolist() for levels in self.layout.levels]!r}"
 
 
 def checksum(X: F64) -> int:

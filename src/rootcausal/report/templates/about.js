@@ -26,6 +26,9 @@ function drawAbout() {
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line("Patients on this page", labels.length.toLocaleString("en")),
+      content.not_measured.cells
+        ? line("Not measured", `${count(content.not_measured.cells, "value")} of ${count(content.not_measured.patients, "patient")} on this page: what is expected given the other values stands in for them, and is marked`)
+        : [],
       made.notes.map((note) => line("Note", note)),
       line("Places in the cohort", content.quantiles.of_fit
         ? "taken from the cohort that the model learned from"
@@ -69,8 +72,13 @@ function leftOut({ independent, adds_nothing: addsNothing, exhausted }) {
 }
 
 function howSureMade() {
-  if (content.bootstrap === null) return "Not assessed: no resampling was made, so shocks come without intervals.";
-  const { resamples, kept } = content.bootstrap;
+  if (content.bootstrap === null) {
+    return content.intervals === null
+      ? "Not assessed: no resampling was made, so shocks come without intervals."
+      : "Not assessed: no resampling was made. Intervals hold what values that were not measured leave open, and nothing else.";
+  }
+  const { resamples } = content.bootstrap;
+  const kept = content.intervals;
   return (
     `The whole method was repeated on ${count(resamples, "resample")} of the cohort. An interval holds the middle 95 % of ` +
     "what a shock adds; the frequency says in how many resamples it is a root cause of this patient. " +

@@ -31,7 +31,14 @@ function drawCohort() {
     ranked.length > BARS ? caption(`The ${BARS} most important of ${nVariables} variables; all are in the table.`) : "",
     prevalenceTable(ranked),
     element("h3", {}, "What each shock adds, patient by patient"),
-    element("p", {}, "A dot is a patient: to the right, the shock raises the risk. Orange: the measured value is high in the cohort; blue: it is low. Choose a dot to open the patient."),
+    element(
+      "p",
+      {},
+      "A dot is a patient: to the right, the shock raises the risk. Orange: the measured value is high in the cohort; blue: it is low. ",
+      variables.some((variable) => variable.kind === "nominal") ? "Grey: levels without an order. " : "",
+      hasImputed ? "A ring: not measured, but expected. " : "",
+      "Choose a dot to open the patient.",
+    ),
     swarm,
     caption(
       cohort.swarm.length < n
@@ -131,6 +138,10 @@ function spread(variable, rows, domain) {
   });
 }
 
+/** Dots of values that were not measured, as rings. */
+const isImputed = (dot) => valueOf(dot.row, dot.variable).imputed;
+const rings = { stroke: "share", strokeWidth: (dot) => (isImputed(dot) ? 1.2 : 0), fillOpacity: (dot) => (isImputed(dot) ? 0 : 1) };
+
 function drawSwarm(place, shown) {
   const { width, narrow, marginLeft, letters } = frame(place);
   const rows = content.cohort.swarm;
@@ -140,7 +151,7 @@ function drawSwarm(place, shown) {
     spread(variable, rows, domain).map((dot) => ({
       ...dot,
       y: line + dot.offset,
-      share: standing("values", variable, cell("data", dot.row, variable)).share,
+      share: variables[variable].kind === "nominal" ? 0.5 : standing("values", variable, cell("data", dot.row, variable)).share,
     })),
   );
   const picture = drawing({
@@ -158,7 +169,8 @@ function drawSwarm(place, shown) {
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {
         x: "value", y: "y", r: 2.4, fill: "share",
-        title: (dot) => `${shownName(labels[dot.row])}: ${withUnit(cell("data", dot.row, dot.variable), variables[dot.variable].unit)}, adds ${signed(dot.value)}`,
+        ...(hasImputed ? rings : {}),
+        title: (dot) => `${shownName(labels[dot.row])}: ${valueText(valueOf(dot.row, dot.variable))}, adds ${signed(dot.value)}`,
       }),
     ],
   });

@@ -1,6 +1,7 @@
 // Causal order, the learned edges, and what one shock moves downstream.
 
 let chosenVariable = null;
+const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal");
 
 function drawGraph() {
   const view = document.getElementById("graph");
@@ -20,7 +21,9 @@ function drawGraph() {
     element(
       "p",
       {},
-      "Variables stand in causal order, causes above their effects, as the model learned it. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds.",
+      "Variables stand in causal order, causes above their effects, as the model learned it. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
+        (unordered.length ? "Dotted where levels without an order have no more and no less. " : "") +
+        "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds.",
     ),
     element(
       "div",
@@ -68,11 +71,31 @@ function orderButtons() {
             },
           },
           named(shortName(variables[variable].name, 40)),
-          element("span", {}, signed(variables[variable].coef)),
+          element("span", {}, coefficient(variables[variable])),
         ),
       ),
     ),
   );
+}
+
+/** Which way an edge works; levels without an order have no more and no less. */
+const DASHES = { more: null, less: "6,4", none: "2,4" };
+
+function signOf(edge) {
+  if ([edge.cause, edge.effect].some((line) => unordered.includes(content.graph.shown[line]))) return "none";
+  return edge.weight < 0 ? "less" : "more";
+}
+
+function coefficient({ kind, coef }) {
+  return kind === "nominal" ? `±${Math.abs(coef).toFixed(2)}` : signed(coef);
+}
+
+/** What a shock does to a variable in its own terms: so many units more, or towards which level. */
+function moves({ by, sd, unit, levels, kind }) {
+  if (!levels.length) return (by < 0 ? "" : "+") + withUnit(by * sd, unit, 3);
+  if (Math.abs(by) < 0.005) return "not noticeably";
+  if (kind === "nominal") return "other levels become likelier";
+  return ["towards ", element("bdi", {}, shownLevel(by < 0 ? levels[0] : levels.at(-1)))];
 }
 
 function drawArcs(place) {
@@ -87,8 +110,8 @@ function drawArcs(place) {
   const bend = Math.min(85, (2 * Math.atan(room / (longest / 2)) * 180) / Math.PI);
   const mine = (edge) => edge.cause === chosen || edge.effect === chosen;
   const arrows = (chosenOnes) =>
-    [false, true].map((negative) =>
-      Plot.arrow(edges.filter((edge) => mine(edge) === chosenOnes && edge.weight < 0 === negative), {
+    Object.entries(DASHES).map(([sign, dashes]) =>
+      Plot.arrow(edges.filter((edge) => mine(edge) === chosenOnes && signOf(edge) === sign), {
         x1: 0, x2: 0, y1: "cause", y2: "effect",
         bend,
         insetStart: 4,
@@ -96,8 +119,8 @@ function drawArcs(place) {
         headLength: 7,
         strokeWidth: (edge) => 1 + Math.min(Math.abs(edge.weight), 1) * 5,
         stroke: chosenOnes ? (edge) => (edge.cause === chosen ? "var(--accent)" : "currentColor") : "var(--faint)",
-        strokeDasharray: negative ? "6,4" : null,
-        title: (edge) => `${shownName(variables[shown[edge.cause]].name)} to ${shownName(variables[shown[edge.effect]].name)}: ${signed(edge.weight)}`,
+        strokeDasharray: dashes,
+        title: (edge) => `${shownName(variables[shown[edge.cause]].name)} to ${shownName(variables[shown[edge.effect]].name)}: ${signOf(edge) === "none" ? edge.weight.toFixed(2) : signed(edge.weight)}`,
       }),
     );
   place.replaceChildren(
@@ -134,15 +157,17 @@ function drawDownstream(place) {
     .sort((a, b) => (a.line === from ? -1 : b.line === from ? 1 : Math.abs(b.by) - Math.abs(a.by)));
   const rows = moved.map((one) => [
     element("span", {}, named(one.name), one.line === from ? " (itself)" : ""),
-    signed(one.by),
-    (one.by < 0 ? "" : "+") + withUnit(one.by * one.sd, one.unit, 3),
+    one.kind === "nominal" ? Math.abs(one.by).toFixed(2) : signed(one.by),
+    moves(one),
   ]);
   place.replaceChildren(
     element("h3", {}, "What a shock on ", named(variable.name), " does"),
     element(
       "p",
       {},
-      "A shock of one standard deviation upwards changes the log-odds of “",
+      variable.kind === "nominal"
+        ? "A shock of one standard deviation towards the levels that raise the risk changes the log-odds of “"
+        : "A shock of one standard deviation upwards changes the log-odds of “",
       named(outcome),
       `” by ${signed(variable.coef)} (${odds(variable.coef)}), all ways together. `,
       variable.ancestor === null ? "" : `The model gives it a probability of ${percent(variable.ancestor)} to be a cause of it at all. `,

@@ -32,7 +32,7 @@ function drawPatient(row) {
     caption("Each bar is what one shock adds to or takes from the log-odds. Below: log-odds. Above: the same as probability."),
     cards("Root causes: shocks that raise the risk", harmful, ROOT_CAUSE_CARDS, "No shock raises this patient's risk."),
     cards("Protective shocks: they lower the risk", protective, PROTECTIVE_CARDS, "No shock lowers this patient's risk."),
-    content.bootstrap ? null : caption("How sure each shock is was not assessed: no resampling was made."),
+    content.bootstrap ? null : caption(`How sure each shock is was not assessed: no resampling was made.${content.intervals === null ? "" : " Intervals are those that values not measured leave."}`),
     allVariables(harmful, protective),
     glossary(),
   ];
@@ -69,19 +69,32 @@ function inWords(row, harmful, protective) {
     const first = harmful[0];
     words.push(
       "The strongest root cause is ",
-      element("strong", {}, named(first.name)),
-      ` at ${withUnit(first.data, first.unit)}: its own shock, the part that its causes do not explain, is `,
+      element("strong", {}, ...nameAndLevel(first)),
+      ...(first.imputed ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
+      ": its own shock, the part that its causes do not explain, is ",
       `${standing("errors", first.variable, first.shock).words}. `,
-      `Without this shock the risk would be ${percent(first.riskWithout)}. `,
+      ...without(first),
     );
-    const next = notable(harmful, 3).slice(1).map((one) => one.name);
-    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next), ". ");
+    const next = notable(harmful, 3).slice(1);
+    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next.map(nameAndLevel)), ". ");
   }
-  const guards = notable(protective, 2).map((one) => one.name);
+  const guards = notable(protective, 2);
   if (guards.length) {
-    words.push("Working the other way, lowering the risk: ", ...enumeration(guards), ".");
+    words.push("Working the other way, lowering the risk: ", ...enumeration(guards.map(nameAndLevel)), ".");
   }
   return words;
+}
+
+/** "sex = male", or the name alone of a number and of what was not measured. */
+function nameAndLevel(one) {
+  return one.level === null || one.imputed ? [named(one.name)] : [named(one.name), " = ", element("bdi", {}, shownLevel(one.level))];
+}
+
+/** What the risk would be: of a number without its shock, of levels at the one where it is lowest. */
+function without(one) {
+  const best = d3.least(one.byLevel, (other) => other.risk);
+  if (one.imputed || !best || best.now) return [`Without this shock the risk would be ${percent(one.riskWithout)}. `];
+  return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead the risk would be ${percent(best.risk)}${one.byLevel.length > 2 ? ", the lowest of its levels" : ""}. `];
 }
 
 function cards(title, shocks, limit, none) {
@@ -102,7 +115,12 @@ function card(one) {
   return element(
     "li",
     { class: one.value > 0 ? "card" : "card protective", "data-variable": one.name },
-    element("h4", {}, named(one.name), element("span", { class: "measured" }, withUnit(one.data, one.unit))),
+    element(
+      "h4",
+      {},
+      element("span", {}, ...nameAndLevel(one)),
+      one.level === null || one.imputed ? element("span", { class: one.imputed ? "measured expected" : "measured" }, ...valueWords(one)) : null,
+    ),
     element(
       "p",
       { class: "adds" },
@@ -112,10 +130,12 @@ function card(one) {
     element(
       "dl",
       {},
-      line("Risk without this shock", element("span", { class: "without" }, percent(one.riskWithout))),
-      line("Measured value", ...inCohort("values", one.variable, one.data)),
+      one.byLevel.length
+        ? line("Risk by level", ...byLevel(one.byLevel))
+        : line("Risk without this shock", element("span", { class: "without" }, percent(one.riskWithout))),
+      one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", ...valueInCohort(one)),
       line("Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
-      one.bootstrap === null ? [] : line("How sure", howSure(one.bootstrap)),
+      hasInterval(one) ? line("How sure", howSure(one.interval)) : [],
     ),
   );
 }
@@ -126,26 +146,45 @@ function inCohort(kind, variable, number) {
   return [words, drawn];
 }
 
-function howSure(bootstrap) {
-  const { lower, upper, frequency } = bootstrap;
-  return (
-    `95 % interval ${signed(lower)} to ${signed(upper)}; ` +
-    `a root cause in ${frequency} % of resamples`
-  );
+/** "female: 12 %; male: 34 % (as measured)" */
+function byLevel(risks) {
+  return risks.flatMap(({ level, risk, now }, place) => [
+    place ? "; " : "",
+    element("bdi", {}, shownLevel(level)),
+    ": ",
+    element("span", { class: "without" }, percent(risk)),
+    now ? " (as measured)" : "",
+  ]);
+}
+
+/** Where a measured value lies in the cohort, or how common a level without an order is. */
+function valueInCohort(one) {
+  if (one.kind === "binary" || one.kind === "nominal") return [commonness(one.variable, one.data)];
+  return inCohort("values", one.variable, one.data);
+}
+
+/** Without resamples, only what was not measured leaves an interval. */
+function hasInterval({ interval }) {
+  return interval !== null && (interval.frequency !== null || interval.lower < interval.upper);
+}
+
+function howSure({ lower, upper, frequency }) {
+  const interval = `95 % interval ${signed(lower)} to ${signed(upper)}`;
+  return frequency === null ? `${interval}, for what was not measured` : `${interval}; a root cause in ${frequency} % of resamples`;
 }
 
 function allVariables(harmful, protective) {
   const heads = ["Variable", "Adds (log-odds)", "Risk without", "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
-  if (content.bootstrap) heads.push("How sure");
+  if (content.intervals !== null) heads.push("How sure");
   const rows = [...harmful, ...protective].map((one) => [
     named(one.name),
     signed(one.value, 3),
     percent(one.riskWithout),
-    withUnit(one.data, one.unit),
-    standing("values", one.variable, one.data).words,
+    valueWords(one),
+    one.imputed ? "" : valueInCohort(one)[0],
     signed(one.shock),
     standing("errors", one.variable, one.shock).words,
-    ...(content.bootstrap ? [one.bootstrap ? howSure(one.bootstrap) : "not kept on a page of this size"] : []),
+    ...(content.intervals === null ? [] : [one.interval === null ? "not kept on a page of this size" : hasInterval(one) ? howSure(one.interval) : ""]),
   ]);
   return element(
     "details",
@@ -169,6 +208,12 @@ function glossary() {
       line("Base risk", "The risk of a patient whose shocks are all average. It is not the prevalence: it is not the share of patients who have the outcome."),
       content.prevalence === null ? [] : line("Risk", `The probability of the outcome in ${population()}, not among the patients of this study.`),
       line("Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."),
+      variables.some((variable) => variable.levels.length)
+        ? line("Risk by level", "What the model expects with this level set, all other shocks as they are, and what lies downstream following. It is not what a treatment would achieve.")
+        : [],
+      hasImputed
+        ? line("Not measured; expected", "The table has no value here. What is expected given all that was measured of this patient stands in for it, and the interval holds how far that may be off.")
+        : [],
       line("Risk without this shock", "What the model expects with this one shock set to average and all other shocks as they are. It is not what a treatment would achieve."),
     ),
   );

@@ -8,6 +8,7 @@ const labels = content.labels;
 const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
   errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
+  imputed: Uint8Array, "by-level": Int16Array,
 };
 
 function unpack(name) {
@@ -41,6 +42,33 @@ function logOdds(row) {
   return sum;
 }
 
+// The page has a block of marks where something was not measured of somebody.
+const hasImputed = document.getElementById("block-imputed") !== null;
+
+/** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent. */
+function valueOf(row, variable) {
+  const { levels, unit } = variables[variable];
+  const data = cell("data", row, variable);
+  const mark = hasImputed ? cell("imputed", row, variable) : 0;
+  return { data, unit, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null };
+}
+
+// Where each variable's levels start in a row of the risks by level, and how many such levels there are.
+const levelsFrom = d3.cumsum([0, ...variables.map((variable) => variable.levels.length)]);
+const hasByLevel = document.getElementById("block-by-level") !== null;
+
+/** The risk with each level set, all other shocks as they are; none for a number, or where the page has no room. */
+function risksByLevel(row, variable) {
+  const { levels } = variables[variable];
+  if (!levels.length || !hasByLevel) return [];
+  const width = levelsFrom[nVariables];
+  return levels.map((level, place) => ({
+    level,
+    risk: probability(cell("by-level", row, levelsFrom[variable] + place, width) / 100),
+    now: !valueOf(row, variable).imputed && place === cell("data", row, variable),
+  }));
+}
+
 /** Everything the page says about one shock of one patient. */
 function contribution(row, variable) {
   const value = shapley(row, variable);
@@ -49,25 +77,25 @@ function contribution(row, variable) {
     ...variables[variable],
     value,
     shock: shock(row, variable),
-    data: cell("data", row, variable),
+    ...valueOf(row, variable),
     riskWithout: probability(logOdds(row) - value),
-    bootstrap: bootstrapOf(row, variable),
+    byLevel: risksByLevel(row, variable),
+    interval: intervalOf(row, variable),
   };
 }
 
 // Share of the cohort with the same number from which it is said, as for yes or no and for scores.
 const MANY_TIES = 0.05;
 
-/** Interval and frequency over resamples, where the page has them for this shock. */
-function bootstrapOf(row, variable) {
-  if (content.bootstrap === null) return null;
-  const { kept } = content.bootstrap;
-  for (let column = 0; column < kept; column++) {
+/** Interval, and frequency over resamples if there are any, where the page has them for this shock. */
+function intervalOf(row, variable) {
+  const kept = content.intervals;
+  for (let column = 0; column < (kept ?? 0); column++) {
     if (cell("interval-of", row, column, kept) === variable) {
       return {
         lower: cell("lower", row, column, kept) / 100,
         upper: cell("upper", row, column, kept) / 100,
-        frequency: cell("frequency", row, column, kept),
+        frequency: content.bootstrap === null ? null : cell("frequency", row, column, kept),
       };
     }
   }
@@ -87,16 +115,25 @@ function standing(kind, variable, number) {
   const above = 1 - d3.bisectRight(quantiles, number) / quantiles.length;
   const same = 1 - below - above;
   const share = Math.min(Math.max((below + 1 - above) / 2, 0), 1);
-  let words = `${below >= above ? `higher than in ${ofHundred(below)}` : `lower than in ${ofHundred(above)}`} of 100 patients`;
+  // Levels without an order are neither high nor low; a shock on them counts towards the levels that raise the risk.
+  const [high, low] = kind === "errors" && variables[variable].kind === "nominal" ? ["more towards the outcome", "less towards the outcome"] : ["higher", "lower"];
+  let words = `${below >= above ? `${high} than in ${ofHundred(below)}` : `${low} than in ${ofHundred(above)}`} of 100 patients`;
   if (same > MANY_TIES) {
     words = `the same in ${ofHundred(same)} of 100 patients`;
-    if (below > 0) words += `, lower in ${ofHundred(below)}`;
-    if (above > 0) words += `, higher in ${ofHundred(above)}`;
+    if (below > 0) words += `, ${low} in ${ofHundred(below)}`;
+    if (above > 0) words += `, ${high} in ${ofHundred(above)}`;
   }
   if (quantiles[0] === quantiles[last]) words = "the same in all patients";
-  else if (number > quantiles[last]) words = "higher than in any patient of the cohort";
-  else if (number < quantiles[0]) words = "lower than in any patient of the cohort";
+  else if (number > quantiles[last]) words = `${high} than in any patient of the cohort`;
+  else if (number < quantiles[0]) words = `${low} than in any patient of the cohort`;
   return { share, words };
+}
+
+/** How common a level is, in words: levels of yes and no, and those without an order, are neither high nor low. */
+function commonness(variable, place) {
+  const quantiles = content.quantiles.values[variable];
+  const same = (d3.bisectRight(quantiles, place) - d3.bisectLeft(quantiles, place)) / quantiles.length;
+  return same === 0 ? "in fewer than 1 of 100 patients" : same === 1 ? "the same in all patients" : `the same in ${ofHundred(same)} of 100 patients`;
 }
 
 /** What to call the outcome: 0/1 labels need no mention. */

@@ -16,7 +16,7 @@ function waterfallSteps(harmful, protective) {
   };
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
     const alone = notable(shocks, WATERFALL_BARS);
-    alone.forEach((one) => add(one.name, withUnit(one.data, one.unit), one.value));
+    alone.forEach((one) => add(one.name, valueText(one), one.value));
     const rest = shocks.slice(alone.length);
     if (rest.length) add(`${rest.length} more ${noun}`, "", d3.sum(rest, (one) => one.value));
   }

@@ -20,6 +20,22 @@ function shownName(name) {
   return name.trim() === "" ? "(no name)" : name;
 }
 
+function shownLevel(level) {
+  return level.trim() === "" ? "(empty)" : level;
+}
+
+/** A value as plain text, for drawings: "3.4 mg/dl", "= male", "3.4 mg/dl expected". */
+function valueText({ data, unit, level, imputed }) {
+  const text = level === null ? withUnit(data, unit) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
+  return imputed ? `${text} expected` : text;
+}
+
+/** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
+function valueWords({ data, unit, level, imputed, likely }) {
+  const value = level === null ? withUnit(data, unit) : element("bdi", {}, shownLevel(level));
+  return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
+}
+
 /** A name in a drawing: short, and isolated from its surroundings as <bdi> would. */
 function shortName(name, limit) {
   const letters = Array.from(shownName(name).replace(/\s+/g, " "));
@@ -101,10 +117,10 @@ function tableOf(label, heads, rows, id = null) {
   );
 }
 
-/** "a, b and c", as elements. */
-function enumeration(names) {
-  return names.flatMap((name, place) => {
-    const before = place === 0 ? [] : [place === names.length - 1 ? " and " : ", "];
-    return [...before, element("strong", {}, named(name))];
+/** "a, b and c", of lists of elements. */
+function enumeration(items) {
+  return items.flatMap((item, place) => {
+    const before = place === 0 ? [] : [place === items.length - 1 ? " and " : ", "];
+    return [...before, element("strong", {}, ...item)];
   });
 }

@@ -1,0 +1,170 @@
+"""The two halves of a model: a mechanism gives errors, an attribution gives Shapley values.
+
+A mechanism says how values come from errors, in causal order; an attribution says what errors add to the
+log-odds. Each half keeps its numbers to itself, so that neither the other half nor whoever asks a model knows
+whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that files can hold a new kind of half,
+it is entered in :mod:`rootcausal.files.model_arrays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from .table import F64, Index
+
+
+class Half(Protocol):
+    """What both halves can do with files.
+
+    Attributes
+    ----------
+    kind : what the header of a file calls it.
+    ARRAYS : names of the arrays of one half.
+    PACKED : names of the arrays of many halves, put together.
+    """
+
+    kind: ClassVar[str]
+    ARRAYS: ClassVar[tuple[str, ...]]
+    PACKED: ClassVar[tuple[str, ...]]
+
+    def check(self) -> None:
+        """Raise ValueError where these cannot be the numbers of a half that was learned."""
+        ...
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Its numbers, by the names in ARRAYS: floats or whole numbers, of one axis or more."""
+        ...
+
+    @classmethod
+    def pack(cls, halves: Sequence[Self]) -> dict[str, np.ndarray]:
+        """The numbers of many, by the names in PACKED."""
+        ...
+
+
+class Mechanism(Half, Protocol):
+    """How the values of n patients on q columns come from their errors, in causal order.
+
+    A place is a position in the causal order of k columns; columns outside it have no error.
+    """
+
+    @property
+    def n_columns(self) -> int:
+        """q, columns of the cohort."""
+        ...
+
+    @property
+    def order(self) -> Index:
+        """(k,) columns in causal order."""
+        ...
+
+    @property
+    def scale(self) -> F64:
+        """(k,) what one standard unit of each column of the order is in the column's own unit."""
+        ...
+
+    def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
+        """(n, m): unit-variance errors of patients X (n, q), on the columns at these places.
+
+        Parameters
+        ----------
+        places : (m,) which errors, in this order.
+        times : (m,) what to multiply them by; by default 1.
+        out : (n, m) where to write them.
+        """
+        ...
+
+    def values(self, errors: F64) -> F64:
+        """(n, k): values of the columns in causal order that come from errors (n, k)."""
+        ...
+
+    def slopes(self) -> F64:
+        """(k, k), ``[i, j]``: by how much the error at place j grows for each unit of the column at place i.
+
+        Where that differs between patients, of those whose columns are average.
+        """
+        ...
+
+    def what_if(self, X: F64, place: int, error: float | F64) -> F64:
+        """(n, q): what the values of patients X (n, q) become when the error at one place is set to this.
+
+        The error is one for all, or (n, 1) one for each. What lies downstream follows; everything else stays
+        exactly as it is.
+        """
+        ...
+
+    def direct_effects(self) -> F64:
+        """(k, k) in standard units, ``[i, j]``: what place j does to place i, those between held fixed."""
+        ...
+
+    def total_effects(self) -> F64:
+        """(k, k), ``[i, j]``: by how many standard units place i moves for a unit of the error at j."""
+        ...
+
+    def reach(self) -> F64:
+        """(k,): the largest values of each column, up or down, with which a patient can be scored."""
+        ...
+
+    def on_columns(self, columns: Index, n_columns: int) -> Self:
+        """The same mechanism in a table of ``n_columns``, where its column c is ``columns[c]``."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> Self:
+        """The mechanism of these arrays; ValueError where they cannot be those of a learned one."""
+        ...
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[Self]:
+        """What was packed: mechanisms of so many places each; ValueError as in :meth:`from_arrays`.
+
+        Linear algebra depends on the number of threads: call it with as many as these were learned with.
+        """
+        ...
+
+
+class Attribution(Half, Protocol):
+    """What unit-variance errors add to the log-odds of the disease; all in causal order."""
+
+    @property
+    def base_value(self) -> float:
+        """Log-odds of a patient whose errors are all zero."""
+        ...
+
+    @property
+    def proportional(self) -> bool:
+        """Whether every Shapley value is the error times the unit effect."""
+        ...
+
+    @property
+    def unit_effects(self) -> F64:
+        """(k,) log-odds that an error of one adds where all others are zero."""
+        ...
+
+    def importance(self) -> F64:
+        """(k,) the size of what an error of one adds."""
+        ...
+
+    def shapley(self, errors: F64) -> F64:
+        """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the log-odds."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> Self:
+        """The attribution of these arrays; ValueError where they cannot be those of a learned one."""
+        ...
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[Self]:
+        """What was packed: attributions of so many errors each; ValueError as in :meth:`from_arrays`."""
+        ...
+
+
+def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:
+    """The array of a half, after a look at its shape, and at its type: floats or whole numbers."""
+    array = arrays[name]
+    if array.shape != shape or array.dtype.kind != ("i" if whole else "f"):
+        raise ValueError(f"array {name} has the wrong shape or type")
+    return array

@@ -1,0 +1,63 @@
+"""What the page knows of levels and of values that were not measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.model import CausalModel
+from ..core.table import F64, Index
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
+
+
+def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:
+    """What kind of variable this is, and its levels in words."""
+    said = explanation.variables[variable]
+    return {"kind": said.kind, "levels": explanation._cells.level_texts(variable)}
+
+
+def shown_data(explanation: Explanation, order: Index) -> F64:
+    """(n, k) what was measured of the variables in causal order; of levels, their places among the levels."""
+    data = explanation.data[:, order]
+    for place, variable in _with_levels(explanation, order):
+        data[:, place] = explanation._cells.said(variable).places
+    return data
+
+
+def by_level_place(quantiles: F64, explanation: Explanation, causal: CausalModel) -> F64:
+    """(101, k) quantiles of what :func:`shown_data` shows."""
+    found = quantiles.copy()
+    for place, variable in _with_levels(explanation, causal.order):
+        if np.isfinite(causal.scale[place]):  # those of several columns are places already
+            found[:, place] = explanation._cells.places(variable, quantiles[:, place])
+    return found
+
+
+def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
+    """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest."""
+    marks = explanation.imputed[:, order].astype(np.uint8)
+    for place, variable in _with_levels(explanation, order):
+        percent = np.nan_to_num(np.round(100 * explanation._cells.said(variable).shares))
+        marks[:, place] *= (1 + percent).astype(np.uint8)
+    return marks
+
+
+def risks_by_level(explanation: Explanation, causal: CausalModel, room: int) -> F64 | None:
+    """(n, m) log-odds with each level set, in hundredths: of all levels of the first variable that has any,
+    then of the next. None where no variable has levels, or the page has no room for so many bytes.
+    """
+    having = [variable for _, variable in _with_levels(explanation, causal.order)]
+    n_levels = sum(len(explanation.variables[variable].levels) for variable in having)
+    if not having or len(explanation.values) * n_levels * 2 * 4 / 3 > room:
+        return None
+    cells = explanation._cells
+    log_odds = np.concatenate([cells.with_each_level(causal, variable) for variable in having], axis=1)
+    return np.clip(np.round(log_odds * 100), -32767, 32767)
+
+
+def _with_levels(explanation: Explanation, order: Index) -> list[tuple[int, int]]:
+    """Place in the causal order and number of each variable with levels."""
+    return [(place, int(v)) for place, v in enumerate(order) if explanation.variables[int(v)].levels]

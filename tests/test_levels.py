@@ -1,0 +1,349 @@
+"""Variables with levels: one Shapley value each, words on screen, and what if in levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from level_cohort import (
+    AGE,
+    BILI,
+    NOISE,
+    SEX,
+    STAGE,
+    VARIABLES,
+    WARD,
+    Levelled,
+    draw,
+    explain,
+    layout_of,
+    learn_from,
+    resamples_of,
+)
+from toy_halves import SinhMechanism, SquareAttribution
+
+from rootcausal import InputError, plots
+from rootcausal.core.layout import Layout
+from rootcausal.core.model import CausalModel
+from rootcausal.core.quantiles import CohortQuantiles
+from rootcausal.inputs.encoding import Encoding
+from rootcausal.inputs.kinds import Variable
+from rootcausal.inputs.levels import Cells, place_of
+
+LAYOUT = layout_of(VARIABLES)
+ICU, MEDICINE = 2, 3  # columns of ward
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    X, y = draw()
+    return X, y, learn_from(X, y, LAYOUT)
+
+
+def plain(model: CausalModel) -> CausalModel:
+    """The same model, each column a variable."""
+    return CausalModel(model.mechanism, model.attribution)
+
+
+def test_a_nominal_variable_has_one_error_and_one_value(cohort):
+    X, _, learned = cohort
+    model, columns = learned.model, plain(learned.model)
+    assert (model.n_columns, model.n_variables) == (7, 6)
+    assert sorted(model.order.tolist()) == list(range(6))
+    places = {int(v): i for i, v in enumerate(model.order)}
+    errors, values = model.errors(X), model.shapley(X)
+    assert errors.shape == values.shape == (len(X), 6)
+    by_column, errors_by_column = columns.shapley(X), columns.errors(X)
+    np.testing.assert_allclose(values[:, WARD], by_column[:, [ICU, MEDICINE]].sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(values[:, BILI], by_column[:, 5], atol=1e-12)
+    np.testing.assert_allclose(errors[:, BILI], errors_by_column[:, 5], atol=1e-12)
+    coef = np.zeros(7)
+    coef[columns.order] = columns.unit_effects
+    unit = model.unit_effects
+    assert unit[places[WARD]] == pytest.approx(np.hypot(*coef[[ICU, MEDICINE]]))
+    np.testing.assert_allclose(values[:, model.order], errors[:, model.order] * unit, atol=1e-12)
+    assert errors[:, WARD].std(ddof=1) == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(model.log_odds(X), columns.log_odds(X), atol=1e-12)
+    np.testing.assert_array_equal(model.reach(), columns.reach())
+    np.testing.assert_array_equal(model.column_errors(X), errors_by_column)
+
+
+def test_all_numbers_take_the_same_way_as_ever(cohort):
+    X, _, learned = cohort
+    one, other = plain(learned.model), replace(plain(learned.model), layout=Layout.numbers(7))
+    for model in (one, other):
+        assert model.order is model.mechanism.order and model.unit_effects is model.attribution.unit_effects
+        assert model.direct_effects().shape == (7, 7)
+    np.testing.assert_array_equal(one.shapley(X), other.shapley(X))
+    np.testing.assert_array_equal(one.errors(X), other.errors(X))
+    assert explain(one, X, tuple(Variable(f"x{c}", "number") for c in range(7))).data is X
+
+
+def test_a_variable_whose_effects_are_all_zero_has_the_error_of_its_first_dummy(cohort):
+    X, _, learned = cohort
+    model = learned.model
+    ward = np.isin(model.column_order, [ICU, MEDICINE])
+    coef = np.where(ward, 0.0, model.attribution.coef)
+    silent = replace(model, attribution=replace(model.attribution, coef=coef))
+    first = model.column_order[np.flatnonzero(ward)[0]]
+    np.testing.assert_allclose(silent.errors(X)[:, WARD], plain(model).errors(X)[:, first], atol=1e-12)
+    assert not silent.shapley(X)[:, WARD].any()
+
+
+def test_a_group_of_which_one_dummy_is_in_the_order_counts_towards_the_risk(cohort):
+    X, y, _ = cohort
+    kept = np.array([0, 1, 3, 4, 5, 6])
+    model = learn_from(X[:, kept], y, LAYOUT.take(kept)).model.on_columns(kept, 7, LAYOUT)
+    place = int(np.flatnonzero(model.order == WARD)[0])
+    effect = model.attribution.unit_effects[np.flatnonzero(model.column_order == MEDICINE)[0]]
+    assert effect < 0 and model.unit_effects[place] == pytest.approx(-effect)
+    np.testing.assert_allclose(
+        model.errors(X)[:, WARD] * model.unit_effects[place], model.shapley(X)[:, WARD]
+    )
+
+
+def test_effects_between_variables(cohort):
+    _, _, learned = cohort
+    model = learned.model
+    direct, total = model.direct_effects(), model.total_effects()
+    by_column = model.mechanism.direct_effects()
+    at = {int(v): i for i, v in enumerate(model.order)}
+    column = {int(c): i for i, c in enumerate(model.column_order)}
+    assert direct[at[BILI], at[STAGE]] == by_column[column[5], column[4]]
+    expected = np.hypot(by_column[column[5], column[ICU]], by_column[column[5], column[MEDICINE]])
+    assert direct[at[BILI], at[WARD]] == pytest.approx(expected)
+    assert direct[at[WARD], at[WARD]] == 0 and direct.shape == total.shape == (6, 6)
+    # A unit of the variable's error, put into the patients' errors, moves what the total effect says.
+    weights = dict(zip(model.column_order.tolist(), model.attribution.unit_effects, strict=True))
+    shift = np.array([weights[c] if c in (ICU, MEDICINE) else 0.0 for c in model.column_order])
+    shift /= np.linalg.norm(shift)
+    moved = model.mechanism.total_effects() @ shift
+    assert total[at[BILI], at[WARD]] == pytest.approx(moved[column[5]])
+
+
+def test_slopes_are_what_values_gain_with_columns(cohort):
+    X, _, learned = cohort
+    model = learned.model
+    slopes = model.shapley_slopes()
+    for column in range(7):
+        moved = X.copy()
+        moved[:, column] += 1.0
+        gain = model.shapley(moved) - model.shapley(X)
+        np.testing.assert_allclose(gain, np.tile(slopes[column], (len(X), 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("bent", [False, True])
+def test_setting_a_level_keeps_all_other_shocks(cohort, bent):
+    X, _, learned = cohort
+    model, level = learned.model, np.array([0.0, 1.0])
+    if bent:
+        straight = replace(model.mechanism, mean=model.mechanism.mean / 30, sd=model.mechanism.sd / 30)
+        weight = np.linspace(0.5, 1.0, model.column_order.size)
+        model = CausalModel(SinhMechanism(straight), SquareAttribution(weight), LAYOUT)
+        X, level = np.sinh(X / 30), np.sinh(level / 30)
+    log_odds, then = model.with_level(X, WARD, level)
+    np.testing.assert_array_equal(then[:, [ICU, MEDICINE]], np.tile(level, (len(X), 1)))
+    before, after = model.column_errors(X), model.column_errors(then)
+    others = np.delete(np.arange(7), [ICU, MEDICINE])
+    np.testing.assert_allclose(after[:, others], before[:, others], atol=1e-8)
+    np.testing.assert_allclose(log_odds, model.log_odds(then), atol=1e-8)
+    already = (X[:, [ICU, MEDICINE]] == level).all(axis=1)
+    assert 0 < already.sum() < len(X)
+    np.testing.assert_allclose(then[already], X[already], rtol=1e-12 * bent)
+    assert (then[~already, 5] != X[~already, 5]).any()
+
+
+def test_what_if_asks_for_a_level(cohort):
+    X, y, learned = cohort
+    boot = resamples_of(X, y, LAYOUT)
+    explanation = explain(learned.model, X, resamples=boot.models)
+    answer = explanation.what_if("sex", level="male")
+    men = X[:, 1] == 1
+    np.testing.assert_allclose(answer.probability[men], explanation.probability[men], atol=1e-12)
+    assert (answer.log_odds > explanation.log_odds)[~men].all()
+    assert (answer.data[:, SEX] == 1).all() and answer.levels()[0, SEX] == "male"
+    assert (answer.log_odds_interval[0] <= answer.log_odds).all()
+    draws = [m.with_level(X, WARD, np.array([1.0, 0.0]))[0] for m in boot.models]
+    moved = explanation.what_if("ward", level="ICU")
+    assert moved.log_odds_interval[1] == pytest.approx(
+        np.maximum(np.quantile(draws, 0.975, axis=0), moved.log_odds)
+    )
+    assert moved.data.shape == (400, 6) and set(moved.levels()[:, WARD]) == {"ICU"}
+    assert np.isnan(moved.data_interval[:, :, WARD]).all()
+    assert np.isfinite(np.delete(moved.data_interval, WARD, axis=2)).all()
+    # Levels downstream are said by name, and never by a fraction; the numbers keep the fraction.
+    assert set(moved.levels()[:, STAGE]) <= {"1", "2", "3", "4"}
+    assert (moved.data[:, STAGE] % 1 != 0).any() and moved.text(0, STAGE) in {"1", "2", "3", "4"}
+    for asked in (3, "3", 3.0):
+        assert (explanation.what_if("stage", level=asked).data[:, STAGE] == 3).all()
+    np.testing.assert_array_equal(
+        explanation.what_if("age").log_odds, explanation.what_if("age", error=0).log_odds
+    )
+
+
+def test_bad_questions_list_the_levels(cohort):
+    X, _, learned = cohort
+    explanation = explain(learned.model, X[:5])
+    for asked in ({}, {"error": 0.0}):
+        with pytest.raises(InputError, match=r"'ward' has levels.*'surgery', 'ICU', 'medicine'"):
+            explanation.what_if("ward", **asked)
+    with pytest.raises(InputError, match="'sex' has no level 'man': choose one of 'female', 'male'"):
+        explanation.what_if("sex", level="man")
+    with pytest.raises(InputError, match="'age' is a number"):
+        explanation.what_if("age", level="old")
+    with pytest.raises(InputError, match="either the shock or the level"):
+        explanation.what_if("sex", 1.0, level="male")
+    hostile = Variable("x", "binary", ("\x1b[2J" * 40, "=cmd()"))
+    with pytest.raises(InputError) as refused:
+        place_of(hostile, "?")
+    assert "\x1b" not in str(refused.value) and len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_say_levels_and_what_was_not_measured(cohort, library):
+    X, _, learned = cohort
+    imputed = np.zeros((3, 6), dtype=bool)
+    imputed[1, BILI] = True
+    explanation = explain(learned.model, X[:3], imputed=imputed, imputation_sd=0.2 * imputed)
+    import narwhals as nw
+
+    tidy = replace(explanation, _library=nw.Implementation.from_string(library)).to_frame()
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+    assert isinstance(tidy, kinds[library])
+    found = nw.from_native(tidy)
+    assert found.columns[:6] == ["id", "variable", "value", "level", "imputed", "error"]
+    assert found.schema["level"] == nw.String and found.schema["imputed"] == nw.Boolean
+    level = dict(zip(found["variable"].to_list(), found["level"].to_list(), strict=True))
+    assert [value is None for value in level.values()] == [not v.levels for v in VARIABLES]
+    assert level["sex"] == ("male" if X[2, 1] else "female")
+    assert found.filter(nw.col("imputed"))["variable"].to_list() == ["bili"]
+    assert "lower" in found.columns and "frequency" not in found.columns
+
+
+def test_intervals_hold_what_was_not_measured(cohort):
+    _, _, learned = cohort
+    X = cohort[0][:4]
+    imputed = np.zeros((4, 6), dtype=bool)
+    imputed[2] = True
+    sd = np.where(imputed, 0.3, 0.0)
+    alone = explain(learned.model, X, imputed=imputed, imputation_sd=sd)
+    np.testing.assert_allclose(alone.upper[2], alone.values[2] + 1.96 * 0.3)
+    np.testing.assert_array_equal(alone.lower[[0, 1, 3]], alone.values[[0, 1, 3]])
+    assert alone.frequency is None and alone.imputed.any()
+    resamples = resamples_of(*draw(), LAYOUT, 6).models
+    sure = explain(learned.model, X, resamples=resamples)
+    both = explain(learned.model, X, resamples=resamples, imputed=imputed, imputation_sd=sd)
+    np.testing.assert_array_equal(both.lower[[0, 1, 3]], sure.lower[[0, 1, 3]])
+    half = np.sqrt((sure.upper[2] - sure.values[2]) ** 2 + (1.96 * 0.3) ** 2)
+    np.testing.assert_allclose(both.upper[2], both.values[2] + half)
+    assert explain(learned.model, X).lower is None
+
+
+def test_words_for_values_that_were_expected():
+    columns = np.array([[70.0, 0.51, 0.3, 0.6, 2.4, 3.0, 0.0], [70.0, 1.0, 0.0, 0.0, np.nan, 3.0, 0.0]])
+    cells = Cells(VARIABLES, LAYOUT, columns)
+    assert [cells.text(0, v) for v in range(4)] == ["70", "male (51%)", "medicine (60%)", "2"]
+    assert cells.levels()[0].tolist() == [None, "male", "medicine", "2", None, None]
+    assert cells.levels()[1].tolist() == [None, "male", "surgery", None, None, None]
+    numbers = cells.numbers()
+    assert numbers[0, :4].tolist() == [70.0, 0.51, 2.0, 2.4] and np.isnan(numbers[1, STAGE])
+    coded = (Variable("ward", "nominal", (7.0, 3.0, 9.0)),)
+    codes = Cells(coded, layout_of(coded), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert codes.numbers()[:, 0].tolist() == [7, 3, 9] and codes.levels()[:, 0].tolist() == ["7", "3", "9"]
+    assert Encoding(VARIABLES).column_names[1:4] == ("sex", "ward = ICU", "ward = medicine")
+
+
+def test_probabilities_and_places_are_of_variables(cohort):
+    X, y, learned = cohort
+    assert LAYOUT.any_of(np.array([0.1, 0.2, 0.5, 0.5, 0.3, 0.4, 0.0])).tolist() == pytest.approx(
+        [0.1, 0.2, 0.75, 0.3, 0.4, 0.0]
+    )
+    assert learned.margins.size == 6
+    sharp = learn_from(X, y, LAYOUT, "sharp")
+    assert sharp.ancestor_probability.shape == (6,)
+    boot = resamples_of(X, y, LAYOUT)
+    assert boot.places.shape == (8, 6) and boot.survival.max() == 1
+    assert all(model.layout is boot.models[0].layout for model in boot.models)
+
+
+def test_rare_levels_may_be_missing_from_a_resample(cohort):
+    X, y, _ = cohort
+    X = X.copy()
+    X[:, MEDICINE] = 0.0
+    X[7, MEDICINE], X[7, ICU] = 1.0, 0.0
+    models = resamples_of(X, y, LAYOUT, 12).models
+    assert {MEDICINE in model.column_order for model in models} == {True, False}
+    assert all(np.isfinite(model.shapley(X)).all() and model.n_variables == 6 for model in models)
+
+
+def test_quantiles_are_of_variables(cohort):
+    X, _, learned = cohort
+    quantiles = CohortQuantiles.of(X, learned.model)
+    at = {int(v): i for i, v in enumerate(learned.model.order)}
+    ward = quantiles.values[:, at[WARD]]
+    assert set(ward) == {0.0, 1.0, 2.0}
+    assert (ward == 1).mean() == pytest.approx(X[:, ICU].mean(), abs=0.02)
+    np.testing.assert_allclose(quantiles.values[50, at[BILI]], np.median(X[:, 5]))
+    errors = learned.model.errors(X)[:, WARD]
+    np.testing.assert_allclose(quantiles.errors[[0, 100], at[WARD]], [errors.min(), errors.max()])
+
+
+def test_shap_shows_levels(cohort):
+    X, _, learned = cohort
+    pytest.importorskip("shap")
+    shown = explain(learned.model, X[:4]).to_shap().display_data
+    assert shown[0, SEX] in ("female", "male") and shown[0, BILI] == X[0, 5]
+
+
+def test_figures_say_levels_and_mark_what_was_not_measured(cohort, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y, learned = cohort
+    imputed = np.zeros((len(X), 6), dtype=bool)
+    imputed[0, BILI] = imputed[3, WARD] = True
+    hostile = list(VARIABLES)
+    hostile[SEX] = Variable("sex", "binary", ("$x$ \x1b[2J", "<b>male</b>" * 100))
+    explanation = explain(
+        learned.model, X, tuple(hostile), imputed=imputed, imputation_sd=np.where(imputed, 0.1, 0.0)
+    )
+    ax = plots.waterfall(explanation, 0)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert f"bili = {X[0, 5]:.4g} (expected, not measured)" in labels
+    assert sum(bar.get_hatch() is not None for bar in ax.patches) == 1
+    assert any(label.startswith("ward = ") for label in labels)
+    swarm = plots.beeswarm(explanation)
+    assert "crosses: not measured" in swarm.get_xlabel() and "grey" in swarm.get_xlabel()
+    model = Levelled().of(X, y, VARIABLES)
+    graph = plots.graph(model)
+    assert len(graph.texts) == 6 and any(patch.get_linestyle() == ":" for patch in graph.patches)
+    for figure in (ax, swarm, graph):
+        figure.figure.savefig(tmp_path / "figure.svg")
+
+
+def test_checks_work_in_columns(cohort):
+    X, y, _ = cohort
+    diagnosis = Levelled().of(X, y, VARIABLES).diagnose(X, y)
+    named = {name for check in diagnosis.checks for name in check.variables}
+    assert named <= set(Encoding(VARIABLES).column_names)
+
+
+def test_variables_outside_the_order_are_those_without_a_column_in_it(cohort):
+    _, _, learned = cohort
+    model = learned.model
+    keep = np.flatnonzero(~np.isin(model.column_order, [MEDICINE, 6]))
+    mechanism = model.mechanism
+    few = replace(
+        model,
+        mechanism=replace(
+            mechanism,
+            **{name: getattr(mechanism, name)[keep] for name in ("order", "mean", "sd")},
+            mixing=mechanism.mixing[np.ix_(keep, keep)],
+            unmixing=mechanism.unmixing[np.ix_(keep, keep)],
+        ),
+        attribution=replace(model.attribution, coef=model.attribution.coef[keep]),
+    )
+    assert few.outside(np.array([6, MEDICINE])).tolist() == [NOISE]
+    assert WARD in few.order and AGE in few.order
