@@ -9,15 +9,15 @@ import numpy as np
 
 from rootcausal import RCI
 from rootcausal.backends.choose import choose_table
-from rootcausal.core.layout import NO_LEVELS, Layout
+from rootcausal.core.layout import Layout
 from rootcausal.core.model import CausalModel
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Learned, learn
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.explanation import Explanation
-from rootcausal.inputs.from_frame import Matrix
+from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
-from rootcausal.inputs.levels import codes_of
+from rootcausal.inputs.matrices import Matrix
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.resample import Bootstrap, bootstrap
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -34,16 +34,7 @@ AGE, SEX, WARD, STAGE, BILI, NOISE = range(6)
 
 
 def layout_of(variables: tuple[Variable, ...]) -> Layout:
-    owners, levels = [], []
-    for v, variable in enumerate(variables):
-        several = variable.kind == "nominal"
-        for _ in range(len(variable.levels) - 1 if several else 1):
-            owners.append(v)
-            empty = variable.kind == "number"
-            levels.append(
-                NO_LEVELS if empty else np.array([0.0, 1.0]) if several else np.sort(codes_of(variable))
-            )
-    return Layout(np.array(owners), tuple(levels))
+    return Encoding(variables).layout
 
 
 def draw(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +70,7 @@ def explain(
     **more: Any,
 ) -> Explanation:
     provenance = {"parameters": {}}
-    return Explanation.of(model, resamples, Matrix(X, None, None), variables, X, None, provenance, **more)
+    return Explanation.of(model, resamples, Matrix(X, None), variables, X, None, provenance, **more)
 
 
 class Levelled(RCI):
@@ -90,7 +81,7 @@ class Levelled(RCI):
     def of(self, X: np.ndarray, y: np.ndarray, variables: tuple[Variable, ...]) -> Levelled:
         found = learn_from(X, y, layout_of(variables))
         RCI.fit(self, X[:, : len(variables)], y)  # sets what is not about variables
-        self.variables_ = variables
+        self._encoding = Encoding(variables)
         self.feature_names_in_ = np.array([variable.name for variable in variables], dtype=object)
         self._set_model(found.model, found.margins, found.ancestor_probability)
         self._quantiles = CohortQuantiles.of(X, found.model)
@@ -98,7 +89,7 @@ class Levelled(RCI):
         return self
 
     def _patients(self, X: Any, needed: Any = None) -> Matrix:
-        return Matrix(np.asarray(X, dtype=float), None, None)
+        return Matrix(np.asarray(X, dtype=float), None)
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
         resamples = () if self.bootstrap_ is None else self.bootstrap_.models
@@ -107,7 +98,7 @@ class Levelled(RCI):
             self._model,
             resamples,
             self._patients(X),
-            self.variables_,
+            self._encoding.variables,
             X,
             ids,
             self.provenance_,

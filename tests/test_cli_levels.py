@@ -15,6 +15,7 @@ from rootcausal.cli.console import say_order
 from rootcausal.cli.explain import _print_root_causes, _Scores
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
 from rootcausal.files.results import write_tables
+from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 
 HOSTILE = ("=cmd()", "[red]\x1b[2J" * 20)
@@ -39,7 +40,7 @@ def some(model, n=4, variables=VARIABLES):
     X[1, 1], X[1, 5] = 0.51, 3.4
     few = Levelled(**model.get_params())
     few.__dict__ |= vars(model)
-    few.variables_, few.hole = variables, tuple(part[:n] for part in model.hole)
+    few._encoding, few.hole = Encoding(variables), tuple(part[:n] for part in model.hole)
     return few, X[:n]
 
 
@@ -71,8 +72,8 @@ def test_questions_are_understood_by_what_the_variable_is(model):
     assert understood("stage=3", model) == Question("stage", level="3")
     assert understood("age=-1.5", model) == Question("age", shock=-1.5)
     odd = [Variable("a", "nominal", ("b=c", "=", "x")), *VARIABLES[1:]]
-    assert understood("a=b=c", SimpleNamespace(variables_=odd)) == Question("a", level="b=c")
-    assert understood("a==", SimpleNamespace(variables_=odd)) == Question("a", level="=")
+    assert understood("a=b=c", SimpleNamespace(_encoding=Encoding(odd))) == Question("a", level="b=c")
+    assert understood("a==", SimpleNamespace(_encoding=Encoding(odd))) == Question("a", level="=")
     with pytest.raises(InputError, match="'sex' has no level '0': choose one of 'female', 'male'"):
         understood("sex=0", model)
     with pytest.raises(typer.BadParameter, match="write VARIABLE=SHOCK"):
