@@ -53,7 +53,10 @@ def test_frame_is_tidy(pbc):
     *_, explanation = pbc
     frame = explanation.to_frame()
     assert frame.num_rows == 258 * 10
-    assert frame.column_names == ["id", "variable", "value", "error", "shapley", "rank", "root_cause"]
+    assert frame.column_names == [
+        *("id", "variable", "value", "level", "imputed"),
+        *("error", "shapley", "rank", "root_cause"),
+    ]
     assert np.array_equal(frame["shapley"].to_numpy().reshape(258, 10), explanation.values)
 
 

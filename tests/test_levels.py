@@ -30,11 +30,16 @@ from rootcausal import InputError, plots
 from rootcausal.core.layout import Layout
 from rootcausal.core.model import CausalModel
 from rootcausal.core.quantiles import CohortQuantiles
+from rootcausal.files.model_arrays import arrays_of, kinds_of, model_from, pack, unpack
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.levels import Cells, place_of
+from rootcausal.parameters import chosen_settings
+from rootcausal.uncertainty.resample import bootstrap
+from rootcausal.uncertainty.training_rows import TrainingRows
 
 LAYOUT = layout_of(VARIABLES)
+SETTINGS = chosen_settings("plus", 1.0, "paper", None)
 ICU, MEDICINE = 2, 3  # columns of ward
 
 
@@ -347,3 +352,26 @@ def test_variables_outside_the_order_are_those_without_a_column_in_it(cohort):
     )
     assert few.outside(np.array([6, MEDICINE])).tolist() == [NOISE]
     assert WARD in few.order and AGE in few.order
+
+
+def test_files_rebuild_a_model_with_its_layout(cohort):
+    X, _, learned = cohort
+    model = learned.model
+    header = {"n_columns": model.n_columns, **kinds_of(model)}
+    again = model_from(header, arrays_of(model), LAYOUT)
+    np.testing.assert_array_equal(again.shapley(X), model.shapley(X))
+    assert unpack(header, pack([model]), LAYOUT)[0].n_variables == 6
+    with pytest.raises(ValueError, match="do not fit together"):
+        model_from(header, arrays_of(model), Layout.numbers(6))
+
+
+def test_resamples_of_other_kinds_are_not_taken_for_these(cohort, tmp_path):
+    X, y, _ = cohort
+    rows = [TrainingRows(X, y, SETTINGS, "numpy", None, one) for one in (None, Layout.numbers(7), LAYOUT)]
+    prints = [one.fingerprint(0) for one in rows]
+    assert prints[0] == prints[1] != prints[2]
+    kept = tmp_path / "resamples.npz"
+    made = bootstrap(rows[2], 3, random_state=0, n_jobs=None, progress=False, resume=kept)
+    read = bootstrap(rows[2], 3, random_state=0, n_jobs=None, progress=False, resume=kept)
+    assert [model.n_variables for model in read.models] == [6] * 3
+    np.testing.assert_array_equal(read.models[2].shapley(X), made.models[2].shapley(X))

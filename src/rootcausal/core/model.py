@@ -106,6 +106,12 @@ class CausalModel:
             return self._scaled_errors(X, None)
         return self._by_variable(X, self._groups.errors)
 
+    def errors_of(self, X: F64, place: int) -> F64:
+        """(n,): the errors of one variable, the one at this place of the order."""
+        places = np.array([place]) if self._groups is None else self._groups.places[place]
+        weights = np.ones(1) if self._groups is None else self._groups.weights[place]
+        return np.concatenate([self.mechanism.errors(X[rows], places) @ weights for rows in row_blocks(X)])
+
     def column_errors(self, X: F64) -> F64:
         """(n, q): unit-variance errors of the columns; zero outside the order."""
         return self._scaled_errors(X, None)

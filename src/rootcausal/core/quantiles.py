@@ -58,7 +58,7 @@ def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_colum
             levels = shares_of_levels(X[:, columns]).argmax(axis=1)
             found[:, [place]] = _quantiles(levels[:, None].astype(np.float64))
         elif columns.size > 1:
-            found[:, [place]] = _quantiles(model.errors(X)[:, [variable]])
+            found[:, [place]] = _quantiles(model.errors_of(X, place)[:, None])
     return found
 
 

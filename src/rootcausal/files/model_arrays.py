@@ -42,9 +42,9 @@ def model_from(
     numbers = {name: arrays[MECHANISM + name] for name in mechanism.ARRAYS}
     first = mechanism.from_arrays(numbers, header["n_columns"])
     numbers = {name: arrays[ATTRIBUTION + name] for name in attribution.ARRAYS}
-    model = CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
-    model.check()
-    return model
+    if layout is not None and layout.n_columns != first.n_columns:
+        raise ValueError("its variables and its columns do not fit together")
+    return CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
 
 
 def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:

@@ -138,9 +138,14 @@ function spread(variable, rows, domain) {
   });
 }
 
-/** Dots of values that were not measured, as rings. */
+/** Outlines of dots: rings where a value was not measured, and a thin line where no colour says high or low. */
 const isImputed = (dot) => valueOf(dot.row, dot.variable).imputed;
-const rings = { stroke: "share", strokeWidth: (dot) => (isImputed(dot) ? 1.2 : 0), fillOpacity: (dot) => (isImputed(dot) ? 0 : 1) };
+const isUnordered = (dot) => variables[dot.variable].kind === "nominal";
+const outlines = {
+  stroke: "currentColor",
+  strokeWidth: (dot) => (isImputed(dot) ? 1.2 : isUnordered(dot) ? 0.6 : 0),
+  fillOpacity: (dot) => (isImputed(dot) ? 0 : 1),
+};
 
 function drawSwarm(place, shown) {
   const { width, narrow, marginLeft, letters } = frame(place);
@@ -169,7 +174,7 @@ function drawSwarm(place, shown) {
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {
         x: "value", y: "y", r: 2.4, fill: "share",
-        ...(hasImputed ? rings : {}),
+        ...(hasImputed || dots.some(isUnordered) ? outlines : {}),
         title: (dot) => `${shownName(labels[dot.row])}: ${valueText(valueOf(dot.row, dot.variable))}, adds ${signed(dot.value)}`,
       }),
     ],
