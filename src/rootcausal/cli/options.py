@@ -8,7 +8,8 @@ import typer
 
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
-from ..files.tables import refuse_streams, table_format
+from ..files.results import result_format
+from ..files.tables import refuse_streams
 from ..wording import quoted, shown
 from .console import say_cohort, say_disease, say_removed, status_if_slow
 
@@ -78,7 +79,7 @@ def table_path(path: Path | None) -> Path | None:
     """Refuse, as wrong usage, an output whose ending names no format."""
     if path is not None:
         try:
-            table_format(path)
+            result_format(path)
         except InputError as error:
             raise typer.BadParameter(str(error)) from None
     return path

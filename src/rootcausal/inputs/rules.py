@@ -19,6 +19,7 @@ from ..backends.reference import ReferenceRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, quoted
 from .cohort import column_name
 
@@ -191,12 +192,11 @@ def first_strange(column: Any) -> tuple[int, Any] | None:
     """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
 
     place = None
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
-        column = _without(pc.utf8_trim(column, " \t"), arrow_csv.ConvertOptions().null_values)
+        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
         # A column of booleans would do, so they are to blame only where there is nothing else.
         place = _first_that_is_no_number(_without(column, BOOLEANS))
         if place is None:
@@ -210,10 +210,9 @@ def missing_cells(column: Any) -> np.ndarray:
     """(n,): where a pyarrow column has no value; of texts, also where one of the words for that stands."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
 
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _without(pc.utf8_trim(column, " \t"), arrow_csv.ConvertOptions().null_values)
+        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
     return column.is_null().to_numpy()
 
 

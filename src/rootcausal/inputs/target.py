@@ -21,6 +21,7 @@ from sklearn.utils.validation import column_or_1d
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..errors import InputError
+from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, row_index
 from .rules import NAMED_AT_MOST, Findings
@@ -83,9 +84,7 @@ def _text(label: Any) -> str:
 
 def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
     """What each label counts as: without blanks around it, "Yes" as "yes", and words for missing as None."""
-    from pyarrow import csv as arrow_csv
-
-    words_for_missing = set(arrow_csv.ConvertOptions().null_values)
+    words_for_missing = set(WORDS_FOR_MISSING)
     stripped = {label: label.strip() for label in set(labels)}
     folded = {text.casefold() for text in stripped.values() if text not in words_for_missing}
     known = any(folded <= set(pair) for pair in KNOWN_LABELS)
