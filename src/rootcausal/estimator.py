@@ -107,7 +107,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> RCI:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> RCI:
         """Learn causal order, errors and their effects from a cohort.
 
         Parameters
@@ -117,10 +117,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         y : (n,) diagnosis with two labels, matched to the rows of X by place; for AnnData also the name of a
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
             matches by its index. A pandas Series with the index of X in another order is refused.
+        groups : (n,) the patient of each row, where patients have several rows: :meth:`bootstrap` then draws
+            patients, with all of their rows. For AnnData also the name of a column of ``obs``.
         """
         self._check_parameters()
         target = Target(y, self.positive)
-        with open_cohort(self, X, target, self.backend, self._settings().prevalence) as cohort:
+        with open_cohort(self, X, target, self.backend, self._settings().prevalence, groups) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
@@ -138,7 +140,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
-            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal)
+            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal, cohort.groups)
             self._quantiles = CohortQuantiles.of(values, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
         self.provenance_ = how_it_was_made(learned, cohort, parameters)

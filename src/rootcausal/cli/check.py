@@ -13,10 +13,14 @@ from .options import (
     Drop,
     DropMissing,
     IdColumn,
+    Keep,
+    MissingWords,
+    Negative,
     Positive,
     Prevalence,
     TargetColumn,
     read_labelled,
+    roles_of,
 )
 
 
@@ -24,8 +28,11 @@ def check(
     cohort: CohortFile,
     target: TargetColumn,
     positive: Positive = None,
+    negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    keep: Keep = None,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     prevalence: Prevalence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
@@ -39,9 +46,7 @@ def check(
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     rootcausal check study.csv --target case --prevalence 0.02
     """
-    from ..inputs.roles import Roles
-
-    roles = Roles(target, positive, id_column, drop or (), drop_missing)
+    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI

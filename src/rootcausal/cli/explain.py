@@ -22,7 +22,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .options import DropMissing, check_output, columns_of, load_model, table_path
+from .options import DropMissing, MissingWords, check_output, columns_of, load_model, table_path
 from .what_if import Question, answer_columns, parse_question, print_answers
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def explain(
         Path, typer.Argument(metavar="MODEL", help="Model file written by rootcausal fit.")
     ],
     patients_file: Annotated[
-        Path, typer.Argument(metavar="PATIENTS", help="Table of patients, .csv or .parquet.")
+        Path,
+        typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
     id_column: Annotated[str | None, typer.Option("--id", help="Column with patient ids.")] = None,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     top: Annotated[
         int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
@@ -57,7 +59,8 @@ def explain(
     """Rank the root causes of each patient, and give the risk.
 
     Columns are matched by name, in any order; columns that the model does not
-    know are not read, and those that it left out may be absent.
+    know are not read, and those that it left out may be absent. Words for
+    missing that the model was fitted with (--na) count here, too.
 
     With --out, the table has one row per patient: the id (or the row number),
     risk (a probability), log_odds, and for each variable the log-odds that the
@@ -89,7 +92,7 @@ def explain(
         )
     pieces = _Counted(
         stream_new_patients(
-            patients_file, **columns_of(model), id_column=id_column, drop_missing=drop_missing
+            patients_file, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
         )
     )
     made = made_with(model)

@@ -11,7 +11,7 @@ from ..files.atomic_write import check_can_write
 from ..files.results import result_format
 from ..files.tables import refuse_streams
 from ..wording import quoted, shown
-from .console import say_cohort, say_disease, say_removed, status_if_slow
+from .console import say, say_cohort, say_disease, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -38,14 +38,32 @@ def _a_share(text: str) -> float:
     raise typer.BadParameter(f"must be a share between 0 and 1{hint}.")
 
 
-CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+CohortFile = Annotated[
+    Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
+]
 TargetColumn = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
     str | None,
     typer.Option(help="Label that means disease. Not needed for 0/1, true/false, yes/no or control/case."),
 ]
+Negative = Annotated[
+    str | None,
+    typer.Option(help="Label of the controls, beside --positive: rows with other labels are left out."),
+]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out; many times, or with commas between.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to keep, and no others; likewise. A date that is kept becomes days since the first."
+    ),
+]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="Word or number that means missing, beside NA and the like; many times."),
+]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
     float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
@@ -101,6 +119,35 @@ def check_output(path: Path, *others: Path) -> None:
     check_can_write(path)
 
 
+def roles_of(
+    target: str,
+    positive: str | None,
+    negative: str | None,
+    id_column: str | None,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    na: list[str] | None,
+    drop_missing: bool,
+) -> "Roles":
+    """Return what the options say of a cohort; options that do not go together are wrong usage."""
+    from ..inputs.roles import Roles
+
+    if negative is not None:
+        if positive is None:
+            raise typer.BadParameter(
+                "say which label is the disease with --positive.", param_hint="--negative"
+            )
+        if positive.strip() == negative.strip():
+            raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
+    if keep and drop:
+        raise typer.BadParameter(
+            "--keep alone names all the variables; leave --drop out.", param_hint="--keep"
+        )
+    return Roles(
+        target, positive, id_column, drop or (), drop_missing, keep=keep or (), na=na or (), negative=negative
+    )
+
+
 def read_labelled(
     cohort: Path, roles: "Roles", prevalence: float | None, *, quiet: bool = False
 ) -> "tuple[Patients, Disease]":
@@ -113,7 +160,10 @@ def read_labelled(
         n_rows = patients.X.num_rows
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
-        say_disease(roles.target, disease, n_rows, prevalence)
+        for note in patients.notes:
+            say(note)
+        of_what = "patients" if patients.groups is None else "rows"
+        say_disease(roles.target, disease, n_rows, prevalence, of_what)
     return patients, disease
 
 
@@ -133,14 +183,18 @@ def load_model(path: Path) -> "RCI":
     return model
 
 
-def columns_of(model: "RCI") -> dict[str, Any]:
+def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
-    The reach is the largest value that can be scored.
+    The reach is the largest value that can be scored. Words for missing (``na``) are those of the model's
+    cohort and those given; dates are counted from the ``origins`` of the cohort.
     """
+    reading = model.provenance_.get("reading", {})
     names = [str(name) for name in model.feature_names_in_]
     return {
         "features": names,
         "needed": [names[column] for column in model._needed_columns()],
         "reach": dict(zip(names, model._model.reach().tolist(), strict=True)),
+        "na": [*reading.get("na", ()), *(na or ())],
+        "origins": reading.get("origins", {}),
     }

@@ -201,13 +201,13 @@ def holds_dates(column: Any) -> bool:
     return pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
 
 
-def first_day(column: Any) -> str | None:
-    """The first of the days in a column, as 2020-01-31; None where it has none."""
+def first_day(column: Any) -> str:
+    """The first of the days in a column, as 2020-01-31; that of a column without any does not matter."""
     import numpy as np
     import pyarrow.compute as pc
 
-    first = pc.min(_milliseconds(column)).as_py()
-    return None if first is None else str(np.datetime64(first // _MILLISECONDS_A_DAY, "D"))
+    first = pc.min(_milliseconds(column)).as_py() or 0
+    return str(np.datetime64(first // _MILLISECONDS_A_DAY, "D"))
 
 
 def days_since(origin: str, column: Any) -> F64:

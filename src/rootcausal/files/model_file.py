@@ -209,7 +209,20 @@ def _provenance(provenance: Any, p: int) -> dict[str, Any]:
     left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
     if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
+    if not 0 < provenance.get("patients", 1) <= provenance["rows"]:
+        raise ValueError("its number of patients does not fit that of its rows")
+    _check_reading(provenance.get("reading", {}))
     return provenance
+
+
+def _check_reading(reading: Any) -> None:
+    """How new patients are to be read: words for missing, and the days from which dates are counted."""
+    words, origins = reading.get("na", []), reading.get("origins", {})
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise ValueError("its words for missing are no texts")
+    if not all(isinstance(day, str) for pair in origins.items() for day in pair):
+        raise ValueError("its first days are no texts")
+    np.array(list(origins.values()), dtype="datetime64[D]")
 
 
 def _names(names: Any, p: int) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ class Cohort:
     n_cases : rows with the disease.
     rows : values (n, p) and labels (n,), where they are in this process.
     borrowed : the values may be the user's own array.
+    groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
+    reading : what of a file's reading the results depend on, for the model to remember.
     """
 
     raw: RawTable
@@ -40,6 +43,8 @@ class Cohort:
     n_cases: int
     rows: tuple[F64, Index] | None = None
     borrowed: bool = False
+    groups: Index | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def named(self, columns: Index) -> list[str]:
         """What to call some columns."""

@@ -17,13 +17,19 @@ from ..files.tables import as_matrix
 from .cohort import Cohort, Target, column_name, set_names
 from .from_file import Patients
 from .from_frame import Matrix, matrix_for_fit, note_not_finite
+from .groups import patients_of
 from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
 
 @contextmanager
 def open_cohort(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    groups: Any = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -36,9 +42,10 @@ def open_cohort(
     target : the diagnosis, or None where the method needs none.
     backend : what sums over the rows.
     prevalence : share of cases in the population; None where the sample is the population.
+    groups : (n,) patient ids, where a patient may have several rows.
     """
     check_backend(backend)
-    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence) as cohort:
+    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence, groups) as cohort:
         yield cohort
 
 
@@ -61,7 +68,7 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
 
 
 def _opened(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None
+    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None, groups: Any
 ) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
@@ -70,16 +77,23 @@ def _opened(
             "use backend='dask', or X.compute()"
         )
     if distributed or backend == "dask":
+        if groups is not None:
+            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
         try:
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
         return open_on_cluster(estimator, X, target, prevalence)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence))
+    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, groups))
 
 
 def _in_memory(
-    estimator: Any, X: Any, target: Target | None, backend: str, prevalence: float | None = None
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    groups: Any = None,
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
@@ -95,6 +109,9 @@ def _in_memory(
         with findings.noting():
             y = target.y if of_a_file else labels_of(X, target.y)
             labels, classes = encode_target(y, target.positive, len(matrix.values), findings)
+    patients = None
+    with findings.noting():
+        patients = X.groups if of_a_file else patients_of(X, groups, len(matrix.values))
     if findings:
         names = [column_name(matrix.names, c) for c in np.flatnonzero(is_number)]
         note_usable_columns(matrix.values[:, is_number], names, findings)
@@ -111,4 +128,6 @@ def _in_memory(
         n_cases=0 if labels is None else int(labels.sum()),
         rows=None if labels is None else (matrix.values, labels),
         borrowed=matrix.borrowed,
+        groups=patients,
+        reading=X.reading if of_a_file else {},
     )

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import F64, LARGEST
+from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.tables import as_float64, as_matrix, column_names, read_columns, stream_columns
-from ..wording import quoted, shown
-from .roles import Roles, choose_features, columns_found
+from ..wording import listed, one_line, plain, quoted, shown
+from .dates import in_days, in_days_of_the_cohort
+from .groups import numbered
+from .roles import Roles, choose_features, columns_found, columns_named
 from .rules import (
     FileWords,
     Findings,
@@ -25,7 +29,7 @@ from .rules import (
     refuse_text_in_file,
     refuse_too_large_in_file,
 )
-from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class
+from .target import Disease, choose_disease, one_spelling, refuse_few_of_a_class, two_labels
 
 TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill in what was measured"
 TOO_FAR = "too large for the model"
@@ -47,6 +51,11 @@ class Patients:
         Where each row stands in the file, counted from 1, the header left out.
     n_removed : int
         How many rows were left out because a value was missing.
+    notes : tuple of str
+        Sentences on what else was done when reading.
+    reading : dict
+        What of the reading the results depend on: ``na``, ``negative``, ``origins`` (see
+        :mod:`rootcausal.inputs.dates`).
     """
 
     X: Any
@@ -54,6 +63,13 @@ class Patients:
     ids: list[str] | None
     row_numbers: npt.NDArray[np.int64]
     n_removed: int
+    notes: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def groups(self) -> Index | None:
+        """(n,): the number of each row's patient; None where no id is there twice."""
+        return None if self.ids is None else numbered(self.ids)
 
 
 def read_cohort(
@@ -63,9 +79,14 @@ def read_cohort(
     id_column: str | None = None,
     drop: Sequence[str] = (),
     drop_missing: bool = False,
+    **more: Any,
 ) -> Patients:
-    """Read a cohort: every column is a variable but the target, the ids and the dropped ones."""
-    patients, reading, _ = _read_cohort(path, Roles(target, None, id_column, drop, drop_missing))
+    """Read a cohort: every column is a variable but the target, the ids and the dropped ones.
+
+    What is ``more``, such as ``keep``, is named as in :class:`Roles`.
+    """
+    roles = Roles(target, id_column=id_column, drop=drop, drop_missing=drop_missing, **more)
+    patients, reading, _ = _read_cohort(path, roles)
     reading.findings().refuse()
     return patients
 
@@ -89,7 +110,20 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
         note_usable_columns(as_matrix(everyone.X), everyone.X.column_names, findings)
     findings.refuse()
     assert disease is not None
-    return patients, disease
+    return _with_notes(patients, roles), disease
+
+
+def _with_notes(patients: Patients, roles: Roles) -> Patients:
+    """The patients with what reading did to them, in words and for the model to remember."""
+    notes, reading = patients.notes, dict(patients.reading)
+    if patients.groups is not None:
+        n_rows, n_patients = len(patients.groups), int(patients.groups.max()) + 1
+        notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples patients, not rows",)
+    if roles.na:
+        reading["na"] = list(roles.na)
+    if roles.negative is not None:
+        reading["negative"] = roles.negative
+    return replace(patients, notes=notes, reading=reading)
 
 
 def _read_cohort(
@@ -98,9 +132,19 @@ def _read_cohort(
     """The patients, what there is to say of them, and the table that they were read from, if not given."""
     features = choose_features(path, column_names(path), roles)
     if table is None:
-        table = read_columns(path, [*features, roles.target, *_listed(roles.id_column)], roles.id_column)
-    reading = _Reading(path, features, roles.target, roles.id_column, roles.drop_missing)
-    return reading.patients(table), reading, table
+        columns = [*features, roles.target, *_listed(roles.id_column)]
+        table = read_columns(path, columns, roles.id_column, roles.na)
+    table, dates = in_days_of_the_cohort(table, features, columns_named(features, roles.keep))
+    reading = _Reading(
+        path, dates.without_refused(features), roles.target, roles.id_column, roles.drop_missing
+    )
+    reading.choose_labels(roles.positive, roles.negative)
+    with reading.noting():
+        dates.refuse(shown(path))
+    patients = reading.patients(table)
+    if dates.origins:
+        patients = replace(patients, reading={"origins": dates.origins})
+    return patients, reading, table
 
 
 def read_new_patients(
@@ -111,15 +155,19 @@ def read_new_patients(
     reach: Mapping[str, float] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
+    na: Sequence[str] = (),
+    origins: Mapping[str, str] | None = None,
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
     The file may lack columns that are not `needed` (None: all are), or values of them. Values beyond the
-    `reach` of a column are too large for the model.
+    `reach` of a column are too large for the model. `na` are words for missing; `origins` the days from
+    which the model counts dates.
     """
     found = columns_found(path, column_names(path), features, needed, id_column)
     reading = _Reading(path, found, None, id_column, drop_missing, needed, reach or {})
-    patients = reading.patients(read_columns(path, [*found, *_listed(id_column)], id_column))
+    table = read_columns(path, [*found, *_listed(id_column)], id_column, na)
+    patients = reading.patients(in_days(table, origins or {}))
     reading.findings().refuse()
     return patients
 
@@ -132,6 +180,8 @@ def stream_new_patients(
     reach: Mapping[str, float] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
+    na: Sequence[str] = (),
+    origins: Mapping[str, str] | None = None,
 ) -> Iterator[Patients]:
     """The same in pieces of rows where the file is Parquet, so that it may be larger than memory.
 
@@ -140,8 +190,8 @@ def stream_new_patients(
     """
     found = columns_found(path, column_names(path), features, needed, id_column)
     reading = _Reading(path, found, None, id_column, drop_missing, needed, reach or {})
-    for table in stream_columns(path, [*found, *_listed(id_column)], id_column):
-        patients = reading.patients(table)
+    for table in stream_columns(path, [*found, *_listed(id_column)], id_column, na):
+        patients = reading.patients(in_days(table, origins or {}))
         if reading.text:
             break  # what no row can mend
         if reading.all_fine:
@@ -190,6 +240,16 @@ class _Reading:
         self._n_rows = 0
         self._n_kept = 0
         self.labels: npt.NDArray[Any] = np.empty(0)
+        self._two_labels: tuple[str, str] | None = None
+
+    def choose_labels(self, positive: str | None, negative: str | None) -> None:
+        """Leave out rows with other labels than these two, where both are given."""
+        if positive is not None and negative is not None:
+            self._two_labels = (positive, negative)
+
+    def noting(self) -> AbstractContextManager[None]:
+        """Keep what a rule refuses for :meth:`findings`."""
+        return self._unreadable.noting()
 
     @property
     def all_fine(self) -> bool:
@@ -202,16 +262,19 @@ class _Reading:
         columns, missing = self._numbers(table)
         ids: list[str] | None = None
         labels = no_label = None
+        others = np.zeros(table.num_rows, dtype=bool)
         with self._unreadable.noting():
             if self._target is not None:
                 labels, no_label = self._labels(table[self._target])
                 missing[self._target] = no_label
+                if self._two_labels is not None:
+                    labels, others = two_labels(labels, no_label, self._target, *self._two_labels)
         with self._unreadable.noting():
             if self._id_column is not None:
                 ids = self._texts(table[self._id_column], self._id_column, "--id")
-        keep = np.ones(table.num_rows, dtype=bool)
+        keep = ~others
         for name, where in missing.items():
-            self._missing[name] += int(where.sum())
+            self._missing[name] += int((where & ~others).sum())
             if self._drop_missing:
                 keep &= ~where
         row_numbers = np.flatnonzero(keep) + self._n_rows + 1
@@ -220,10 +283,14 @@ class _Reading:
         if row_numbers.size < keep.size:  # free of copies in the usual case, where no row is left out
             columns = {name: values[keep] for name, values in columns.items()}
             ids = None if ids is None else [text for text, kept in zip(ids, keep, strict=True) if kept]
+        notes: tuple[str, ...] = ()
         if labels is not None and no_label is not None:
+            if others.any():
+                notes = (_others_left_out(labels[others]),)
             self.labels = _whole_numbers(labels[keep & ~no_label])
             labels = _whole_numbers(labels[keep])
-        return Patients(_as_table(columns), labels, ids, row_numbers, keep.size - row_numbers.size)
+        n_removed = keep.size - row_numbers.size - int(others.sum())
+        return Patients(_as_table(columns), labels, ids, row_numbers, n_removed, notes)
 
     def findings(self) -> Findings:
         """All that is wrong, once the whole file was read."""
@@ -291,6 +358,12 @@ def _as_table(columns: dict[str, F64]) -> Any:
     import pyarrow as pa
 
     return pa.table(columns)
+
+
+def _others_left_out(labels: npt.NDArray[Any]) -> str:
+    named = [one_line(plain(label), 30) for label in np.unique(_whole_numbers(labels))]
+    rows = "1 row" if labels.size == 1 else f"{labels.size:,} rows"
+    return f"{rows} with other labels ({listed(named)}) {'is' if labels.size == 1 else 'are'} left out"
 
 
 def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

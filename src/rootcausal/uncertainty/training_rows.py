@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.pipeline import Settings
-from ..core.table import F64
+from ..core.table import F64, Index
 
 # Of an array whose rows are not contiguous, this much is copied at a time.
 VALUES_A_BLOCK = 1 << 20
@@ -19,7 +19,8 @@ VALUES_A_BLOCK = 1 << 20
 class TrainingRows:
     """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them.
 
-    ``seal`` is the checksum of X where it is the user's own array, which may change.
+    ``seal`` is the checksum of X where it is the user's own array, which may change. ``groups`` (n,) are the
+    numbers of the patients, from 0, where these have several rows.
     """
 
     X: F64
@@ -27,6 +28,7 @@ class TrainingRows:
     settings: Settings
     backend: str
     seal: int | None = None
+    groups: Index | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -45,6 +47,8 @@ class TrainingRows:
         digest = hashlib.sha256(words.encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
+        if self.groups is not None:
+            digest.update(np.ascontiguousarray(self.groups).data)
         return digest.hexdigest()
 
 
