@@ -153,7 +153,8 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
     n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
-        say(f"and {n_more} more patients; --out scores.csv writes them all")
+        of_what = "patients" if patients.groups is None else "rows"
+        say(f"and {n_more} more {of_what}; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence)
 
 
