@@ -118,7 +118,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
-    def fit(self, X: Any, y: Any) -> RCI:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> RCI:
         """Learn causal order, errors and their effects from a cohort.
 
         Parameters
@@ -129,11 +129,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         y : (n,) diagnosis with two labels, matched to the rows of X by place; for AnnData also the name of a
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
             matches by its index. A pandas Series with the index of X in another order is refused.
+        groups : (n,) the patient of each row, where patients have several rows: :meth:`bootstrap` then draws
+            patients, with all of their rows. For AnnData also the name of a column of ``obs``.
         """
         self._check_parameters()
         target = Target(y, self.positive)
-        wishes = chosen_wishes(self.kinds, self.missing)
-        with open_cohort(self, X, target, self.backend, self._settings().prevalence, wishes) as cohort:
+        wishes, prevalence = chosen_wishes(self.kinds, self.missing), self._settings().prevalence
+        with open_cohort(self, X, target, self.backend, prevalence, wishes, groups) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
@@ -153,8 +155,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
-            layout = learned.model.layout
-            self._cohort = TrainingRows(values, labels, self._settings(), self.backend, seal, layout)
+            self._cohort = TrainingRows(
+                values, labels, self._settings(), self.backend, seal, cohort.layout, cohort.groups
+            )
             self._quantiles = CohortQuantiles.of(values, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
         parameters["kinds"] = plain_kinds(self.kinds)

@@ -26,8 +26,15 @@ CALLER = 5
 
 
 def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What a model remembers of its making: numbers, texts, truth values, and lists of them."""
+    """What a model remembers of its making: numbers, texts, truth values, and lists of them.
+
+    ``patients`` is there where these have several rows, and ``reading`` where the options of reading a file
+    matter to the results.
+    """
     raw, ordering = cohort.raw, learned.ordering
+    more: dict[str, Any] = {} if cohort.groups is None else {"patients": int(cohort.groups.max()) + 1}
+    if cohort.reading:
+        more["reading"] = dict(cohort.reading)
     return {
         "rootcausal": __version__,
         "parameters": parameters,
@@ -43,6 +50,7 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "separated": learned.separated,
         "converged": learned.converged,
         "pairs_evaluated": ordering.n_pairs,
+        **more,
     }
 
 

@@ -176,5 +176,6 @@ def _rootcausal(
     rootcausal check cohort.csv --target d                 can they be trusted?
     rootcausal reproduce --quick                           the paper's evidence
 
-    Tables are CSV (UTF-8, commas) or Parquet. Nothing leaves this machine.
+    Tables are text (.csv, .tsv, .txt, also .gz), Parquet, Excel, Stata or SAS.
+    Nothing leaves this machine.
     """

@@ -13,13 +13,17 @@ from .options import (
     Drop,
     DropMissing,
     IdColumn,
+    Keep,
     Kinds,
     Missing,
+    MissingWords,
+    Negative,
     Positive,
     Prevalence,
     TargetColumn,
     chosen_kinds,
     read_labelled,
+    roles_of,
 )
 
 
@@ -27,8 +31,11 @@ def check(
     cohort: CohortFile,
     target: TargetColumn,
     positive: Positive = None,
+    negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    keep: Keep = None,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
     missing: Missing = "impute",
@@ -44,11 +51,8 @@ def check(
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     rootcausal check study.csv --target case --prevalence 0.02
     """
-    from ..inputs.roles import Roles
-    from ..parameters import chosen_wishes
-
     kinds = chosen_kinds(kind)
-    roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
+    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI

@@ -3,6 +3,7 @@
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -14,9 +15,9 @@ from ..wording import listed, one_line, printable
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Patients
     from ..inputs.kinds import Variable
     from ..inputs.matrices import Readings
+    from ..inputs.patients import Patients
     from ..inputs.target import Disease
     from ..provenance import LeftOut
 
@@ -116,11 +117,13 @@ def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
     return lines
 
 
-def say_disease(target: str, disease: "Disease", n_rows: int, prevalence: float | None) -> None:
+def say_disease(
+    target: str, disease: "Disease", n_rows: int, prevalence: float | None, of_what: str = "patients"
+) -> None:
     """Say which label is the disease, how many have it, and what to ask where that number looks chosen."""
     from ..inputs.sampling import chosen_ratio
 
-    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence))
+    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence, of_what))
     ratio = chosen_ratio(disease.n_cases, n_rows)
     if ratio is not None and prevalence is None:
         say(
@@ -130,9 +133,11 @@ def say_disease(target: str, disease: "Disease", n_rows: int, prevalence: float 
         )
 
 
-def disease_line(target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None) -> str:
+def disease_line(
+    target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None, of_what: str = "patients"
+) -> str:
     """Return how common the disease is in the table and, where that is known, in the population."""
-    line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} patients)"
+    line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} {of_what})"
     return line if prevalence is None else f"{line}; {share(prevalence)} in the population"
 
 
@@ -203,17 +208,26 @@ def say_population(prevalence: float) -> None:
 
 
 def patient_label(patients: "Patients", row: int) -> str:
-    """Return what to call a patient on screen: the id, or the row number."""
-    label = one_line(patients.ids[row], 40) if patients.ids is not None else ""
-    return label or f"row {patients.row_numbers[row]}"
+    """Return what to call a patient on screen: the id, or the row number; both where the id is repeated."""
+    name, number = "" if patients.ids is None else patients.ids[row], f"row {patients.row_numbers[row]}"
+    label = one_line(name, 40)
+    if not label or patients.groups is None or patients.ids is None or patients.ids.count(name) == 1:
+        return label or number
+    return f"{label} ({number})"
 
 
 def patient_labels(patients: "Patients") -> list[str]:
-    """Return what to call all patients: their ids or, where there is none, their row numbers in the file."""
+    """Return what to call all patients: their ids, their row numbers in the file where there is none, and
+    both where an id is repeated.
+    """
     rows = [f"row {number}" for number in patients.row_numbers]
     if patients.ids is None:
         return rows
-    return [text if text.strip() else row for text, row in zip(patients.ids, rows, strict=True)]
+    times = Counter(patients.ids)
+    return [
+        (text if times[text] == 1 else f"{text} ({row})") if text.strip() else row
+        for text, row in zip(patients.ids, rows, strict=True)
+    ]
 
 
 def percent(risk: float, prevalence: float | None = None) -> str:

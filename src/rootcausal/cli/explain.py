@@ -21,13 +21,13 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .options import DropMissing, check_output, columns_of, load_model, table_path
+from .options import DropMissing, MissingWords, check_output, columns_of, load_model, table_path
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
     from ..estimator import RCI
     from ..explanation import Explanation, RootCause
-    from ..inputs.from_file import Patients
+    from ..inputs.patients import Patients
 
 PATIENTS_SHOWN = 10
 # What tells how sure a score is, where it is known.
@@ -39,9 +39,11 @@ def explain(
         Path, typer.Argument(metavar="MODEL", help="Model file written by rootcausal fit.")
     ],
     patients_file: Annotated[
-        Path, typer.Argument(metavar="PATIENTS", help="Table of patients, .csv or .parquet.")
+        Path,
+        typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
     id_column: Annotated[str | None, typer.Option("--id", help="Column with patient ids.")] = None,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     top: Annotated[
         int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
@@ -61,7 +63,8 @@ def explain(
     """Rank the root causes of each patient, and give the risk.
 
     Columns are matched by name, in any order; columns that the model does not
-    know are not read, and those that it left out may be absent.
+    know are not read, and those that it left out may be absent. Words for
+    missing that the model was fitted with (--na) count here, too.
 
     With --out, the table has one row per patient: the id (or the row number),
     risk (a probability), log_odds, and for each variable the log-odds that the
@@ -92,7 +95,7 @@ def explain(
     question = None if asked is None else understood(asked, model)
     pieces = _Counted(
         stream_new_patients(
-            patients_file, **columns_of(model), id_column=id_column, drop_missing=drop_missing
+            patients_file, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
         )
     )
     made = made_with(model)
@@ -156,7 +159,8 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     n_more = n_patients - PATIENTS_SHOWN
     if n_more > 0:
-        say(f"and {n_more} more patients; --out scores.csv writes them all")
+        of_what = "patients" if patients.groups is None else "rows"
+        say(f"and {n_more} more {of_what}; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence)
 
 

@@ -16,8 +16,11 @@ from .options import (
     DropMissing,
     IdColumn,
     Jobs,
+    Keep,
     Kinds,
     Missing,
+    MissingWords,
+    Negative,
     Positive,
     Prevalence,
     Resamples,
@@ -26,6 +29,7 @@ from .options import (
     check_output,
     chosen_kinds,
     read_labelled,
+    roles_of,
 )
 
 if TYPE_CHECKING:
@@ -43,13 +47,18 @@ def _model_path(path: Path) -> Path:
 def fit(
     cohort: Annotated[
         list[Path],
-        typer.Argument(help="Table with one row per patient, .csv or .parquet; on Dask, many Parquet files."),
+        typer.Argument(
+            help="Table with one row per patient: text, Parquet, Excel, Stata or SAS; on Dask, Parquet files."
+        ),
     ],
     target: TargetColumn,
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
     positive: Positive = None,
+    negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    keep: Keep = None,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
     missing: Missing = "impute",
@@ -73,24 +82,25 @@ def fit(
     """Learn from a cohort which variables' shocks lead to the disease, and write a model.
 
     Every column is a variable, except the target, the ids and the dropped ones.
+    A patient may have several rows, which --id tells; the bootstrap then resamples
+    patients.
 
     rootcausal fit cohort.csv --target died --out model.rci
     rootcausal fit cohort.csv --target died --id patient --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target ill --kind stage=ordinal --out m.rci
+    rootcausal fit lab.xlsx --target stage --positive 3 --negative 0 --out m.rci
+    rootcausal fit lab.csv --target ill --keep age,bili --na . --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
-    from ..inputs.roles import Roles
-    from ..parameters import chosen_wishes
-
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
     kinds = chosen_kinds(kind)
-    roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
+    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
     settings = {
         "alpha": alpha,
         "variant": variant,
@@ -102,6 +112,8 @@ def fit(
     if on_cluster:
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
+        if na or negative is not None:
+            raise typer.BadParameter("--na and --negative need the table in memory, not on a cluster.")
         model = fit_on_cluster(cohort, roles, scheduler, settings)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")

@@ -8,13 +8,14 @@ import typer
 
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
-from ..files.tables import refuse_streams, table_format
+from ..files.results import result_format
+from ..files.tables import refuse_streams
 from ..wording import quoted, shown
-from .console import say_cohort, say_disease, say_kinds, say_removed, status_if_slow
+from .console import say, say_cohort, say_disease, say_kinds, say_removed, status_if_slow
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Patients
+    from ..inputs.patients import Patients
     from ..inputs.roles import Roles
     from ..inputs.target import Disease
 
@@ -37,14 +38,28 @@ def _a_share(text: str) -> float:
     raise typer.BadParameter(f"must be a share between 0 and 1{hint}.")
 
 
-CohortFile = Annotated[Path, typer.Argument(help="Table with one row per patient, .csv or .parquet.")]
+CohortFile = Annotated[
+    Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
+]
 TargetColumn = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
 Positive = Annotated[
     str | None,
     typer.Option(help="Label that means disease. Not needed for 0/1, true/false, yes/no or control/case."),
 ]
+Negative = Annotated[
+    str | None,
+    typer.Option(help="Label of the controls, beside --positive: rows with other labels are left out."),
+]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be given many times.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out; many times, or with commas between.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to keep, and no others; likewise. A date that is kept becomes days since the first."
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
@@ -56,6 +71,10 @@ Kinds = Annotated[
 ]
 Missing = Annotated[
     Literal["impute", "refuse"], typer.Option(help="Missing values: impute them, or refuse the table.")
+]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="Word or number that means missing, beside NA and the like; many times."),
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
@@ -109,7 +128,7 @@ def table_path(path: Path | None) -> Path | None:
     """Refuse, as wrong usage, an output whose ending names no format."""
     if path is not None:
         try:
-            table_format(path)
+            result_format(path)
         except InputError as error:
             raise typer.BadParameter(str(error)) from None
     return path
@@ -131,6 +150,46 @@ def check_output(path: Path, *others: Path) -> None:
     check_can_write(path)
 
 
+def roles_of(
+    target: str,
+    positive: str | None,
+    negative: str | None,
+    id_column: str | None,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    na: list[str] | None,
+    drop_missing: bool,
+    kinds: dict[str | int, Any] | None,
+    missing: str,
+) -> "Roles":
+    """Return what the options say of a cohort; options that do not go together are wrong usage."""
+    from ..inputs.roles import Roles
+    from ..parameters import chosen_wishes
+
+    if negative is not None:
+        if positive is None:
+            raise typer.BadParameter(
+                "say which label is the disease with --positive.", param_hint="--negative"
+            )
+        if positive.strip() == negative.strip():
+            raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
+    if keep and drop:
+        raise typer.BadParameter(
+            "--keep alone names all the variables; leave --drop out.", param_hint="--keep"
+        )
+    return Roles(
+        target,
+        positive,
+        id_column,
+        drop or (),
+        drop_missing,
+        chosen_wishes(kinds, missing),
+        keep or (),
+        na or (),
+        negative,
+    )
+
+
 def read_labelled(
     cohort: Path, roles: "Roles", prevalence: float | None, *, quiet: bool = False
 ) -> "tuple[Patients, Disease]":
@@ -143,9 +202,12 @@ def read_labelled(
         n_rows = patients.row_numbers.size
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
+        for note in patients.notes:
+            say(note)
         if patients.readings is not None:
             say_kinds(patients.readings)
-        say_disease(roles.target, disease, n_rows, prevalence)
+        of_what = "patients" if patients.groups is None else "rows"
+        say_disease(roles.target, disease, n_rows, prevalence, of_what)
     return patients, disease
 
 
@@ -165,15 +227,19 @@ def load_model(path: Path) -> "RCI":
     return model
 
 
-def columns_of(model: "RCI") -> dict[str, Any]:
+def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
-    The reach is the largest value that can be scored. ``variables`` are those that are no numbers.
+    The reach is the largest value that can be scored. ``variables`` are those that are no numbers. Words for
+    missing (``na``) are those of the model's cohort and those given. Dates are counted from the ``origins``.
     """
-    names, encoding = [str(name) for name in model.feature_names_in_], model._encoding
+    reading, encoding = model.provenance_.get("reading", {}), model._encoding
+    names = [str(name) for name in model.feature_names_in_]
     return {
         "features": names,
         "needed": [names[place] for place in encoding.variables_of(model._needed_columns())],
         "reach": dict(zip(names, encoding.by_variable(model._model.reach()).tolist(), strict=True)),
         "variables": {one.name: one for one in encoding.variables if one.levels},
+        "na": [*reading.get("na", ()), *(na or ())],
+        "origins": reading.get("origins", {}),
     }

@@ -25,8 +25,11 @@ from .options import (
     DropMissing,
     IdColumn,
     Jobs,
+    Keep,
     Kinds,
     Missing,
+    MissingWords,
+    Negative,
     Positive,
     Prevalence,
     Resamples,
@@ -37,17 +40,20 @@ from .options import (
     load_model,
     page_path,
     read_labelled,
+    roles_of,
 )
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..inputs.from_file import Patients
+    from ..inputs.patients import Patients
 
 FIT_ONLY = (
     "positive",
+    "negative",
     "drop",
     "kind",
     "missing",
+    "keep",
     "prevalence",
     "alpha",
     "variant",
@@ -72,11 +78,14 @@ def report(
     redact_ids: Annotated[
         bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
     ] = False,
+    na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
     missing: Missing = "impute",
     positive: Positive = None,
+    negative: Negative = None,
     drop: Drop = None,
+    keep: Keep = None,
     prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
@@ -97,9 +106,6 @@ def report(
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
     """
-    from ..inputs.roles import Roles
-    from ..parameters import chosen_wishes
-
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
     if jobs is not None and bootstrap is None:
@@ -111,11 +117,11 @@ def report(
             if source is not None and source.name == "COMMANDLINE":
                 raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
         model = load_model(model_file)
-        patients = _read_new(table, model, id_column, drop_missing)
+        patients = _read_new(table, model, id_column, na, drop_missing)
     else:
         assert target is not None
         kinds = chosen_kinds(kind)
-        roles = Roles(target, positive, id_column, drop or (), drop_missing, chosen_wishes(kinds, missing))
+        roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
         patients, disease = read_labelled(table, roles, prevalence)
         settings = {
             "alpha": alpha,
@@ -135,20 +141,26 @@ def report(
             y=patients.target,
             ids=patient_labels(patients),
             target=target,
-            notes=[removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else [],
+            notes=[
+                *patients.notes,
+                *([removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else []),
+            ],
             redact_ids=redact_ids,
         )
-    say(f"page about {patients.X.num_rows} patients written to {shown(out)}: open it in a browser")
+    of_what = "patients" if patients.groups is None else "rows"
+    say(f"page about {patients.X.num_rows} {of_what} written to {shown(out)}: open it in a browser")
     used = {} if model_file is None else {"model": quoted(model_file.name)}
     say(provenance("report", {**used, **made_with(model)}))
 
 
-def _read_new(table: Path, model: "RCI", id_column: str | None, drop_missing: bool) -> "Patients":
+def _read_new(
+    table: Path, model: "RCI", id_column: str | None, na: list[str] | None, drop_missing: bool
+) -> "Patients":
     from ..inputs.from_file import read_new_patients
 
     with status_if_slow(f"reading {quoted(table)}"):
         patients = read_new_patients(
-            table, **columns_of(model), id_column=id_column, drop_missing=drop_missing
+            table, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
         )
     say_removed(patients.n_removed, patients.row_numbers.size)
     return patients

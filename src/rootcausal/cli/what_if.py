@@ -13,7 +13,7 @@ from .console import patient_label, percent, print_table, say
 if TYPE_CHECKING:
     from ..estimator import RCI
     from ..explanation import Explanation, WhatIf
-    from ..inputs.from_file import Patients
+    from ..inputs.patients import Patients
 
 CHANGES_SHOWN = 3
 SHOCK_SET = (

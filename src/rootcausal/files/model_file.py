@@ -297,7 +297,23 @@ def _provenance(provenance: Any, p: int) -> dict[str, Any]:
     left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
     if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
+    patients = provenance.get("patients", 1)
+    if type(patients) is not int or not 0 < patients <= provenance["rows"]:
+        raise ValueError("its number of patients does not fit that of its rows")
+    _check_reading(provenance.get("reading", {}))
     return provenance
+
+
+def _check_reading(reading: Any) -> None:
+    """How new patients are to be read: words for missing, and the days from which dates are counted."""
+    if not (isinstance(reading, dict) and isinstance(reading.get("origins", {}), dict)):
+        raise ValueError("it does not say how its table was read")
+    words, origins = reading.get("na", []), reading.get("origins", {})
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise ValueError("its words for missing are no texts")
+    if not all(isinstance(day, str) for pair in origins.items() for day in pair):
+        raise ValueError("its first days are no texts")
+    np.array(list(origins.values()), dtype="datetime64[D]")
 
 
 def _names(names: Any, p: int) -> np.ndarray:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
+from ..errors import InputError
+from ..wording import shown
 from .atomic_write import atomic_write
-from .tables import table_format
 
 # A spreadsheet runs a cell that starts with one of these. The full-width forms count in some locales.
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
@@ -18,13 +19,23 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 _ROWS_PER_WRITE = 1 << 16
 
 
+def result_format(path: Path) -> Literal["csv", "parquet"]:
+    """Return the format that the extension of `path` stands for."""
+    extension = path.suffix.lower()
+    if extension == ".csv":
+        return "csv"
+    if extension == ".parquet":
+        return "parquet"
+    raise InputError(f"{shown(path)} is neither .csv nor .parquet: give the file one of these two endings.")
+
+
 def write_tables(tables: Mapping[Path, Any], made_by: Mapping[str, Any]) -> None:
     """Write pyarrow tables, each to its path and in the format of its extension: all of them or none.
 
     Parquet files carry `made_by` as JSON under the schema metadata key ``rootcausal``. CSV files stay plain;
     in them, a header or text cell that a spreadsheet would run as a formula gets a leading apostrophe.
     """
-    formats = {path: table_format(path) for path in tables}
+    formats = {path: result_format(path) for path in tables}
     with ExitStack() as files:
         for path, table in tables.items():
             handle = files.enter_context(atomic_write(path))
@@ -37,7 +48,7 @@ def write_pieces(path: Path, pieces: Iterable[Any], made_by: Mapping[str, Any]) 
     with atomic_write(path) as handle:
         coming = iter(pieces)
         first = next(coming)
-        with _writer(handle, table_format(path), first, made_by) as write:
+        with _writer(handle, result_format(path), first, made_by) as write:
             write(first)
             for piece in coming:
                 write(piece)

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..core.table import F64, Index
 from ..errors import InputError
+from ..files.cells import WORDS_FOR_MISSING
 from .kinds import Said
-from .labels import WORDS_FOR_MISSING, text_of
+from .labels import text_of
 
 
 @dataclass(frozen=True, eq=False)

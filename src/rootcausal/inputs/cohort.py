@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ class Cohort:
     n_cases : rows with the disease.
     rows : values (n, q), NaN where missing, and labels (n,), where they are in this process.
     borrowed : the values may be the user's own array.
+    groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
+    reading : what of a file's reading the results depend on, for the model to remember.
     """
 
     raw: RawTable | HoledRaw
@@ -44,6 +47,8 @@ class Cohort:
     n_cases: int
     rows: tuple[F64, Index] | None = None
     borrowed: bool = False
+    groups: Index | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -14,9 +14,10 @@ from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, Target, set_names
-from .from_file import Patients
+from .groups import patients_of
 from .kinds import Wishes
 from .matrices import note_holes, note_not_finite, readings_for_fit
+from .patients import Patients
 from .rules import Findings, note_columns, note_usable_columns
 from .target import encode_target, labels_of
 
@@ -29,6 +30,7 @@ def open_cohort(
     backend: str,
     prevalence: float | None = None,
     wishes: Wishes | None = None,
+    groups: Any = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -42,9 +44,13 @@ def open_cohort(
     backend : what sums over the rows.
     prevalence : share of cases in the population; None where the sample is the population.
     wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
+    groups : (n,) patient ids, where a patient may have several rows.
     """
     check_backend(backend)
-    with _old_model_kept(estimator), _opened(estimator, X, target, backend, prevalence, wishes) as cohort:
+    with (
+        _old_model_kept(estimator),
+        _opened(estimator, X, target, backend, prevalence, wishes, groups) as cohort,
+    ):
         yield cohort
 
 
@@ -73,6 +79,7 @@ def _opened(
     backend: str,
     prevalence: float | None,
     wishes: Wishes | None,
+    groups: Any,
 ) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
@@ -81,12 +88,14 @@ def _opened(
             "use backend='dask', or X.compute()"
         )
     if distributed or backend == "dask":
+        if groups is not None:
+            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
         try:
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
         return open_on_cluster(estimator, X, target, prevalence, wishes)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes))
+    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes, groups))
 
 
 def _in_memory(
@@ -96,6 +105,7 @@ def _in_memory(
     backend: str,
     prevalence: float | None = None,
     wishes: Wishes | None = None,
+    groups: Any = None,
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
@@ -114,6 +124,9 @@ def _in_memory(
         with findings.noting():
             y = target.y if of_a_file else labels_of(X, target.y)
             labels, classes = encode_target(y, target.positive, len(table), findings)
+    patients = None
+    with findings.noting():
+        patients = X.groups if of_a_file else patients_of(X, groups, len(table))
     values = encoding.matrix(table)
     usable = readings.usable[encoding.layout.variable]
     if findings or not whole:
@@ -133,4 +146,6 @@ def _in_memory(
         n_cases=0 if labels is None else int(labels.sum()),
         rows=None if labels is None else (values, labels),
         borrowed=readings.borrowed and values is table,
+        groups=patients,
+        reading=X.reading if of_a_file else {},
     )

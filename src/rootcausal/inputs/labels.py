@@ -1,4 +1,4 @@
-"""Words in cells that everybody reads alike: yes and no, and what stands where there is no value."""
+"""Words in cells that everybody reads alike: yes and no."""
 
 from __future__ import annotations
 
@@ -18,27 +18,6 @@ KNOWN_LABELS = (
     ("healthy", "sick"),
     ("healthy", "diseased"),
     ("unaffected", "affected"),
-)
-# Texts that stand for a missing value, at every door, once blanks around them are gone: those that pyarrow
-# reads so in a CSV file.
-WORDS_FOR_MISSING = (
-    "",
-    "#N/A",
-    "#N/A N/A",
-    "#NA",
-    "-1.#IND",
-    "-1.#QNAN",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "1.#QNAN",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "n/a",
-    "nan",
-    "null",
 )
 
 

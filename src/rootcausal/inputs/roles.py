@@ -22,9 +22,12 @@ class Roles:
     target : the column with the diagnosis.
     positive : the label that means disease; None where the labels say it.
     id_column : the column with the patients' ids.
-    drop : columns to leave out.
+    drop : columns to leave out; several may stand in one text, with commas between.
     drop_missing : leave out rows with missing values.
     wishes : what the variables are, and whether values of them may be missing.
+    keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
+    na : words that stand for a missing value, beside the usual ones.
+    negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     """
 
     target: str
@@ -33,12 +36,20 @@ class Roles:
     drop: Sequence[str] = ()
     drop_missing: bool = False
     wishes: Wishes = NO_WISHES
+    keep: Sequence[str] = ()
+    na: Sequence[str] = ()
+    negative: str | None = None
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
     """Return the columns that are variables; an option that names no column is an error."""
     findings = Findings()
-    asked = [("--target", roles.target), *(("--drop", column) for column in roles.drop)]
+    with findings.noting():
+        if roles.keep and roles.drop:
+            raise InputError("--keep and --drop are given both: --keep alone names all the variables.")
+    dropped, kept = columns_named(names, roles.drop), columns_named(names, roles.keep)
+    asked = [("--target", roles.target), *(("--drop", column) for column in dropped)]
+    asked += [("--keep", column) for column in kept]
     if roles.id_column is not None:
         asked.append(("--id", roles.id_column))
     for option, column in asked:
@@ -48,9 +59,12 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         with findings.noting():
             if column == roles.target:
                 raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
+    with findings.noting():
+        if roles.id_column is not None and roles.id_column in kept:
+            raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
     findings.refuse()
-    other_roles = {column for _, column in asked}
-    features = [name for name in names if name not in other_roles]
+    other_roles = {column for option, column in asked if option != "--keep"}
+    features = [name for name in names if (name in kept if kept else name not in other_roles)]
     if not features:
         raise InputError(
             f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
@@ -59,9 +73,18 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         # Tables exported with their row index have such a column; as a variable it would be nonsense.
         raise InputError(
             f"column {names.index('') + 1} of {shown(path)} has no name (often an exported row index): "
-            "name it in the file, or leave it out with --drop ''."
+            "name it in the file, leave it out with --drop '', or take it for the ids with --id ''."
         )
     return features
+
+
+def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """The columns that texts such as "age,sex" name; a column whose own name has a comma comes first."""
+    return [
+        part
+        for text in texts
+        for part in ([text] if text in names else [one.strip() for one in text.split(",")])
+    ]
 
 
 def columns_found(

@@ -19,9 +19,9 @@ from ..backends.reference import ReferenceRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, quoted
 from .cohort import column_name
-from .labels import WORDS_FOR_MISSING
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10

@@ -21,9 +21,10 @@ from sklearn.utils.validation import column_or_1d
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..errors import InputError
+from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, row_index
-from .labels import KNOWN_LABELS, WORDS_FOR_MISSING, place_of_disease, text_of
+from .labels import KNOWN_LABELS, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
 
 
@@ -79,7 +80,9 @@ def choose_counted(
     ]
     if len(unique) != 2:
         found = (
-            f"only one label, {named[0]}" if len(unique) == 1 else f"{len(unique)} labels: {listed(named)}"
+            f"only one label, {named[0]}"
+            if len(unique) == 1
+            else f"{len(unique)} labels: {listed(named)}; choose two with --positive LABEL --negative LABEL"
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
@@ -99,6 +102,36 @@ def choose_counted(
             f"which holds {named[0]} and {named[1]}."
         )
     return Disease(label=unique[matches[0]].item(), text=texts[matches[0]], n_cases=int(counts[matches[0]]))
+
+
+def two_labels(
+    labels: npt.NDArray[Any], missing: npt.NDArray[np.bool_], target: str, positive: str, negative: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """(n,) each: labels with the two chosen ones in one spelling, and where there is another one."""
+    wanted = {_key(positive): positive.strip(), _key(negative): negative.strip()}
+    unique, codes = np.unique(labels, return_inverse=True)
+    keys = [_key(text_of(label)) for label in unique]
+    there = {keys[code] for code in np.unique(codes[~missing])}
+    for option, label in (("--positive", positive), ("--negative", negative)):
+        if _key(label) not in there:
+            named = [quoted(text_of(unique[code]), 30) for code in np.unique(codes[~missing])]
+            raise InputError(
+                f"{option} {quoted(label)} is not a label of {quoted(target)}, which holds "
+                f"{listed(named, 10)}."
+            )
+    others = ~missing & ~np.array([key in wanted for key in keys], dtype=bool)[codes]
+    if labels.dtype.kind == "U":
+        labels = np.array([wanted.get(key, key) for key in keys], dtype=np.str_)[codes]
+    return labels, others
+
+
+def _key(text: str) -> str:
+    """What labels that mean the same have in common: 2 and 2.0, Yes and yes."""
+    folded = text.strip().casefold()
+    try:
+        return text_of(float(folded))
+    except ValueError:
+        return folded
 
 
 def labels_of(X: Any, y: Any) -> Any:

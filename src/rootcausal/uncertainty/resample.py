@@ -2,7 +2,8 @@
 
 Each resample draws as many patients as the cohort has, with replacement, and screens, orders, extracts
 errors and attributes anew, so that intervals carry the doubt of every step. With a prevalence, cases and
-controls were sampled apart, and so they are drawn (stratified resampling). A generator is spawned from the
+controls were sampled apart, and so they are drawn (stratified resampling). Where patients have several rows,
+patients are drawn, each with all of its rows (:mod:`.draw_patients`). A generator is spawned from the
 seed by the number of the resample: the answer is the same whatever the number of jobs, and the first 200 of
 1,000 resamples are the 200 of a shorter run.
 """
@@ -36,11 +37,11 @@ from ..long_work.progress import counting_progress
 from ..long_work.workers import in_workers
 from ..version import __version__
 from ..wording import one_line, plain, shown
+from .draw_patients import MAX_DRAWS, draw_patients
 from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
 SECONDS_BETWEEN_SAVES = 20.0
-MAX_DRAWS = 1000
 SEED_BITS = 32
 MOST_SEEDS = 1 << 63
 
@@ -183,7 +184,10 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     prevalence = cohort.settings.prevalence
-    rows = _draw_rows(cohort.y, rng) if prevalence is None else _draw_by_class(cohort.y, rng)
+    if cohort.groups is not None:
+        rows = draw_patients(cohort.y, cohort.groups, rng, by_class=prevalence is not None)
+    else:
+        rows = _draw_rows(cohort.y, rng) if prevalence is None else _draw_by_class(cohort.y, rng)
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether; fmin and fmax pass over missing values.

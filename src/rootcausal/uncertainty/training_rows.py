@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.layout import Layout
 from ..core.pipeline import Settings
-from ..core.table import F64
+from ..core.table import F64, Index
 
 # Of an array whose rows are not contiguous, this much is copied at a time.
 VALUES_A_BLOCK = 1 << 20
@@ -21,7 +21,8 @@ class TrainingRows:
     """What is resampled: X (n, q), where NaN is missing, labels y in {0, 1}, and how to learn from them.
 
     ``seal`` is the checksum of X where it is the user's own array, which may change; ``layout`` says what the
-    columns stand for, and None that all are numbers.
+    columns stand for, and None that all are numbers; ``groups`` (n,) are the numbers of the patients, from 0,
+    where these have several rows.
     """
 
     X: F64
@@ -30,6 +31,7 @@ class TrainingRows:
     backend: str
     seal: int | None = None
     layout: Layout | None = None
+    groups: Index | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -48,6 +50,8 @@ class TrainingRows:
         digest = hashlib.sha256((words + self._kinds()).encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
+        if self.groups is not None:
+            digest.update(np.ascontiguousarray(self.groups).data)
         return digest.hexdigest()
 
     def _kinds(self) -> str:

@@ -1,0 +1,352 @@
+"""Tables as text: what separates the cells, how the letters are encoded, and where the names are.
+
+All of this is found from the header and the first lines, and asked of nobody.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from mmap import ACCESS_READ, mmap
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..wording import plural, quoted, shown
+from .cells import WORDS_FOR_MISSING, with_decimal_commas, with_missing
+from .unpacking import is_packed, opened
+
+SEPARATORS = (",", ";", "\t", "|")
+WINDOWS = "cp1252"
+# Windows-1252 leaves five bytes without a letter; Latin-1, none.
+_WHERE_NOT_UTF8 = (WINDOWS, "latin-1")
+_WITH_MARK = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NO_TEXT = {
+    b"PK\x03\x04": "an Excel workbook or another zip archive: is its ending to be .xlsx?",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook: is its ending to be .xls?",
+    b"PAR1": "a Parquet file: give it the ending .parquet.",
+    b"\x1f\x8b": "compressed: give it the ending .gz, as in cohort.csv.gz.",
+}
+# Of the first lines. More are read only where a line is longer.
+_HEAD_BYTES = 1 << 18
+_HEAD_ROWS = 50
+# Rows wider than a block cannot be read, and a block holds few rows of a table with 20,000 columns.
+_BLOCK_BYTES = 1 << 25
+# Smaller files are read without threads: a process that ends while pyarrow still starts them is aborted.
+_BYTES_WORTH_THREADS = 1 << 22
+_BYTES_A_LOOK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file writes its table.
+
+    Attributes
+    ----------
+    separator : what stands between cells.
+    encoding : as Python names it; "utf-8" as long as nothing speaks against it.
+    names : of the columns.
+    row_names : the header lacks the name of the first column, as R writes row names; ``names`` has "" for it.
+    n_blank : empty lines before the header.
+    """
+
+    separator: str
+    encoding: str
+    names: tuple[str, ...]
+    row_names: bool = False
+    n_blank: int = 0
+
+
+def dialect_of(path: str | PathLike[str]) -> Dialect:
+    """How a text file writes its table; one that can be read in two ways is an error."""
+    size = _HEAD_BYTES
+    while True:
+        with opened(path) as handle:
+            head = handle.read(size + 1)
+        cut = len(head) > size
+        encoding = _encoding(path, head)
+        text = codecs.getincrementaldecoder(encoding)().decode(head, final=not cut)
+        found = {separator: _rows(text, separator, cut) for separator in SEPARATORS}
+        readable = {separator: rows for separator, rows in found.items() if rows is not None}
+        if not readable:
+            raise csv.Error("a cell of the header is too long")
+        if not cut or max(map(len, readable.values())) > 1:
+            break
+        if size >= _BLOCK_BYTES:
+            raise InputError(f"the first lines of {shown(path)} are too long: is it a table?")
+        size *= 8
+    if not any(readable.values()):
+        raise InputError(f"{shown(path)} is empty: it needs a header line and one line per patient.")
+    separator = _separator(path, readable)
+    header, *rows = readable[separator]
+    if len(header) == 1:
+        _refuse_blanks_between(path, header[0], [row[0] for row in rows if len(row) == 1])
+    row_names = _has_row_names(header, rows)
+    names = ("", *header) if row_names else tuple(header)
+    return Dialect(separator, encoding, names, row_names, _blank_lines(text))
+
+
+def _encoding(path: str | PathLike[str], head: bytes) -> str:
+    marked = next((encoding for mark, encoding in _WITH_MARK.items() if head.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    other = next((what for start, what in _NO_TEXT.items() if head.startswith(start)), None)
+    if other is not None:
+        raise InputError(f"{shown(path)} is no text: it is {other}")
+    if b"\0" in head:
+        raise InputError(
+            f"{shown(path)} is no text, or text in UTF-16 without its mark: save it as CSV in UTF-8."
+        )
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _not_utf8(head)
+    return "utf-8"
+
+
+def _not_utf8(content: bytes) -> str:
+    try:
+        content.decode(WINDOWS)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return WINDOWS
+
+
+def _rows(text: str, separator: str, cut: bool) -> list[list[str]] | None:
+    """The first rows that are not blank and whole; None where a cell is too long for this separator."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        rows = list(islice((row for row in lines if row), _HEAD_ROWS + 1))
+    except csv.Error:
+        return None
+    return rows[:-1] if cut else rows
+
+
+def _blank_lines(text: str) -> int:
+    return next((place for place, line in enumerate(text.splitlines()) if line), 0)
+
+
+def _separator(path: str | PathLike[str], found: dict[str, list[list[str]]]) -> str:
+    wide = {separator: rows for separator, rows in found.items() if rows and len(rows[0]) > 1}
+    fitting = [
+        separator
+        for separator, (header, *rows) in wide.items()
+        if all(len(row) == len(header) for row in rows) or _has_row_names(header, rows)
+    ]
+    if len(fitting) > 1:
+        ending = Path(path).name.lower().removesuffix(".gz")
+        if ending.endswith(".tsv") and "\t" in fitting:
+            return "\t"
+        # A separator inside quotes is none.
+        unbroken = [separator for separator in fitting if not any('"' in name for name in wide[separator][0])]
+        fitting = unbroken if len(unbroken) == 1 else fitting
+    if len(fitting) > 1:
+        either = " or by ".join(quoted(separator) for separator in fitting)
+        raise InputError(
+            f"{shown(path)} can be read as separated by {either}: put quotes around names and texts that "
+            "hold one of these, or save the table as Parquet."
+        )
+    if fitting:
+        return fitting[0]
+    # No row fits its header: the rows that do not are named later, by this reading.
+    return max(wide, key=lambda separator: len(wide[separator][0]), default=",")
+
+
+def _has_row_names(header: list[str], rows: list[list[str]]) -> bool:
+    """Whether each row has one cell more than the header, the first of which may be its name.
+
+    A last cell that is always empty is no cell: such rows end with a separator too many.
+    """
+    return (
+        len(header) > 1
+        and bool(rows)
+        and all(len(row) == len(header) + 1 for row in rows)
+        and len({row[0] for row in rows}) == len(rows)
+        and any(row[-1] for row in rows)
+    )
+
+
+def _refuse_blanks_between(path: str | PathLike[str], header: str, rows: list[str]) -> None:
+    width = len(header.split())
+    if width > 1 and rows and all(len(row.split()) in (width, width + 1) for row in rows):
+        raise InputError(
+            f"{shown(path)} has blanks between its columns: save it separated by commas, semicolons or tabs "
+            "(in R: write.csv(x, file, row.names = FALSE))."
+        )
+
+
+def read_text(
+    path: str | PathLike[str], columns: Sequence[str], text_column: str | None, na: Sequence[str]
+) -> Any:
+    """Some columns as a pyarrow.Table, in the file's own encoding; anything but UTF-8 is said."""
+    file = _TextFile(path, dialect_of(path), na)
+    texts = [] if text_column is None else [text_column]
+    table = file.columns(columns, texts)
+    table = with_missing(table, na, text_column, untyped=set(columns))
+    if file.dialect.separator != ",":
+        table = with_decimal_commas(table, text_column)
+    if file.dialect.encoding in _WHERE_NOT_UTF8:
+        _say(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
+    if file.dialect.row_names:
+        _say(
+            f"the header of {shown(path)} is one name shorter than its rows: the first column is taken for "
+            "row names, as R writes them, and is called ''"
+        )
+    return table
+
+
+def _say(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
+class _TextFile:
+    """A text file whose columns are asked for.
+
+    Attributes
+    ----------
+    dialect : of which the encoding may turn out to be another one far down the file.
+    """
+
+    def __init__(self, path: str | PathLike[str], dialect: Dialect, na: Sequence[str]) -> None:
+        self.path = path
+        self.dialect = dialect
+        self._words = [*WORDS_FOR_MISSING, *na]
+        self._threads = is_worth_threads(path)
+
+    def columns(self, columns: Sequence[str], texts: list[str]) -> Any:
+        """The columns, those of `texts` as they stand in the file; ragged rows are an error."""
+        ragged: list[Any] = []
+
+        def note(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
+        table = self._decoded(columns, texts, note)
+        if ragged:
+            # Only a reader with a single thread knows the number of a row.
+            ragged.clear()
+            self._threads = False
+            self._parse(columns, texts, note)
+            raise InputError(self._of_ragged(ragged))
+        return self._with_hexadecimals_as_text(table)
+
+    def _of_ragged(self, ragged: list[Any]) -> str:
+        first = ragged[0]
+        such_rows = f" ({len(ragged)} rows do not fit)" if len(ragged) > 1 else ""
+        return (
+            f"data row {first.number - 1} of {shown(self.path)} has {plural(first.actual_columns, 'value')}, "
+            f"but the header names {plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
+            f"{_CALLED[self.dialect.separator]} inside a text needs quotes around it."
+        )
+
+    def _decoded(self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str]) -> Any:
+        """What is read as UTF-8 where that works: a good file is read once, and nothing is re-encoded."""
+        import pyarrow as pa
+
+        encodings = [self.dialect.encoding]
+        if self.dialect.encoding in ("utf-8", WINDOWS):
+            encodings += [other for other in _WHERE_NOT_UTF8 if other not in encodings]
+        for encoding in encodings:
+            self._use(encoding)
+            try:
+                table = self._parse(columns, texts, on_ragged_row)
+            except UnicodeDecodeError:
+                continue
+            except pa.ArrowInvalid as error:
+                if "UTF8" not in str(error):
+                    raise
+                continue
+            if not any(pa.types.is_binary(kind) for kind in table.schema.types):
+                return table
+        raise InputError(f"{shown(self.path)} is damaged text: save it as CSV in UTF-8.")
+
+    def _use(self, encoding: str) -> None:
+        if encoding == self.dialect.encoding:
+            return
+        if self.dialect.encoding == "utf-8" and not all(name.isascii() for name in self.dialect.names):
+            raise InputError(
+                f"{shown(self.path)} has a header in UTF-8 and cells in another encoding: save it as CSV in "
+                "UTF-8."
+            )
+        self.dialect = Dialect(**{**vars(self.dialect), "encoding": encoding})
+
+    def _parse(
+        self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str] | None
+    ) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        dialect = self.dialect
+        named = (
+            {"column_names": dialect.names, "skip_rows": dialect.n_blank, "skip_rows_after_names": 1}
+            if dialect.row_names
+            else {}
+        )
+        options = (
+            arrow_csv.ReadOptions(
+                block_size=_BLOCK_BYTES,
+                use_threads=self._threads,
+                encoding="utf8" if dialect.encoding in ("utf-8", "utf-8-sig") else dialect.encoding,
+                **named,
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=on_ragged_row
+            ),
+            arrow_csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=dict.fromkeys(texts, pa.string()),
+                null_values=self._words,
+            ),
+        )
+        if not is_packed(self.path):
+            return arrow_csv.read_csv(self.path, *options)
+        with opened(self.path) as handle:
+            return arrow_csv.read_csv(handle, *options)
+
+    def _with_hexadecimals_as_text(self, table: Any) -> Any:
+        """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+        if not whole or not self._holds("0x", "0X"):
+            return table
+        texts = self._parse(whole, whole, None)
+        for name in whole:
+            if pc.any(pc.match_substring_regex(texts[name], r"^[ \t]*0[xX]")).as_py():
+                table = table.set_column(table.column_names.index(name), name, texts[name])
+        return table
+
+    def _holds(self, *words: str) -> bool:
+        # Of UTF-16 the mark says which of two bytes comes first: both are looked for.
+        kinds = ("utf-16-le", "utf-16-be") if self.dialect.encoding == "utf-16" else ("ascii",)
+        marks = [word.encode(kind) for word in words for kind in kinds]
+        if not is_packed(self.path):
+            with open(self.path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                return any(content.find(mark) >= 0 for mark in marks)
+        with opened(self.path) as handle:
+            last = b""
+            while piece := handle.read(_BYTES_A_LOOK):
+                if any(mark in last + piece for mark in marks):
+                    return True
+                last = piece[-4:]
+        return False
+
+
+_CALLED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a '|'"}
+
+
+def is_worth_threads(path: str | PathLike[str]) -> bool:
+    """Whether a file is large enough for pyarrow to start threads."""
+    return os.path.getsize(path) >= _BYTES_WORTH_THREADS

@@ -1,0 +1,168 @@
+"""Tables of Excel, Stata and SAS, which pandas reads; a library that is not installed is named."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import InputError, MissingExtraError
+from ..wording import quoted, shown
+from .cells import as_typed, with_decimal_commas, with_missing
+from .unpacking import refuse_zip_bombs
+
+Format = Literal["excel", "stata", "sas"]
+_EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}
+_CALLED = {"excel": "Excel", "stata": "Stata", "sas": "SAS"}
+
+
+def names_with_pandas(path: str | PathLike[str], kind: Format) -> list[str]:
+    """The column names of such a file."""
+    with _reading(path, kind) as pd:
+        if kind == "excel":
+            return list(_sheet(pd, path, n_rows=1)[0])
+        if kind == "stata":
+            with pd.read_stata(path, iterator=True) as reader:
+                return list(reader.variable_labels())
+        with _sas(pd, path, iterator=True) as reader:
+            return [str(name) for name in reader.read(1).columns]
+
+
+def read_with_pandas(
+    path: str | PathLike[str],
+    kind: Format,
+    columns: Sequence[str],
+    text_column: str | None,
+    na: Sequence[str],
+) -> Any:
+    """Some columns of such a file as a pyarrow.Table; `text_column` as text."""
+    import pyarrow as pa
+
+    said: list[str] = []
+    with _reading(path, kind) as pd:
+        if kind == "excel":
+            names, rows = _sheet(pd, path, say=said.append)
+            found = {name: rows[place] for place, name in enumerate(names)}
+        else:
+            frame = _stata(pd, path, columns, said.append) if kind == "stata" else _sas(pd, path)
+            found = {str(name): frame[name] for name in frame.columns}
+        typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
+        table = pa.table({name: _column(found[name], name == text_column, name in typed) for name in columns})
+    for text in said:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    table = with_missing(table, na, text_column, untyped=set(columns).difference(typed))
+    return with_decimal_commas(table, text_column) if kind == "excel" else table
+
+
+@contextmanager
+def _reading(path: str | PathLike[str], kind: Format) -> Iterator[Any]:
+    """Yield pandas; a library that is missing and a damaged file become errors in our words."""
+    try:
+        import pandas as pd
+
+        # What these libraries warn of, such as drop-down lists that they do not keep, is no matter here.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield pd
+    except ImportError as error:
+        raise MissingExtraError(
+            f"reading {_CALLED[kind]} files needs a library that is not installed: "
+            f"pip install 'rootcausal[{_EXTRA[kind]}]'"
+        ) from error
+    except (InputError, MemoryError, FileNotFoundError):
+        raise
+    except Exception as error:
+        # pandas and its engines raise whatever a damaged file led them to: KeyError, struct.error and more.
+        if isinstance(error, OSError) and error.strerror:
+            raise
+        raise InputError(
+            f"{shown(path)} is not a readable {_CALLED[kind]} file; it may be damaged, or be something else "
+            "by another name: export it again."
+        ) from error
+
+
+def _sheet(
+    pd: Any, path: str | PathLike[str], n_rows: int | None = None, say: Callable[[str], None] | None = None
+) -> tuple[list[str], Any]:
+    """Names and rows of the first sheet of a workbook."""
+    refuse_zip_bombs(path)
+    engine = "xlrd" if Path(path).suffix.lower() == ".xls" else "openpyxl"
+    with pd.ExcelFile(path, engine=engine) as book:
+        first, *others = book.sheet_names
+        cells = book.parse(first, header=None, dtype=object, keep_default_na=False, nrows=n_rows)
+    if others and say is not None:
+        say(
+            f"{shown(path)} has {len(others) + 1} sheets: the first, {quoted(first)}, was read; to read "
+            "another, save it as a file of its own"
+        )
+    if not len(cells):
+        raise InputError(
+            f"the first sheet of {shown(path)}, {quoted(first)}, is empty: it needs a header line and one "
+            "line per patient."
+        )
+    names = ["" if name is None or name != name else _text(name) for name in cells.iloc[0]]
+    return names, cells.iloc[1:]
+
+
+def _stata(pd: Any, path: str | PathLike[str], columns: Sequence[str], say: Callable[[str], None]) -> Any:
+    # pandas calls all labelled values ordered; the file does not, and of wards and countries it is not true.
+    options = {"columns": list(dict.fromkeys(columns)), "order_categoricals": False}
+    try:
+        return pd.read_stata(path, **options)
+    except ValueError as error:
+        if "not unique" not in str(error):
+            raise
+        say(f"{shown(path)} gives two values the same label: its labels are left out, and its codes read")
+        return pd.read_stata(path, **options, convert_categoricals=False)
+
+
+def _sas(pd: Any, path: str | PathLike[str], **options: Any) -> Any:
+    xport = Path(path).suffix.lower() == ".xpt"
+    kind, encoding = ("xport", "cp1252") if xport else ("sas7bdat", "infer")
+    return pd.read_sas(path, format=kind, encoding=encoding, **options)
+
+
+def _column(series: Any, as_text: bool, typed: bool) -> Any:
+    """A pandas column as a pyarrow one; where cells are of several kinds, as text if not all are numbers."""
+    import pyarrow as pa
+
+    if as_text or (typed and series.dtype == object):
+        return _texts(series)
+    if typed:
+        return pa.chunked_array([pa.array(series, from_pandas=True)])
+    kinds = {type(cell) for cell in series if not _is_missing(cell)}
+    if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
+        cells = [None if _is_missing(cell) else cell for cell in series]
+        return pa.chunked_array([pa.array(cells, from_pandas=True)])
+    return as_typed(_texts(series))
+
+
+def _mixed_levels(series: Any) -> bool:
+    """Whether a categorical has labels for some of its numbers only."""
+    levels = getattr(series.dtype, "categories", None)
+    return levels is not None and len({type(level) is str for level in levels}) > 1
+
+
+def _texts(series: Any) -> Any:
+    import pyarrow as pa
+
+    texts = [None if _is_missing(cell) else _text(cell) for cell in series]
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def _text(cell: Any) -> str:
+    """A cell as a person would write it: 7 for 7.0, 2020-01-31 for a day without a time."""
+    import datetime
+
+    if isinstance(cell, float) and cell.is_integer():
+        return f"{cell:.0f}"
+    if isinstance(cell, datetime.datetime):
+        return str(cell).removesuffix(" 00:00:00")
+    return str(cell)
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell == "" or cell != cell

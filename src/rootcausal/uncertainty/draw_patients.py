@@ -1,0 +1,50 @@
+"""Resamples of patients who have several rows (the cluster bootstrap; Davison & Hinkley 1997, 3.8).
+
+As many patients as the cohort has are drawn with replacement, and each comes with all of its rows, so that
+rows of one patient, which are alike, count as one piece of evidence. A resample may thus have more or fewer
+rows than the cohort.
+
+Where cases and controls were sampled apart, patients are drawn within the two kinds. A patient with rows of
+both classes, healthy once and ill later, is a case: it was for the disease that the study took such patients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.moments import ROWS_PER_CLASS
+from ..core.table import Index
+from ..errors import InputError
+
+MAX_DRAWS = 1000
+
+
+def draw_patients(y: np.ndarray, groups: Index, rng: np.random.Generator, *, by_class: bool) -> Index:
+    """Row numbers of a resample that has at least two rows of each class.
+
+    Parameters
+    ----------
+    y : (n,) labels, 1 for the disease.
+    groups : (n,) numbers of the patients, from 0.
+    by_class : draw as many cases, and as many controls, as the cohort has patients of each kind.
+    """
+    by_patient = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups))
+    starts = np.append(0, ends[:-1])
+    kinds = [np.arange(ends.size)]
+    if by_class:
+        is_case = np.zeros(ends.size, dtype=bool)
+        is_case[groups[y == 1]] = True
+        kinds = [np.flatnonzero(~is_case), np.flatnonzero(is_case)]
+    for _ in range(MAX_DRAWS):
+        drawn = np.concatenate([kind[rng.integers(kind.size, size=kind.size)] for kind in kinds if kind.size])
+        sizes = ends[drawn] - starts[drawn]
+        # Each patient's places in `by_patient`, one after another.
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = by_patient[np.repeat(starts[drawn], sizes) + within]
+        if np.bincount(y[rows], minlength=2).min() >= ROWS_PER_CLASS:
+            return rows
+    raise InputError(
+        f"{MAX_DRAWS} resamples of patients had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has "
+        f"too few patients of one kind to resample ({ends.size} patients in all)"
+    )
