@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -59,6 +59,15 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
             "name it in the file, or leave it out with --drop ''."
         )
     return features
+
+
+def require_columns(path: str | PathLike[str], names: list[str], asked: Mapping[str, str]) -> None:
+    """Refuse options, here with the columns that they name, that name no column of the file."""
+    findings = Findings()
+    for option, column in asked.items():
+        with findings.noting():
+            _require_column(path, names, option, column)
+    findings.refuse()
 
 
 def columns_found(
