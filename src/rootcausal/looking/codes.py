@@ -27,8 +27,9 @@ STEPS_AWAY = 4
 # A lab is never near 0 if its least other value is this share of its median, and this many steps, from 0.
 SHARE_OF_MEDIAN = 0.2
 STEPS_FROM_ZERO = 5
-# Where more cells than this are 0, it is an amount that many do not take, such as a dose.
-MOST_ZEROS = 0.35
+# Where more cells than this are 0, it is an amount that many do not have, such as a dose, unless its name is
+# that of something that nobody has none of.
+MOST_ZEROS = 0.05
 
 
 def find_codes(

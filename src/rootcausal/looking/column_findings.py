@@ -30,32 +30,24 @@ def find_ids(columns: Sequence[Cells], kinds: dict[str, Shape], chosen: str | No
     for cells in ids:
         if cells.name == patient:
             found.append(_of_patients(cells))
-    numbers = [c for c in ids if c.name != patient and (is_row_number(c) or not c.name.strip())]
-    others = [c for c in ids if c.name != patient and c not in numbers]
+    rest = [cells for cells in ids if cells.name != patient]
+    nameless = tuple(cells.name for cells in rest if not cells.name.strip())
+    numbers = tuple(cells.name for cells in rest if cells.name.strip() and is_row_number(cells))
+    others = tuple(cells.name for cells in rest if cells.name not in (*nameless, *numbers))
+    if nameless:
+        sentence = "A column has no name, as an exported row index has none: no variable."
+        found.append(Finding("no name", nameless, sentence, dropping(nameless), True))
     if numbers:
-        names = tuple(cells.name for cells in numbers)
-        found.append(
-            Finding(
-                "row number",
-                names,
-                f"{columns_in_words(names)} {by_number(names, 'counts', 'count')} the rows, or has no name, "
-                "as an exported index does: no variable.",
-                dropping(names),
-                True,
-            )
-        )
+        counts = by_number(numbers, "counts", "count")
+        sentence = f"{columns_in_words(numbers)} {counts} the rows: no variable."
+        found.append(Finding("row number", numbers, sentence, dropping(numbers), True))
     if others:
-        names = tuple(cells.name for cells in others)
-        found.append(
-            Finding(
-                "id",
-                names,
-                f"{columns_in_words(names)} {by_number(names, 'looks like an id', 'look like ids')} "
-                "(different in every row, rising with the rows, or named so): no variable.",
-                dropping(names),
-                True,
-            )
+        looks = by_number(others, "looks like an id", "look like ids")
+        sentence = (
+            f"{columns_in_words(others)} {looks} (different in every row, rising with the rows, or named "
+            "so): no variable."
         )
+        found.append(Finding("id", others, sentence, dropping(others), True))
     return found
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.table import F64
-from ..inputs.rules import is_copy
 from ..wording import plural, quoted
 from .cells import Cells
 from .findings import Finding, dropping
@@ -15,6 +14,8 @@ from .shape import FITTED, Shape, is_row_number
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
 PROJECTIONS_DIFFER = 1e-7
+# Suspicion needs few rows; those suspected are compared in all.
+ROWS_TO_SUSPECT = 2000
 # Up to so many columns every pair is compared; more would take a large matrix.
 COLUMNS_IN_PAIRS = 400
 # The same in another unit, rounded: two measurements never agree as well as this.
@@ -23,14 +24,9 @@ ROUNDED_COPY = 0.9999
 EXPECTED_BY_CHANCE = 0.01
 
 
-def find_copies(
-    columns: Sequence[Cells],
-    kinds: dict[str, Shape],
-    target: str | None,
-    sample: np.ndarray | None,
-) -> list[Finding]:
-    """Columns that say what an earlier one says; of numbers in many rows, asked in the rows ``sample``."""
-    asked = [cells for cells in columns if kinds[cells.name] in FITTED and cells.name != target]
+def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+    """Columns that say what an earlier one says; numbers are suspected by the rows ``sample``."""
+    asked = [cells for cells in columns if kinds[cells.name] in FITTED]
     original = {**_same_numbers(asked, sample), **_recoded(asked)}
     if not original:
         return []
@@ -49,20 +45,18 @@ def find_copies(
     ]
 
 
-def _same_numbers(columns: Sequence[Cells], sample: np.ndarray | None) -> dict[str, str]:
+def _same_numbers(columns: Sequence[Cells], sample: np.ndarray) -> dict[str, str]:
     """Which columns of numbers are linear images of earlier ones, with the same holes."""
     some = [cells for cells in columns if cells.numbers is not None and cells.n_observed > 2]
     if len(some) < 2:
         return {}
-    rows = slice(None) if sample is None else sample
-    z = np.empty((some[0].n_rows if sample is None else sample.size, len(some)), order="F")
+    sample = sample[:: -(-sample.size // ROWS_TO_SUSPECT)]
+    z = np.empty((sample.size, len(some)), order="F")
     for place, cells in enumerate(some):
-        z[:, place] = _standardized(cells, rows)
+        z[:, place] = _standardized(cells, sample)
     found: dict[str, str] = {}
     for first, second in sorted(_pairs(z)):
-        if some[second].name in found or not _alike(z[:, first], z[:, second]):
-            continue
-        if np.array_equal(some[first].missing, some[second].missing):
+        if some[second].name not in found and _alike(some[first], some[second]):
             found[some[second].name] = found.get(some[first].name, some[first].name)
     return found
 
@@ -92,9 +86,12 @@ def _pairs(z: F64) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairs]
 
 
-def _alike(a: F64, b: F64) -> bool:
-    r = abs(float(a @ b))
-    return bool(a.any()) and (is_copy(r) or r > ROUNDED_COPY)
+def _alike(first: Cells, second: Cells) -> bool:
+    if not np.array_equal(first.missing, second.missing):
+        return False
+    everyone = slice(None)
+    r = abs(float(_standardized(first, everyone) @ _standardized(second, everyone)))
+    return r > ROUNDED_COPY
 
 
 def _recoded(columns: Sequence[Cells]) -> dict[str, str]:

@@ -81,7 +81,7 @@ def look(table: Any, target: str | None = None, id_column: str | None = None) ->
             *findings,
             *_of_outcome(variables, kinds, target, ill, rows),
         ]
-    findings += find_copies(_kept(variables, findings), kinds, target, rows)
+    findings += find_copies(_kept(variables, findings), kinds, rows)
     out = _left_out(findings)
     findings += [
         *find_codes(columns, kinds, out, target),

@@ -17,12 +17,16 @@ WORDS_FOR_MISSING = words(
     "unspecified"
 )
 
-_ID = words("id ids ident identifier mrn guid uuid pid sid eid usubjid subjid randid nhsnumber")
+_ID = words(
+    "id ids ident identifier mrn guid uuid pid sid eid usubjid subjid randid pidnum idno idnum patno subjno"
+)
 _BEFORE_ID = words(
     "rand pat patient subj subject case sample person study record visit hadm stay icustay enc encounter "
     "participant member row usubj"
 )
-_PATIENT = words("patient pat subject subj person participant mrn randid usubjid subjid pid")
+_PATIENT = words(
+    "patient pat subject subj person participant mrn randid usubjid subjid pid pidnum patno subjno"
+)
 _ROW_NUMBER = frozenset(("", "index", "rownames", "rowname", "row", "x", "obs", "unnamed: 0", "row.names"))
 _DATE = words("date dates datum dob datetime timestamp birthdate")
 
@@ -30,16 +34,17 @@ _DATE = words("date dates datum dob datetime timestamp birthdate")
 _END = words(
     "death deaths dead died dies deceased dth dod mortality survival survived survivor followup fup futime "
     "cens censor censored censoring recurrence recurred recurrent recur relapse relapsed rfs dfs pfs "
-    "rfstime event events outcome outcomes endpoint autopsy stime ftime survtime hospdead"
+    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos charges totcst totmcst"
 )
 # With these words alone, or beside one of those above, a name is about the end; else it is about anything.
-_TIME = words("time times days weeks months years tstart tstop")
+_TIME = words("time times day days week weeks month months years tstart tstop")
 _STATUS = frozenset(("status", "state"))
 _DIAGNOSIS = frozenset(("diagnosis", "dx", "diagnoses"))
 _BESIDE_STATUS = words("vital life alive disease final last os")
 _BESIDE_DIAGNOSIS = frozenset(("final", "discharge", "last"))
 # "timed" is a test of walking, "times" a count; TIMEDTH and timetodeath are times to an end.
-_NO_TIME_TO = ("timed", "times", "timepoint", "timing", "timeline")
+_NO_TIME_TO = words("timed times timepoint timepoints timing timeline")
+_BEFORE_TIME = words("rec surv fu d death event follow s f os rfs dfs pfs cens obs end relapse recur prog")
 # What happened to others, or earlier, does not come after the outcome.
 _EARLIER = words(
     "family fam fh history hist prior previous prev before mother father parent maternal baseline"
@@ -52,7 +57,7 @@ _COMMON = words(
 
 _CODES = words(
     "race ethnicity ethnic ethnicgroup site center centre hospital ward country region province city "
-    "bloodgroup celltype histology department clinic race_ethnicity nationality"
+    "bloodgroup celltype histology department clinic nationality inst institution"
 )
 _ORDERED = words("stage grade class nyha level degree ecog asa severity tumor tumour figo tgrade")
 _LABS = words(
@@ -110,7 +115,7 @@ def says_end(name: str) -> bool:
     plain = all(len(word) == 1 or word.isdigit() for word in others)
     if _TIME & set(parts):
         return plain or joined.startswith("timeto")
-    if any(word.startswith("time") and not word.startswith(_NO_TIME_TO) for word in parts):
+    if any(map(_is_time_to, parts)):
         return True
     if _STATUS & set(parts):
         return plain or bool(others & _BESIDE_STATUS)
@@ -120,7 +125,23 @@ def says_end(name: str) -> bool:
 
 
 def _is_survival(word: str) -> bool:
-    return word.startswith("surv") and not word.startswith("surve")
+    """Survival and censoring, however cut short; no survey, no census."""
+    return (word.startswith("surv") and not word.startswith("surve")) or (
+        word.startswith("cens") and not word.startswith("census")
+    )
+
+
+def _is_time_to(word: str) -> bool:
+    """``TIMEDTH`` and ``survtime``; not ``protime``."""
+    if word.endswith("time") and word.removesuffix("time") in _BEFORE_TIME:
+        return True
+    return word.startswith("time") and word not in _NO_TIME_TO
+
+
+def level_says_end(level: str) -> bool:
+    """Whether a level is an end: dead, alive, lost to follow-up."""
+    parts = set(tokens(level))
+    return bool(parts & (_END | {"alive"})) or {"follow", "up"} <= parts
 
 
 def near(name: str, target: str) -> bool:

@@ -140,8 +140,9 @@ def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:
         n_others = sum(count for _, count in facts.others)
         sentence = (
             f"The target {name} has {len(facts.labels)} labels: {shown}. {quoted(facts.disease, 30)} is "
-            f"taken for the disease and {quoted(facts.healthy, 30)} for health, which is a guess: say it with "
-            f"--positive and --negative. The {plural(n_others, 'row')} with other labels would be left out."
+            f"taken for the disease and {quoted(facts.healthy, 30)} for health, which is a guess: say it "
+            f"with --positive and --negative. The {plural(n_others, 'row')} with other labels would be "
+            "left out."
         )
         found.append(Finding("target", (facts.name,), sentence, options, True))
     elif facts.guessed:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import quoted
 from .cells import Cells
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import near, says_end
+from .names import level_says_end, near, says_end
 from .shape import FITTED, Shape
 
 # One measurement that tells cases from controls so well (area under the ROC curve) is seldom a cause of the
 # disease: mostly the disease is defined by it, or it was measured after.
 NEARLY_DECIDES = 0.95
-# From here on the proposed line leaves it out.
-DECIDES = 0.99
 # Its absence alone: sensitivity and specificity of 90 % on average.
 ABSENCE_TELLS = 0.9
 # Chance of a word on a table in which no column has to do with the target.
@@ -38,23 +36,19 @@ def find_deciding(
         auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
         if auc >= NEARLY_DECIDES and _z(auc, n_cases, n_controls) >= least_z:
             found[cells.name] = auc
-    sure = tuple(name for name, auc in found.items() if auc >= DECIDES)
-    perhaps = tuple(name for name in found if name not in sure)
+    if not found:
+        return []
+    names = tuple(found)
     return [
         Finding(
             "decides",
             names,
             f"{columns_in_words(names, lambda name: f'AUC {found[name]:.3f}')} "
             f"{by_number(names, 'tells', 'tell')} cases from controls nearly alone: part of the definition "
-            f"of the disease, or measured after it? {then}",
+            "of the disease, or an effect of it? What decides it is no cause of it.",
             dropping(names),
-            left_out,
+            True,
         )
-        for names, left_out, then in (
-            (sure, True, "Then it is no cause."),
-            (perhaps, False, "If so, leave it out."),
-        )
-        if names
     ]
 
 
@@ -80,8 +74,9 @@ def rank_auc(scores: np.ndarray, ill: Index) -> float:
     n_controls = ill.size - n_cases
     if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
         return 0.5
-    ranks = rankdata(scores)
-    return float((ranks[ill == 1].sum() - n_cases * (n_cases + 1) / 2) / (n_cases * n_controls))
+    cases, controls = scores[ill == 1], np.sort(scores[ill == 0])
+    below = np.searchsorted(controls, cases, "left") + np.searchsorted(controls, cases, "right")
+    return float(below.sum()) / (2.0 * n_cases * n_controls)
 
 
 def _rates(codes: Index, ill: Index) -> np.ndarray:
@@ -156,7 +151,10 @@ def find_telling_absence(columns: Sequence[Cells], kinds: dict[str, Shape], ill:
 def find_after(columns: Sequence[Cells], kinds: dict[str, Shape], target: str) -> list[Finding]:
     """Columns that by their names may come after the outcome, or be another form of it."""
     names = [c.name for c in columns if kinds[c.name] in FITTED and c.name != target]
-    after = tuple(name for name in names if says_end(name))
+    levels = {c.name: c.different for c in columns if c.form == "text" and c.codes is not None}
+    after = tuple(
+        name for name in names if says_end(name) or any(level_says_end(str(v)) for v in levels.get(name, ()))
+    )
     alike = tuple(name for name in names if name not in after and near(name, target))
     found = []
     if after:
@@ -164,8 +162,8 @@ def find_after(columns: Sequence[Cells], kinds: dict[str, Shape], target: str) -
             Finding(
                 "after the outcome",
                 after,
-                f"{columns_in_words(after)} by {by_number(after, 'its name', 'their names')} may come after "
-                "the outcome, or be it: what is known only then is no cause. Keep what was known before.",
+                f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
+                "known only then is no cause. Keep what was known before.",
                 dropping(after),
                 True,
             )
