@@ -11,6 +11,7 @@ from ..files.atomic_write import check_can_write
 from ..files.tables import refuse_streams, table_format
 from ..wording import quoted, shown
 from .console import say_cohort, say_disease, say_removed, status_if_slow
+from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -113,6 +114,7 @@ def read_labelled(
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
         say_disease(roles.target, disease, n_rows, prevalence)
+    warn_of_doubts(patients, roles.target)
     return patients, disease
 
 

@@ -18,6 +18,8 @@ HIGH = frozenset(
     value for digit in (7, 8, 9) for size in range(1, 6) for value in (float(str(digit) * size),)
 ) | {9.9, 99.9, 999.9, 9.99, 99.99, 999.99, 9999.99}
 LOW = frozenset(-value for value in HIGH) | {-1.0}
+# At each end of a column there are no more of them: 777, 888 and 999 at the most, and rounded ones.
+CODES_AT_AN_END = 6
 # A value that comes once or twice may be an outlier; a code repeats.
 LEAST_REPEATS = 3
 # How far outside the rest a code lies, in interquartile ranges of the rest: the fence of a boxplot.
@@ -83,6 +85,9 @@ def holds_value(cells: Cells, code: str) -> bool:
 def number_codes(cells: Cells) -> list[tuple[float, int]]:
     """Values of a column of numbers that look like codes, and how many cells hold each."""
     if cells.numbers is None or not cells.different or isinstance(cells.different[0], bool):
+        return []
+    ends = (*cells.different[:CODES_AT_AN_END], *cells.different[-CODES_AT_AN_END:])
+    if not any(value in HIGH or value in LOW for value in ends):
         return []
     values, counts = np.array(cells.different), cells.counts
     known = np.array([value in HIGH or value in LOW for value in values]) & (counts >= LEAST_REPEATS)
