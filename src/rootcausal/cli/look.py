@@ -112,11 +112,12 @@ def _values(column: "ColumnFacts") -> str:
         levels = [f"{one_line(level, 10)} ({count})" for level, count in column.levels[:LEVELS_SHOWN]]
         rest = column.n_different - len(levels)
         return ", ".join(levels) + (f" and {rest} more" if rest else "")
-    example = "" if column.example is None else one_line(column.example, 16)
+    if column.example is None:
+        return ""
     if column.range is not None and column.kind == "number":
-        low, high, one = (f"{number:.5g}" for number in (*column.range, float(example)))
+        low, high, one = (f"{number:.5g}" for number in (*column.range, float(column.example)))
         return f"{low} to {high}, such as {one}"
-    return example and f"such as {example}"
+    return f"such as {one_line(column.example, 16)}"
 
 
 def _print_target(seen: "Look") -> None:

@@ -27,7 +27,8 @@ EXPECTED_BY_CHANCE = 0.01
 def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
     """Columns that say what an earlier one says; numbers are suspected by the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
-    original = {**_same_numbers(asked, sample), **_recoded(asked)}
+    levels = [cells for cells in asked if kinds[cells.name] != "number"]
+    original = {**_same_numbers(asked, sample), **_recoded(levels)}
     if not original:
         return []
     names = tuple(cells.name for cells in asked if cells.name in original)
@@ -140,8 +141,9 @@ def _expected_by_chance(numbers: Sequence[Cells]) -> float:
     n = numbers[0].n_rows
     expected = n * n / 2.0
     for cells in numbers:
-        # Two rows agree with a chance of at least 1 / n_different: equal counts make it smallest.
-        expected *= max(float((np.asarray(cells.counts, float) ** 2).sum()) / n**2, 1.0 / cells.n_different)
+        # Of many different values not all are kept with their counts: then by how many there are.
+        agreeing = float((cells.counts * (cells.counts - 1.0)).sum()) / n**2
+        expected *= max(agreeing, (cells.n_observed / cells.n_different - 1.0) / n, 1.0 / n**2)
     return expected
 
 
