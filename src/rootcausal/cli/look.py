@@ -78,14 +78,14 @@ def _print(seen: "Look", path: Path) -> None:
     if len(seen.columns) > COLUMNS_SHOWN:
         say(f"and {plural(len(seen.columns) - COLUMNS_SHOWN, 'column')} more: all are in --json")
     _print_target(seen)
-    _print_findings(seen.findings)
+    line = fit_arguments(seen, path)
+    again = look_arguments(seen, path)
+    _print_findings(seen.findings, proposed=line is not None)
     if seen.n_asked < seen.n_rows:
         _paragraph(
             f"Copies, and columns that decide the outcome, were looked for in {seen.n_asked} rows spread "
             "over the table."
         )
-    line = fit_arguments(seen, path)
-    again = look_arguments(seen, path)
     say()
     if line is not None:
         say("To fit with all of this taken into account (change what you know better):")
@@ -135,7 +135,7 @@ def _print_target(seen: "Look") -> None:
         )
 
 
-def _print_findings(findings: "tuple[Finding, ...]") -> None:
+def _print_findings(findings: "tuple[Finding, ...]", proposed: bool) -> None:
     say()
     if not findings:
         say("Nothing looks odd.")
@@ -145,8 +145,9 @@ def _print_findings(findings: "tuple[Finding, ...]") -> None:
         _paragraph(f"{number}. {finding.sentence}", indent="   ")
         options = [" ".join([option[0], quoted(option[1], 30)]) for option in finding.options]
         if options:
-            said = "in the line below" if finding.in_line else "yours to decide"
-            _paragraph(f"   -> {listed(options)} ({said})", indent="      ")
+            said = "" if finding.in_line else " (yours to decide)"
+            said = " (in the line below)" if finding.in_line and proposed else said
+            _paragraph(f"   -> {listed(options)}{said}", indent="      ")
 
 
 def _paragraph(text: str, indent: str = "") -> None:
