@@ -382,7 +382,12 @@ def test_levels_that_are_an_end() -> None:
 
 
 def test_names_like_the_targets() -> None:
-    assert near("stroke_30d", "stroke") and near("AnyStroke", "stroke") and not near("ph", "phd")
+    assert (
+        near("stroke_30d", "stroke")
+        and near("t.tdm", "e.tdm")
+        and near("AnyStroke", "stroke")
+        and not near("ph", "phd")
+    )
     assert not near("blood_pressure", "high_blood") and not near("case_mix", "ill")
 
 

@@ -90,7 +90,7 @@ def find_texts(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
     if not names:
         return []
     counts = {cells.name: cells.n_different for cells in columns}
-    shown = columns_in_words(names, lambda name: f"{counts[name]} different texts")
+    shown = columns_in_words(names, lambda name: plural(counts[name], "different text"))
     return [
         Finding(
             "free text",

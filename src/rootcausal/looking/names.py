@@ -34,7 +34,7 @@ _DATE = words("date dates datum dob datetime timestamp birthdate")
 _END = words(
     "death deaths dead died dies deceased dth dod mortality survival survived survivor followup fup futime "
     "cens censor censored censoring recurrence recurred recurrent recur relapse relapsed rfs dfs pfs "
-    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos charges totcst totmcst"
+    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos lenfol charges totcst totmcst"
 )
 # With these words alone, or beside one of those above, a name is about the end; else it is about anything.
 _TIME = words("time times day days week weeks month months years tstart tstop")
@@ -44,7 +44,9 @@ _BESIDE_STATUS = words("vital life alive disease final last os")
 _BESIDE_DIAGNOSIS = frozenset(("final", "discharge", "last"))
 # "timed" is a test of walking, "times" a count; TIMEDTH and timetodeath are times to an end.
 _NO_TIME_TO = words("timed times timepoint timepoints timing timeline")
-_BEFORE_TIME = words("rec surv fu d death event follow s f os rfs dfs pfs cens obs end relapse recur prog")
+_BEFORE_TIME = words(
+    "rec rel surv fu d death event follow s f os rfs dfs pfs cens obs end relapse recur prog"
+)
 # What happened to others, or earlier, does not come after the outcome.
 _EARLIER = words(
     "family fam fh history hist prior previous prev before mother father parent maternal baseline"
@@ -52,7 +54,7 @@ _EARLIER = words(
 # Words that many columns share, so that sharing them with the target means nothing.
 _COMMON = words(
     "level score value total type index count number rate time status with from mean left right disease "
-    "baseline test blood heart"
+    "baseline test blood heart the and for any age"
 )
 
 _CODES = words(
@@ -145,9 +147,9 @@ def level_says_end(level: str) -> bool:
 
 
 def near(name: str, target: str) -> bool:
-    """Whether a column is named like the target: ``died_30d`` beside ``died``."""
+    """Whether a column is named like the target: ``died_30d`` beside ``died``, ``t.tdm`` beside ``e.tdm``."""
     shared = set(tokens(name)) & set(tokens(target)) - _COMMON
-    return any(len(word) >= 4 for word in shared)
+    return any(len(word) >= 3 and not word.isdigit() for word in shared)
 
 
 def says_codes(name: str) -> bool:
