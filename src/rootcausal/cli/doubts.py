@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from ..inputs.from_file import Patients
 
 LINES = 5
-# More rows would not change what is found, and a look must cost little beside a fit.
-ROWS_ENOUGH = 20_000
+# More rows would not change what is found, and a look must cost little beside a fit. Of wide tables, whose
+# columns are no clinical ones, it would cost as much: there it is left to the command.
+ROWS_ENOUGH = 5_000
+MOST_COLUMNS = 1_000
 # The others are refused by the fit, or said by the command itself.
 WORTH_A_LINE = (
     "id",
@@ -36,6 +38,8 @@ def warn_of_doubts(patients: "Patients", target: str) -> None:
 
     from ..looking.look import look
 
+    if patients.X.num_columns > MOST_COLUMNS:
+        return
     table = patients.X.append_column(target, pa.array(patients.target))
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))

@@ -66,11 +66,14 @@ def _standardized(cells: Cells, rows: slice | np.ndarray) -> F64:
     """(rows,) with mean 0 and length 1, holes at the mean; zeros where it does not vary."""
     assert cells.numbers is not None
     values = cells.numbers[rows]
-    values = np.where(np.isfinite(values), values, np.nan)
-    if np.isnan(values).all():
+    there = np.isfinite(values)
+    if there.all():
+        values = values - values.mean()
+    elif there.any():
+        values = np.where(there, values - values[there].mean(), 0.0)
+    else:
         return np.zeros(values.size)
-    values = np.nan_to_num(values - np.nanmean(values))
-    length = float(np.linalg.norm(values))
+    length = float(np.sqrt(values @ values))
     return values / length if 0 < length < np.inf else np.zeros(values.size)
 
 
