@@ -1,4 +1,4 @@
-"""The command line: ``rootcausal demo | simulate | fit | explain | report | check | reproduce``.
+"""The command line: ``rootcausal demo | simulate | look | fit | explain | report | check | reproduce``.
 
 To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
 register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from ..errors import InputError, MissingExtraError
 from ..version import __version__
 from ..wording import printable, shown
-from . import check, demo, explain, fit, report, reproduce, simulate
+from . import check, demo, explain, fit, look, report, reproduce, simulate
 from .console import warnings_as_lines
 
 EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE = 1, 2, 3, 4
@@ -134,6 +134,7 @@ app = typer.Typer(
 )
 
 # One line a command, in the order in which --help lists them.
+app.command()(look.look)
 app.command()(fit.fit)
 app.command()(explain.explain)
 app.command()(report.report)
@@ -170,6 +171,7 @@ def _rootcausal(
 
     rootcausal demo                                        a first look
     rootcausal simulate --out cohort.csv                   a cohort to try
+    rootcausal look cohort.csv --target d                  is the table ready?
     rootcausal fit cohort.csv --target d --out model.rci   learn a model
     rootcausal explain model.rci cohort.csv                root causes
     rootcausal report cohort.csv --target d --out d.html   a page to read

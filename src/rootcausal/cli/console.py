@@ -45,8 +45,11 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; its cells are data, in which nothing may act as markup or turn into an emoji."""
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int = 110) -> None:
+    """Print a table; its cells are data, in which nothing may act as markup or turn into an emoji.
+
+    It is as wide as the terminal, or ``width`` where there is none.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -54,8 +57,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(*header, box=box.SIMPLE)
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else 110
-    Console(markup=False, emoji=False, highlight=False, width=width).print(table)
+    fixed = None if sys.stdout.isatty() else width
+    Console(markup=False, emoji=False, highlight=False, width=fixed).print(table)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ..files.results import result_format
 from ..files.tables import refuse_streams
 from ..wording import quoted, shown
 from .console import say, say_cohort, say_disease, say_kinds, say_removed, status_if_slow
+from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -208,6 +209,7 @@ def read_labelled(
             say_kinds(patients.readings)
         of_what = "patients" if patients.groups is None else "rows"
         say_disease(roles.target, disease, n_rows, prevalence, of_what)
+    warn_of_doubts(patients, roles.target)
     return patients, disease
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -85,6 +85,15 @@ def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:
         for text in texts
         for part in ([text] if text in names else [one.strip() for one in text.split(",")])
     ]
+
+
+def require_columns(path: str | PathLike[str], names: list[str], asked: Mapping[str, str]) -> None:
+    """Refuse options, here with the columns that they name, that name no column of the file."""
+    findings = Findings()
+    for option, column in asked.items():
+        with findings.noting():
+            _require_column(path, names, option, column)
+    findings.refuse()
 
 
 def columns_found(

@@ -1,0 +1,51 @@
+"""What ``rootcausal look`` would say, in a few lines, by commands that fit a model."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..wording import one_line, printable
+
+if TYPE_CHECKING:
+    from ..inputs.patients import Patients
+
+LINES = 5
+# More rows would not change what is found, and a look must cost little beside a fit. Of wide tables, whose
+# columns are no clinical ones, it would cost as much: there it is left to the command.
+ROWS_ENOUGH = 5_000
+MOST_COLUMNS = 1_000
+# The others are refused by the fit, or said by the command itself.
+WORTH_A_LINE = (
+    "id",
+    "row number",
+    "date",
+    "after the outcome",
+    "named like the target",
+    "absence tells",
+    "decides",
+    "code for missing",
+    "zero for missing",
+    "repeated rows",
+    "codes",
+    "order",
+)
+
+
+def warn_of_doubts(patients: "Patients", target: str) -> None:
+    """Print on stderr what to doubt in the columns that are about to be fitted."""
+    import numpy as np
+    import pyarrow as pa
+
+    from ..looking.look import look
+
+    if patients.X.num_columns > MOST_COLUMNS:
+        return
+    table = patients.X.append_column(target, pa.array(patients.target))
+    if table.num_rows > ROWS_ENOUGH:
+        table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
+    doubts = [one for one in look(table, target).findings if one.name in WORTH_A_LINE]
+    for one in doubts[:LINES]:
+        typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
+    if doubts:
+        more = f"{len(doubts) - LINES} more; " if len(doubts) > LINES else ""
+        typer.echo(f"warning: {more}rootcausal look says what to do about it, and writes the line", err=True)

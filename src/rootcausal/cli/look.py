@@ -1,0 +1,218 @@
+"""``rootcausal look``: what a table holds, and what to know before it is fitted."""
+
+import json
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ..version import __version__
+from ..wording import listed, one_line, plural, quoted, shown
+from .console import print_table, say, status_if_slow
+from .options import CohortFile, IdColumn
+
+if TYPE_CHECKING:
+    from ..looking.findings import Finding
+    from ..looking.look import Look
+    from ..looking.shape import ColumnFacts
+
+COLUMNS_SHOWN = 60
+WIDTH = 80
+CANDIDATES_SHOWN = 8
+LEVELS_SHOWN = 3
+
+
+def look(
+    cohort: CohortFile,
+    target: Annotated[str | None, typer.Option(help="Column with the diagnosis.")] = None,
+    id_column: IdColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+) -> None:
+    """Look at a table before anything is fitted.
+
+    Says what each column holds, and what looks like an id, a date, a code for
+    missing, a copy, or something that is known only after the outcome.
+    Ends with the fit line that takes all of it into account, ready to paste.
+
+    rootcausal look cohort.csv
+    rootcausal look cohort.csv --target died
+    rootcausal look cohort.csv --target died --id patient --json
+    """
+    seen = _read(cohort, target, id_column)
+    if as_json:
+        # Escaped, so that a terminal shows hostile names and does not obey them.
+        typer.echo(json.dumps(_as_dict(seen, cohort), indent=1))
+    else:
+        _print(seen, cohort)
+
+
+def _read(cohort: Path, target: str | None, id_column: str | None) -> "Look":
+    from ..files.tables import column_names, read_columns
+    from ..inputs.roles import require_columns
+    from ..looking.look import look as look_at
+
+    names = column_names(cohort)
+    asked = {"--target": target, "--id": id_column}
+    require_columns(cohort, names, {option: name for option, name in asked.items() if name is not None})
+    if target is not None and target == id_column:
+        raise InputError(f"{quoted(target)} is both --target and --id: choose one.")
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        table = read_columns(cohort, names, id_column)
+    if not table.num_rows:
+        raise InputError(f"{shown(cohort)} has column names but no rows.")
+    with status_if_slow(f"looking at {quoted(cohort)}"):
+        return look_at(table, target, id_column)
+
+
+# --- on the terminal --------------------------------------------------------------------------------------
+
+
+def _print(seen: "Look", path: Path) -> None:
+    from ..looking.fit_line import as_line, fit_arguments, look_arguments
+
+    say(f"{shown(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
+    rows = [_row(column) for column in seen.columns[:COLUMNS_SHOWN]]
+    print_table(("column", "kind", "different", "missing", "values"), rows, width=WIDTH)
+    if len(seen.columns) > COLUMNS_SHOWN:
+        say(f"and {plural(len(seen.columns) - COLUMNS_SHOWN, 'column')} more: all are in --json")
+    _print_target(seen)
+    line = fit_arguments(seen, path)
+    again = look_arguments(seen, path)
+    _print_findings(seen.findings, proposed=line is not None)
+    if seen.n_asked < seen.n_rows:
+        _paragraph(
+            f"Copies, and columns that decide the outcome, were looked for in {seen.n_asked} rows spread "
+            "over the table."
+        )
+    say()
+    if line is not None:
+        say("To fit with all of this taken into account (change what you know better):")
+        say()
+        say(as_line(line))
+    elif again is not None:
+        say("Name the outcome for the rest, and for the line that fits; for example:")
+        say()
+        say(as_line(again))
+    else:
+        say("No line to fit can be proposed: it needs a target of two labels, and a column to learn from.")
+
+
+def _row(column: "ColumnFacts") -> tuple[str, ...]:
+    share = f"{column.share_missing:.0%}"
+    missing = f"{column.n_missing} ({'<1%' if share == '0%' else share})" if column.n_missing else "-"
+    name = one_line(column.name, 18) or "(no name)"
+    return name, column.kind, str(column.n_different), missing, _values(column)
+
+
+def _values(column: "ColumnFacts") -> str:
+    """Levels with their counts, or a range, and an example."""
+    if column.levels:
+        levels = [f"{one_line(level, 10)} ({count})" for level, count in column.levels[:LEVELS_SHOWN]]
+        rest = column.n_different - len(levels)
+        return ", ".join(levels) + (f" and {rest} more" if rest else "")
+    if column.example is None:
+        return ""
+    if column.range is not None and column.kind == "number":
+        low, high, one = (f"{number:.5g}" for number in (*column.range, float(column.example)))
+        return f"{low} to {high}, such as {one}"
+    return f"such as {one_line(column.example, 16)}"
+
+
+def _print_target(seen: "Look") -> None:
+    target = seen.target
+    if target is None:
+        if seen.candidates:
+            names = [quoted(name, 30) for name in seen.candidates]
+            _paragraph(f"Could be the target (--target): {listed(names, CANDIDATES_SHOWN)}.")
+        return
+    if target.disease is not None:
+        _paragraph(
+            f"Target {quoted(target.name)}: {quoted(target.disease, 30)} is the disease "
+            f"({target.n_cases} of {target.n_cases + target.n_controls} patients), "
+            f"{quoted(target.healthy, 30)} is not."
+        )
+
+
+def _print_findings(findings: "tuple[Finding, ...]", proposed: bool) -> None:
+    say()
+    if not findings:
+        say("Nothing looks odd.")
+        return
+    say(f"{plural(len(findings), 'thing')} to know before a fit:")
+    for number, finding in enumerate(findings, start=1):
+        _paragraph(f"{number}. {finding.sentence}", indent="   ")
+        options = [" ".join([option[0], quoted(option[1], 30)]) for option in finding.options]
+        if options:
+            said = "" if finding.in_line else " (yours to decide)"
+            said = " (in the line below)" if finding.in_line and proposed else said
+            _paragraph(f"   -> {listed(options)}{said}", indent="      ")
+
+
+def _paragraph(text: str, indent: str = "") -> None:
+    # Long names are safe already: they were cut where they were quoted.
+    for line in textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False):
+        say(line)
+
+
+# --- for programs -----------------------------------------------------------------------------------------
+
+
+def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
+    """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
+    from ..looking.fit_line import as_line, fit_arguments
+
+    arguments = fit_arguments(seen, path)
+    target = seen.target
+    return {
+        "version": __version__,
+        "file": str(path),
+        "rows": seen.n_rows,
+        "rows_asked": seen.n_asked,
+        "columns": [_column_as_dict(column) for column in seen.columns],
+        "target": None
+        if target is None
+        else {
+            "name": target.name,
+            "labels": _pairs(target.labels),
+            "missing": target.n_missing,
+            "disease": target.disease,
+            "healthy": target.healthy,
+            "guessed": target.guessed,
+            "cases": target.n_cases,
+            "controls": target.n_controls,
+        },
+        "candidates": list(seen.candidates),
+        "findings": [
+            {
+                "name": finding.name,
+                "columns": list(finding.columns),
+                "sentence": finding.sentence,
+                "options": [list(option) for option in finding.options],
+                "in_fit": finding.in_line,
+            }
+            for finding in seen.findings
+        ],
+        "fit": None if arguments is None else {"arguments": arguments, "line": as_line(arguments)},
+    }
+
+
+def _column_as_dict(column: "ColumnFacts") -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "different": column.n_different,
+        "missing": column.n_missing,
+        "missing_share": column.share_missing,
+        # Infinite ends are no JSON.
+        "range": None
+        if column.range is None
+        else [x if abs(x) < float("inf") else None for x in column.range],
+        "levels": _pairs(column.levels),
+        "example": column.example,
+    }
+
+
+def _pairs(levels: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
+    return [{"level": level, "rows": count} for level, count in levels]

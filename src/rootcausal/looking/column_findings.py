@@ -1,0 +1,216 @@
+"""What single columns are that cannot be fitted, or not as they would be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..core.table import LARGEST
+from ..errors import InputError
+from ..inputs.kinds import MOST_LEVELS, variable_of_texts
+from ..wording import plural, quoted
+from .cells import Cells, as_text
+from .findings import Finding, by_number, columns_in_words, dropping
+from .names import says_codes, says_id, says_order, says_patient
+from .shape import FITTED, Shape, is_row_number
+
+# Most of such a column would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
+
+
+def find_ids(columns: Sequence[Cells], kinds: dict[str, Shape], chosen: str | None) -> list[Finding]:
+    """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out."""
+    ids = [cells for cells in columns if kinds[cells.name] == "id"]
+    patient = chosen
+    if patient is None:
+        named = [cells for cells in ids if says_id(cells.name) and cells.name.strip()]
+        texts = [cells for cells in ids if cells.form == "text" and cells.name.strip()]
+        best = sorted(named, key=lambda cells: not says_patient(cells.name)) or texts
+        patient = best[0].name if best else None
+    found = []
+    for cells in ids:
+        if cells.name == patient:
+            found.append(_of_patients(cells))
+    rest = [cells for cells in ids if cells.name != patient]
+    nameless = tuple(cells.name for cells in rest if not cells.name.strip())
+    numbers = tuple(cells.name for cells in rest if cells.name.strip() and is_row_number(cells))
+    others = tuple(cells.name for cells in rest if cells.name not in (*nameless, *numbers))
+    if nameless:
+        sentence = "A column has no name, as an exported row index has none: no variable."
+        found.append(Finding("no name", nameless, sentence, dropping(nameless), True))
+    if numbers:
+        counts = by_number(numbers, "counts", "count")
+        sentence = f"{columns_in_words(numbers)} {counts} the rows: no variable."
+        found.append(Finding("row number", numbers, sentence, dropping(numbers), True))
+    if others:
+        looks = by_number(others, "looks like an id", "look like ids")
+        sentence = (
+            f"{columns_in_words(others)} {looks} (different in every row, rising with the rows, or named "
+            "so): no variable."
+        )
+        found.append(Finding("id", others, sentence, dropping(others), True))
+    return found
+
+
+def _of_patients(cells: Cells) -> Finding:
+    name, option = cells.name, (("--id", cells.name),)
+    n_ids = cells.n_different + len(cells.strange)
+    if n_ids >= cells.n_observed:
+        sentence = f"Column {quoted(name)} holds ids: it names the patients and is no variable."
+        return Finding("id", (name,), sentence, option, True)
+    return Finding(
+        "repeated patients",
+        (name,),
+        f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
+        "patient are no new evidence. With --id, resamples are of patients; keeping one row of each is "
+        "better still.",
+        option,
+        True,
+    )
+
+
+def find_dates(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    names = _of_kind(columns, kinds, "date")
+    if not names:
+        return []
+    return [
+        Finding(
+            "date",
+            names,
+            f"{columns_in_words(names, by_example(columns))} {by_number(names, 'is a date', 'are dates')}: "
+            "when something was written down is no measurement. If the time between two dates matters, make "
+            "a column of it.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def find_texts(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    names = _of_kind(columns, kinds, "text")
+    if not names:
+        return []
+    counts = {cells.name: cells.n_different for cells in columns}
+    shown = columns_in_words(names, lambda name: plural(counts[name], "different text"))
+    return [
+        Finding(
+            "free text",
+            names,
+            f"{shown} {by_number(names, 'is', 'are')} free text: too many levels to learn from (at most "
+            f"{MOST_LEVELS}). Group the levels in the file, or leave {by_number(names, 'it', 'them')} out.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def find_empty(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    """Columns that hold nothing, or the same everywhere."""
+    found = []
+    empty = _of_kind(columns, kinds, "empty")
+    if empty:
+        sentence = f"{columns_in_words(empty)} {by_number(empty, 'is', 'are')} empty in every row."
+        found.append(Finding("empty", empty, sentence, dropping(empty), True))
+    same = _of_kind(columns, kinds, "constant")
+    if same:
+        shown = columns_in_words(same, by_example(columns))
+        sentence = f"{shown} {by_number(same, 'holds', 'hold')} one value only."
+        found.append(Finding("constant", same, sentence, dropping(same), True))
+    return found
+
+
+def find_mostly_missing(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    some = [
+        cells
+        for cells in columns
+        if kinds[cells.name] in FITTED and cells.n_missing >= MOSTLY_MISSING * cells.n_rows
+    ]
+    if not some:
+        return []
+    names = tuple(cells.name for cells in some)
+    shares = {cells.name: f"{cells.n_missing / cells.n_rows:.0%}" for cells in some}
+    return [
+        Finding(
+            "mostly missing",
+            names,
+            f"{columns_in_words(names, shares.__getitem__)} {by_number(names, 'is', 'are')} mostly missing: "
+            f"what is said of {by_number(names, 'it', 'them')} would lean on filled-in values.",
+            dropping(names),
+        )
+    ]
+
+
+def find_too_large(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    names = tuple(
+        cells.name
+        for cells in columns
+        if cells.numbers is not None
+        and kinds[cells.name] in FITTED
+        and max(abs(cells.different[0]), abs(cells.different[-1])) > LARGEST
+    )
+    if not names:
+        return []
+    sentence = (
+        f"{columns_in_words(names)} {by_number(names, 'has', 'have')} values that are infinite or "
+        "too large to compute with: correct them in the file."
+    )
+    return [Finding("too large", names, sentence, dropping(names), True)]
+
+
+def find_kinds(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+    """Columns whose name, or whose levels, say another kind than the guess."""
+    found = []
+    codes = tuple(
+        cells.name
+        for cells in columns
+        if says_codes(cells.name)
+        and cells.whole
+        and kinds[cells.name] in ("number", "ordinal")
+        and 2 < cells.n_different <= MOST_LEVELS
+    )
+    if codes:
+        found.append(
+            Finding(
+                "codes",
+                codes,
+                f"{columns_in_words(codes)} {by_number(codes, 'holds', 'hold')} whole numbers that by "
+                "the name are codes without an order, not amounts.",
+                tuple(("--kind", f"{name}=nominal") for name in codes),
+                True,
+            )
+        )
+    ordered = tuple(cells.name for cells in columns if kinds[cells.name] == "nominal" and _ordered(cells))
+    if ordered:
+        found.append(
+            Finding(
+                "order",
+                ordered,
+                f"{columns_in_words(ordered)} {by_number(ordered, 'has', 'have')} levels whose names "
+                "say an order.",
+                tuple(("--kind", f"{name}=ordinal") for name in ordered),
+                True,
+            )
+        )
+    return found
+
+
+def _ordered(cells: Cells) -> bool:
+    levels = [str(level) for level in cells.different]
+    if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
+        return False
+    try:
+        variable_of_texts(cells.name, levels, "ordinal")
+    except InputError:
+        return False
+    return True
+
+
+def _of_kind(columns: Sequence[Cells], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:
+    return tuple(cells.name for cells in columns if kinds[cells.name] == kind)
+
+
+def by_example(columns: Sequence[Cells]) -> Callable[[str], str]:
+    """What to say of a column in brackets: a value that it holds."""
+    by_name = {cells.name: cells for cells in columns}
+    return lambda name: (
+        quoted(as_text(by_name[name].different[0]), 20) if by_name[name].different else "empty"
+    )

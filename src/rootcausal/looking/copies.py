@@ -1,0 +1,162 @@
+"""The same twice: columns that are copies or recodings of others, and rows that are there again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.table import F64
+from ..wording import plural, quoted
+from .cells import Cells
+from .findings import Finding, dropping
+from .shape import FITTED, Shape, is_row_number
+
+# Columns whose random projections differ by less may be copies, and are compared in full.
+PROJECTIONS_DIFFER = 1e-7
+# Suspicion needs few rows; those suspected are compared in all.
+ROWS_TO_SUSPECT = 2000
+# Up to so many columns every pair is compared; more would take a large matrix.
+COLUMNS_IN_PAIRS = 400
+# The same in another unit, rounded: two measurements never agree as well as this.
+ROUNDED_COPY = 0.9999
+# Rows that agree by chance: so many at most are expected where copies of rows are worth a word.
+EXPECTED_BY_CHANCE = 0.01
+
+
+def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+    """Columns that say what an earlier one says; numbers are suspected by the rows ``sample``."""
+    asked = [cells for cells in columns if kinds[cells.name] in FITTED]
+    levels = [cells for cells in asked if kinds[cells.name] != "number"]
+    original = {**_same_numbers(asked, sample), **_recoded(levels)}
+    if not original:
+        return []
+    names = tuple(cells.name for cells in asked if cells.name in original)
+    shown = ", ".join(f"{quoted(name)} of {quoted(original[name])}" for name in names[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return [
+        Finding(
+            "copy",
+            names,
+            f"{plural(len(names), 'column')} {'is a copy' if len(names) == 1 else 'are copies'} of another, "
+            f"in another unit or coding perhaps: {shown}{more}. No method can tell their shocks apart.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def _same_numbers(columns: Sequence[Cells], sample: np.ndarray) -> dict[str, str]:
+    """Which columns of numbers are linear images of earlier ones, with the same holes."""
+    some = [cells for cells in columns if cells.numbers is not None and cells.n_observed > 2]
+    if len(some) < 2:
+        return {}
+    sample = sample[:: -(-sample.size // ROWS_TO_SUSPECT)]
+    z = np.empty((sample.size, len(some)), order="F")
+    for place, cells in enumerate(some):
+        z[:, place] = _standardized(cells, sample)
+    found: dict[str, str] = {}
+    for first, second in sorted(_pairs(z)):
+        if some[second].name not in found and _alike(some[first], some[second]):
+            found[some[second].name] = found.get(some[first].name, some[first].name)
+    return found
+
+
+def _standardized(cells: Cells, rows: slice | np.ndarray) -> F64:
+    """(rows,) with mean 0 and length 1, holes at the mean; zeros where it does not vary."""
+    assert cells.numbers is not None
+    values = cells.numbers[rows]
+    there = np.isfinite(values)
+    if there.all():
+        values = values - values.mean()
+    elif there.any():
+        values = np.where(there, values - values[there].mean(), 0.0)
+    else:
+        return np.zeros(values.size)
+    length = float(np.sqrt(values @ values))
+    return values / length if 0 < length < np.inf else np.zeros(values.size)
+
+
+def _pairs(z: F64) -> list[tuple[int, int]]:
+    """Pairs of columns, the earlier first, that may be copies."""
+    if z.shape[1] <= COLUMNS_IN_PAIRS:
+        alike = np.triu(np.abs(z.T @ z) > ROUNDED_COPY, 1)
+        return [(int(a), int(b)) for a, b in np.argwhere(alike)]
+    weights = np.random.default_rng(0).standard_normal(z.shape[0])
+    projection = np.abs(weights @ z)
+    ranked = np.argsort(projection, kind="stable")
+    near = np.diff(projection[ranked]) <= PROJECTIONS_DIFFER
+    pairs = np.sort(np.stack([ranked[:-1][near], ranked[1:][near]], axis=1), axis=1)
+    return [(int(a), int(b)) for a, b in pairs]
+
+
+def _alike(first: Cells, second: Cells) -> bool:
+    if not np.array_equal(first.missing, second.missing):
+        return False
+    everyone = slice(None)
+    r = abs(float(_standardized(first, everyone) @ _standardized(second, everyone)))
+    return r > ROUNDED_COPY
+
+
+def _recoded(columns: Sequence[Cells]) -> dict[str, str]:
+    """Which columns with few levels are others with the levels renamed, one to one."""
+    first_of: dict[bytes, str] = {}
+    found: dict[str, str] = {}
+    for cells in columns:
+        if cells.codes is None or cells.n_different < 2:
+            continue
+        levels, first = np.unique(cells.codes, return_index=True)
+        levels, first = levels[levels >= 0], first[levels >= 0]
+        # Levels are numbered as they first come, and missing (the last place) stays missing.
+        number = np.full(int(levels.max()) + 2, -1, dtype=np.int8)
+        number[levels[np.argsort(first)]] = np.arange(levels.size)
+        key = number[cells.codes].tobytes()
+        if key in first_of:
+            found[cells.name] = first_of[key]
+        else:
+            first_of[key] = cells.name
+    return found
+
+
+def find_repeated_rows(columns: Sequence[Cells], table: object) -> list[Finding]:
+    """Rows that are there again, cell by cell, where chance would not have it."""
+    asked = [c for c in columns if c.form != "other" and c.name.strip() and not is_row_number(c)]
+    numbers = [cells for cells in asked if cells.numbers is not None and cells.codes is None]
+    if not numbers or _expected_by_chance(numbers) > EXPECTED_BY_CHANCE:
+        return []
+    keys = np.zeros(asked[0].n_rows, dtype=np.uint64)
+    for cells in asked:
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + _keys(cells, table)
+        keys ^= keys >> np.uint64(29)
+    _, counts = np.unique(keys, return_counts=True)
+    again = int((counts - 1).sum())
+    if not again:
+        return []
+    sentence = (
+        f"{plural(again, 'row')} {'is' if again == 1 else 'are'} there again, equal in every column: remove "
+        "the copies in the file; evidence counted twice looks surer than it is."
+    )
+    return [Finding("repeated rows", (), sentence)]
+
+
+def _expected_by_chance(numbers: Sequence[Cells]) -> float:
+    """How many pairs of rows would agree in the numbers, if these were independent."""
+    n = numbers[0].n_rows
+    expected = n * n / 2.0
+    for cells in numbers:
+        # Of many different values not all are kept with their counts: then by how many there are.
+        agreeing = float((cells.counts * (cells.counts - 1.0)).sum()) / n**2
+        expected *= max(agreeing, (cells.n_observed / cells.n_different - 1.0) / n, 1.0 / n**2)
+    return expected
+
+
+def _keys(cells: Cells, table: object) -> np.ndarray:
+    """(n,) a number for each row that is the same where the cells are."""
+    if cells.numbers is not None and not cells.strange:
+        values = np.where(np.isnan(cells.numbers), 0.5, cells.numbers) + 0.0
+        return values.view(np.uint64) + np.isnan(cells.numbers).astype(np.uint64)
+    if cells.codes is not None:
+        return (cells.codes + 1).astype(np.uint64)
+    column = table[cells.name]  # type: ignore[index]
+    encoded = column.combine_chunks().dictionary_encode()
+    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)

@@ -1,0 +1,56 @@
+"""The ``rootcausal fit …`` line that takes into account what was found, ready to paste into a shell."""
+
+from __future__ import annotations
+
+import shlex
+from os import PathLike, fspath
+
+from .look import Look, variables_left
+
+
+def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
+    """Arguments of ``rootcausal``; None where no fit can be proposed: no target, or no variable is left."""
+    target = look.target
+    if target is None or target.disease is None or not variables_left(look):
+        return None
+    file = fspath(path)
+    found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
+    order = ("--positive", "--negative", "--id", "--drop", "--na", "--kind")
+    options = sorted(found, key=lambda option: order.index(option[0]))
+    return [
+        "fit",
+        f"./{file}" if file.startswith("-") else file,
+        "--target",
+        target.name,
+        *(argument for option in options for argument in option),
+        "--out",
+        "model.rci",
+    ]
+
+
+def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
+    """Without a target: how to look again with the likeliest one."""
+    if look.target is not None or not look.candidates:
+        return None
+    file = fspath(path)
+    return ["look", f"./{file}" if file.startswith("-") else file, "--target", look.candidates[0]]
+
+
+def as_line(arguments: list[str]) -> str:
+    """The command as one line for a shell."""
+    return " ".join(["rootcausal", *map(_quoted, arguments)])
+
+
+def _quoted(argument: str) -> str:
+    """As ``shlex.quote``; what a terminal would obey is spelled out, as bash and zsh read it."""
+    if argument.isprintable():
+        return shlex.quote(argument)
+    return "$'" + "".join(map(_spelled, argument)) + "'"
+
+
+def _spelled(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

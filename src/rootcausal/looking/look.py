@@ -1,0 +1,148 @@
+"""Everything that can be said of a table before it is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.table import Index
+from .cells import Cells, cells_of
+from .codes import find_codes, find_zeros
+from .column_findings import (
+    find_dates,
+    find_empty,
+    find_ids,
+    find_kinds,
+    find_mostly_missing,
+    find_texts,
+    find_too_large,
+)
+from .copies import find_copies, find_repeated_rows
+from .findings import Finding
+from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
+from .target import TargetFacts, candidates, find_target, target_of
+from .telling import find_after, find_deciding, find_telling_absence
+
+# Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
+ROWS_ASKED = 20_000
+CELLS_ASKED = 50_000_000
+LEAST_ROWS_ASKED = 500
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a table holds.
+
+    Attributes
+    ----------
+    n_rows : patients.
+    columns : one for each column, in the order of the table.
+    target : what the target holds; None where none was named.
+    candidates : columns that could be the target, where none was named.
+    findings : what to know before a fit.
+    n_asked : in how many rows copies, and columns that decide the outcome, were looked for.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    target: TargetFacts | None
+    candidates: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    n_asked: int
+
+
+def look(table: Any, target: str | None = None, id_column: str | None = None) -> Look:
+    """Look at a pyarrow table; ``target`` and ``id_column`` are columns of it."""
+    columns = [cells_of(name, table[name]) for name in table.column_names]
+    kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
+    if id_column is not None:
+        kinds[id_column] = "id"
+    if target is not None and kinds[target] == "id":
+        kinds[target] = "number" if cells_of(target, table[target]).form == "number" else "text"
+    facts = tuple(facts_of(cells, kinds[cells.name]) for cells in columns)
+    variables = [cells for cells in columns if cells.name != target]
+    rows = _rows_asked(table.num_rows, table.num_columns)
+    findings = [
+        *find_ids(variables, kinds, id_column),
+        *find_dates(variables, kinds),
+        *find_texts(variables, kinds),
+        *find_empty(variables, kinds),
+        *find_too_large(variables, kinds),
+        *find_repeated_rows(columns, table),
+    ]
+    labels = None
+    if target is not None:
+        cells = next(cells for cells in columns if cells.name == target)
+        labels, ill = target_of(cells)
+        findings = [
+            *find_target(labels, table.num_rows),
+            *findings,
+            *_of_outcome(variables, kinds, target, ill, rows),
+        ]
+    findings += find_copies(_kept(variables, findings), kinds, rows)
+    out = _left_out(findings)
+    findings += [
+        *find_codes(columns, kinds, out, target),
+        *find_zeros(columns, kinds, out, target),
+        *find_mostly_missing(_kept(variables, findings), kinds),
+        *find_kinds(_kept(variables, findings), kinds),
+    ]
+    could = () if target is not None else tuple(candidates(columns, kinds))
+    return Look(table.num_rows, facts, labels, could, tuple(findings), rows.size)
+
+
+def _of_outcome(
+    variables: list[Cells], kinds: dict[str, Shape], target: str, ill: Index, rows: Index
+) -> list[Finding]:
+    """What tells the outcome: each column is named for the first reason only."""
+    findings = find_after(variables, kinds, target)
+    findings += find_telling_absence(_kept(variables, findings), kinds, ill)
+    return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows))
+
+
+def _left_out(findings: list[Finding]) -> set[str]:
+    """Columns that the findings so far leave out."""
+    return {
+        option[1]
+        for one in findings
+        if one.in_line
+        for option in one.options
+        if option[0] in ("--drop", "--id")
+    }
+
+
+def _kept(columns: list[Cells], findings: list[Finding]) -> list[Cells]:
+    out = _left_out(findings)
+    return [cells for cells in columns if cells.name not in out]
+
+
+def _rows_asked(n_rows: int, n_columns: int) -> Index:
+    """Rows spread evenly over the table, all of them where they are few."""
+    size = min(n_rows, ROWS_ASKED, max(LEAST_ROWS_ASKED, CELLS_ASKED // max(n_columns, 1)))
+    return np.linspace(0, n_rows - 1, size).astype(np.intp) if n_rows else np.empty(0, dtype=np.intp)
+
+
+def _both_classes(ill: Index, rows: Index) -> Index:
+    """As many rows, half of each class where there are enough: of a rare disease no case is passed over."""
+    if rows.size == ill.size:
+        return rows
+    chosen = [np.flatnonzero(ill == label) for label in (0, 1)]
+    spread = [
+        some[np.linspace(0, some.size - 1, min(some.size, rows.size // 2)).astype(np.intp)]
+        for some in chosen
+        if some.size
+    ]
+    return np.sort(np.concatenate(spread)) if spread else rows
+
+
+def variables_left(look: Look) -> list[str]:
+    """The columns that the proposed line fits."""
+    out = _left_out(list(look.findings))
+    target = None if look.target is None else look.target.name
+    return [
+        column.name
+        for column in look.columns
+        if column.kind in FITTED and column.name not in out and column.name != target
+    ]

@@ -1,0 +1,144 @@
+"""What each column is: a kind that can be fitted, or an id, a date, free text, or nothing at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..inputs.kinds import MOST_LEVELS, variable_of_numbers, variable_of_texts
+from .cells import Cells, as_text, is_whole_date
+from .names import says_date, says_id, says_row_number
+
+Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
+FITTED = ("number", "binary", "ordinal", "nominal")
+
+# In fewer rows, numbers rise from row to row by chance.
+ROWS_TO_RISE = 20
+# And a column of texts, each once, is one of ids from so few rows on: it cannot tell anything else.
+ROWS_OF_TEXTS = 3
+# An id is a word; what is longer, or has several words, is a note or a person's name.
+LONGEST_ID = 40
+LEVELS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is said of one column.
+
+    Attributes
+    ----------
+    name : of the column.
+    kind : one that can be fitted, or why it cannot.
+    n_different : different values, without the missing ones.
+    n_missing : cells without a value.
+    share_missing : of all rows.
+    range : least and largest of a column of numbers; else None.
+    levels : (text, rows) of a column with few values, at most LEVELS_SHOWN of them; else empty.
+    example : the first of its most common texts, or a number; None for an empty column.
+    """
+
+    name: str
+    kind: Shape
+    n_different: int
+    n_missing: int
+    share_missing: float
+    range: tuple[float, float] | None
+    levels: tuple[tuple[str, int], ...]
+    example: str | None
+
+
+def shape_of(cells: Cells) -> Shape:
+    """What a column is, by its cells and its name."""
+    if not cells.n_observed:
+        return "empty"
+    if cells.form == "date" or is_whole_date(cells):
+        return "date"
+    if cells.form == "other":
+        return "text"
+    if cells.n_different == 1 and not cells.strange:
+        return "constant"
+    if _is_id(cells):
+        return "id"
+    if says_date(cells.name) and (cells.form == "text" or cells.n_different > MOST_LEVELS):
+        return "date"
+    return _guess(cells)
+
+
+def is_row_number(cells: Cells) -> bool:
+    """Whether a column counts the rows, from 0 or from 1."""
+    numbers = cells.numbers
+    if numbers is None or cells.n_missing or not cells.whole or not cells.all_distinct:
+        return False
+    if cells.n_rows < ROWS_TO_RISE and not says_row_number(cells.name):
+        return False
+    return numbers[0] in (0.0, 1.0) and bool((np.diff(numbers) == 1.0).all())
+
+
+def _is_id(cells: Cells) -> bool:
+    if not cells.name.strip():
+        return True  # an exported index; a column without a name can be no variable
+    if cells.form == "number":
+        if not cells.whole:
+            return False
+        if is_row_number(cells) or _rises(cells):
+            return True
+        return says_id(cells.name) and (cells.n_different > MOST_LEVELS or cells.all_distinct)
+    if says_id(cells.name) and cells.n_different > MOST_LEVELS:
+        return True
+    return cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS and _are_words(cells)
+
+
+def _rises(cells: Cells) -> bool:
+    numbers = cells.numbers
+    assert numbers is not None
+    enough = cells.n_rows >= ROWS_TO_RISE and not cells.n_missing
+    return enough and cells.all_distinct and bool((np.diff(numbers) > 0).all())
+
+
+def _are_words(cells: Cells) -> bool:
+    texts = [str(text) for text in cells.different]
+    return max(map(len, texts)) <= LONGEST_ID and sum(" " in text for text in texts) < len(texts) / 2
+
+
+def _guess(cells: Cells) -> Shape:
+    """The kind that a fit would take a column for."""
+    if cells.form == "number":
+        if cells.n_different > MOST_LEVELS:
+            return "number"
+        assert cells.numbers is not None
+        return variable_of_numbers(cells.name, cells.numbers).kind
+    all_distinct = cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS
+    if cells.n_different > MOST_LEVELS or all_distinct:
+        return "text"
+    return variable_of_texts(cells.name, [str(text) for text in cells.different], order=cells.order).kind
+
+
+def facts_of(cells: Cells, kind: Shape) -> ColumnFacts:
+    """What is shown of a column."""
+    numeric = cells.form == "number" and len(cells.different) > 0
+    few = kind in ("binary", "ordinal", "nominal", "constant")
+    example = as_text(cells.different[0]) if cells.different else None
+    if numeric:
+        assert cells.numbers is not None
+        example = as_text(float(cells.numbers[np.flatnonzero(~np.isnan(cells.numbers))[0]]))
+        if isinstance(cells.different[0], bool):
+            example = "true" if example == "1" else "false"
+    elif cells.strange:
+        example = cells.strange[0][0]
+    return ColumnFacts(
+        name=cells.name,
+        kind=kind,
+        n_different=cells.n_different + len(cells.strange),
+        n_missing=cells.n_missing,
+        share_missing=cells.n_missing / cells.n_rows if cells.n_rows else 0.0,
+        range=(float(cells.different[0]), float(cells.different[-1])) if numeric else None,
+        levels=tuple(
+            (as_text(value), int(count))
+            for value, count in zip(cells.different[:LEVELS_SHOWN], cells.counts, strict=False)
+        )
+        if few
+        else (),
+        example=example,
+    )

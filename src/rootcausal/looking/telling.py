@@ -1,0 +1,182 @@
+"""What tells the outcome: columns that decide it, whose absence tells it, or that are named so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm
+
+from ..core.table import Index
+from ..inputs.kinds import MOST_LEVELS
+from ..wording import quoted
+from .cells import Cells
+from .findings import Finding, by_number, columns_in_words, dropping
+from .names import level_says_end, near, says_end
+from .shape import FITTED, Shape
+
+# One measurement that tells cases from controls so well (area under the ROC curve) is seldom a cause of the
+# disease: mostly the disease is defined by it, or it was measured after.
+NEARLY_DECIDES = 0.95
+# Its absence alone: sensitivity and specificity of 90 % on average.
+ABSENCE_TELLS = 0.9
+# Chance of a word on a table in which no column has to do with the target.
+FALSE_ALARM = 0.01
+LEAST_OF_A_CLASS = 5
+
+
+def find_deciding(
+    columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index, sample: np.ndarray
+) -> list[Finding]:
+    """Columns that all by themselves nearly decide the outcome ``ill`` (n,), in the rows ``sample``."""
+    asked = [cells for cells in columns if kinds[cells.name] in FITTED]
+    least_z = _least_z(len(asked))
+    found: dict[str, float] = {}
+    for cells in asked:
+        auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
+        if auc >= NEARLY_DECIDES and _z(auc, n_cases, n_controls) >= least_z:
+            found[cells.name] = auc
+    if not found:
+        return []
+    names = tuple(found)
+    return [
+        Finding(
+            "decides",
+            names,
+            f"{columns_in_words(names, lambda name: f'AUC {found[name]:.3f}')} "
+            f"{by_number(names, 'tells', 'tell')} cases from controls nearly alone: part of the definition "
+            "of the disease, or an effect of it? What decides it is no cause of it.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def _auc_of(cells: Cells, ill: Index, sample: np.ndarray) -> tuple[float, int, int]:
+    """Area under the ROC curve, whichever way round, of one column; and the rows that it is of."""
+    if cells.form == "text":
+        assert cells.codes is not None
+        codes = cells.codes[sample]
+        there = (codes >= 0) & (ill >= 0)
+        scores = _rates(codes[there], ill[there])
+    else:
+        assert cells.numbers is not None
+        values = cells.numbers[sample]
+        there = ~np.isnan(values) & (ill >= 0)
+        scores = values[there]
+    auc = rank_auc(scores, ill[there])
+    return max(auc, 1.0 - auc), int((ill[there] == 1).sum()), int((ill[there] == 0).sum())
+
+
+def rank_auc(scores: np.ndarray, ill: Index) -> float:
+    """How often a case (1) has the higher score than a control (0), ties half; 0.5 where a class is small."""
+    n_cases = int(ill.sum())
+    n_controls = ill.size - n_cases
+    if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
+        return 0.5
+    cases, controls = scores[ill == 1], np.sort(scores[ill == 0])
+    below = np.searchsorted(controls, cases, "left") + np.searchsorted(controls, cases, "right")
+    return float(below.sum()) / (2.0 * n_cases * n_controls)
+
+
+def _rates(codes: Index, ill: Index) -> np.ndarray:
+    """(n,) the share of cases among the rows of the other half with the same level: a level of one row tells
+    nothing about itself. Halves are every second case and every second control.
+    """
+    half = np.empty(ill.size, dtype=np.intp)
+    for label in (0, 1):
+        rows = np.flatnonzero(ill == label)
+        half[rows] = np.arange(rows.size) % 2
+    base = float(ill.mean()) if ill.size else 0.5
+    scores = np.empty(ill.size)
+    for side in (0, 1):
+        learned = half != side
+        cases = np.bincount(codes[learned], ill[learned], minlength=MOST_LEVELS)
+        rows = np.bincount(codes[learned], minlength=MOST_LEVELS)
+        scores[~learned] = ((cases + base) / (rows + 1.0))[codes[~learned]]
+    return scores
+
+
+def _z(auc: float, n_cases: int, n_controls: int) -> float:
+    if not n_cases or not n_controls:
+        return 0.0
+    return (auc - 0.5) / float(np.sqrt((n_cases + n_controls + 1) / (12.0 * n_cases * n_controls)))
+
+
+def _least_z(n_columns: int) -> float:
+    """How far an area must be from 0.5, in standard errors, to be no chance finding among so many columns."""
+    return float(norm.isf(FALSE_ALARM / (2 * max(n_columns, 1))))
+
+
+def find_telling_absence(columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+    """Columns of which it tells the outcome ``ill`` (n,) that they are missing, or that they are there."""
+    labelled = ill >= 0
+    y = ill[labelled]
+    n_cases = int(y.sum())
+    n_controls = y.size - n_cases
+    if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
+        return []
+    asked = [cells for cells in columns if kinds[cells.name] in (*FITTED, "constant")]
+    asked = [cells for cells in asked if cells.n_missing or cells.strange]
+    least_z = _least_z(len(asked))
+    found: dict[str, str] = {}
+    for cells in asked:
+        gone = cells.missing[labelled]
+        of_cases, of_controls = float(gone[y == 1].mean()), float(gone[y == 0].mean())
+        auc = 0.5 + abs(of_cases - of_controls) / 2
+        known = ~gone
+        one_class = known.any() and y[known].min() == y[known].max()
+        # All rows with a value are of one class: how likely is that by chance?
+        share = max(n_cases, n_controls) / y.size if one_class else 1.0
+        by_chance = int(known.sum()) * np.log(share) + np.log(2 * len(asked))
+        if (auc >= ABSENCE_TELLS and _z(auc, n_cases, n_controls) >= least_z) or (
+            one_class and by_chance < np.log(FALSE_ALARM)
+        ):
+            found[cells.name] = f"missing in {of_cases:.0%} of cases and {of_controls:.0%} of controls"
+    if not found:
+        return []
+    names = tuple(found)
+    return [
+        Finding(
+            "absence tells",
+            names,
+            f"{columns_in_words(names, found.__getitem__)}: whether a value is there tells the outcome, so "
+            f"it was recorded because of it. Leave {by_number(names, 'it', 'them')} out.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def find_after(columns: Sequence[Cells], kinds: dict[str, Shape], target: str) -> list[Finding]:
+    """Columns that by their names may come after the outcome, or be another form of it."""
+    names = [c.name for c in columns if kinds[c.name] in FITTED and c.name != target]
+    levels = {c.name: c.different for c in columns if c.form == "text" and c.codes is not None}
+    after = tuple(
+        name for name in names if says_end(name) or any(level_says_end(str(v)) for v in levels.get(name, ()))
+    )
+    alike = tuple(name for name in names if name not in after and near(name, target))
+    found = []
+    if after:
+        found.append(
+            Finding(
+                "after the outcome",
+                after,
+                f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
+                "known only then is no cause. Keep what was known before.",
+                dropping(after),
+                True,
+            )
+        )
+    if alike:
+        found.append(
+            Finding(
+                "named like the target",
+                alike,
+                f"{columns_in_words(alike)} {by_number(alike, 'is', 'are')} named like the target "
+                f"{quoted(target)}: the same thing in another form? Then leave "
+                f"{by_number(alike, 'it', 'them')} out.",
+                dropping(alike),
+            )
+        )
+    return found
