@@ -56,7 +56,7 @@ def main() -> None:
     page = (
         f"# What missing values cost\n\nMade by `python benchmarks/missing_cost.py`; {machine()}. Fits take "
         "turns in one process, and the best of each counts. *memory*: the most that a process of its own "
-        "held more during the fit than before it, over the size of the table (which itself is not counted).\n\n"
+        "held more during the fit than before it, over the size of the table (not counted itself).\n\n"
         f"{table(header, lines)}\n"
     )
     (FOLDER / "cost.md").write_text(page, encoding="utf-8")
