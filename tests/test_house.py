@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "inputs": {"backends", "core", "errors", "files", "wording"},
     "parameters": {"core", "errors", "inputs", "wording"},
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "version", "wording"},
-    "provenance": {"core", "inputs", "uncertainty", "version"},
+    "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "explanation": {"core", "errors", "inputs", "uncertainty", "wording"},
     "diagnostics": {"backends", "core", "wording"},
     "report": {"core", "diagnostics", "drawing", "errors", "files", "provenance", "version", "wording"},

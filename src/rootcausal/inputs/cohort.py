@@ -34,6 +34,8 @@ class Cohort:
     n_cases : rows with the disease.
     rows : values (n, q), NaN where missing, and labels (n,), where they are in this process.
     borrowed : the values may be the user's own array.
+    missing_by_class : (2, p) missing values of each variable among controls and cases; None where there are
+        none, or where they were not counted.
     """
 
     raw: RawTable
@@ -43,6 +45,7 @@ class Cohort:
     n_cases: int
     rows: tuple[F64, Index] | None = None
     borrowed: bool = False
+    missing_by_class: Index | None = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -125,6 +125,9 @@ def _in_memory(
     if whole:
         note_columns(values, encoding.column_names, columns, findings)
         findings.refuse()
+    by_class = None
+    if labels is not None and not whole:
+        by_class = np.stack([np.isnan(table[labels == c]).sum(axis=0) for c in (0, 1)])
     return Cohort(
         raw=raw,
         columns=columns,
@@ -133,4 +136,5 @@ def _in_memory(
         n_cases=0 if labels is None else int(labels.sum()),
         rows=None if labels is None else (values, labels),
         borrowed=readings.borrowed and values is table,
+        missing_by_class=by_class,
     )
