@@ -56,7 +56,9 @@ def test_drop_missing_says_how_many(cohort: Path) -> None:
         lines[k] = ",".join([cells[0], "", *cells[2:]])
     cohort.write_text("\n".join(lines) + "\n")
     arguments = ["fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.with_name("m.rci")]
-    assert "'x0' (2). Leave out the rows concerned with --drop-missing" in error(3, *arguments)
+    assert "'x0' (2). Leave out the rows concerned with --drop-missing" in error(
+        3, *arguments, "--missing", "refuse"
+    )
     assert "--drop-missing left out 2 of 200 rows" in ok(*arguments, "--drop-missing")
 
 

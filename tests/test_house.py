@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "parameters": {"core", "errors", "inputs", "wording"},
     "looking": {"core", "errors", "files", "inputs", "wording"},
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "version", "wording"},
-    "provenance": {"core", "inputs", "uncertainty", "version"},
+    "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "explanation": {"core", "errors", "inputs", "uncertainty", "wording"},
     "diagnostics": {"backends", "core", "wording"},
     "report": {"core", "diagnostics", "drawing", "errors", "files", "provenance", "version", "wording"},

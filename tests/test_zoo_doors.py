@@ -18,13 +18,14 @@ from command_line import error, run
 from page_facts import facts_of
 from tables_under_test import sharded
 from typer.testing import Result
-from zoo import REFUSED, Animal
+from zoo import AT_THE_DOOR, REFUSED, Animal
 from zoo_fits import (
     a_few,
     assert_no_nan,
     documented_warnings,
     every_animal,
-    every_unscreened_animal,
+    every_animal_of_numbers,
+    every_unscreened_animal_of_numbers,
     finite,
     fitted,
     resampled,
@@ -45,6 +46,9 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.diagnostics import Diagnosis
+from rootcausal.inputs.cohort import Target
+from rootcausal.inputs.door import open_cohort
+from rootcausal.inputs.kinds import Wishes
 from rootcausal.uncertainty.resample import Bootstrap
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -85,7 +89,7 @@ def test_backend(animal: Animal, backend: str) -> None:
         same_as_in_memory(RCI(backend=backend).fit(animal.X, animal.y), fitted(animal))
 
 
-@every_animal
+@every_animal_of_numbers
 def test_sharded(animal: Animal) -> None:
     raw = sharded(3)(np.ascontiguousarray(animal.X, dtype=float), animal.y)
     learned = learn(raw, describe_columns(raw), Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"]))
@@ -115,7 +119,7 @@ def test_dask(animal: Animal, client: Any) -> None:
     assert values == pytest.approx(model.shapley_values(animal.table.drop(columns="ill")))
 
 
-@every_unscreened_animal
+@every_unscreened_animal_of_numbers
 @pytest.mark.parametrize("prune", [False, True], ids=["full", "pruned"])
 def test_direct_lingam(animal: Animal, prune: bool) -> None:
     with documented_warnings(animal):
@@ -143,7 +147,7 @@ def test_plots(animal: Animal) -> None:
         assert finite(axes.get_xlim(), axes.get_ylim())
 
 
-@every_unscreened_animal
+@every_unscreened_animal_of_numbers
 @pytest.mark.parametrize(
     "method",
     [
@@ -158,7 +162,7 @@ def test_comparator(animal: Animal, method: Any) -> None:
     ranks_patients(animal, method)
 
 
-@every_unscreened_animal
+@every_unscreened_animal_of_numbers
 def test_comparators_on_a_graph(animal: Animal) -> None:
     outliers = ConditionalOutliers(random_state=0)
     ranks_patients(animal, outliers)
@@ -176,7 +180,7 @@ def ranks_patients(animal: Animal, method: Any, **given: Any) -> None:
 def test_refused(animal: Animal, client: Any, tmp_path: Path) -> None:
     import dask.dataframe as dd
 
-    for method in (RCI(), DirectLiNGAM(), TTest()):
+    for method in (RCI(), *((DirectLiNGAM(), TTest()) if animal.numbers_only else ())):
         with pytest.raises(InputError, match=animal.refused):
             method.fit(animal.X, animal.y)
     with pytest.raises(InputError, match=animal.refused):
@@ -186,6 +190,17 @@ def test_refused(animal: Animal, client: Any, tmp_path: Path) -> None:
         ending = {"fit": ["--out", tmp_path / "a.rci"], "report": ["--out", tmp_path / "a.html"]}
         said = error(3, command, tmp_path / "a.csv", "--target", "ill", *ending.get(command, []))
         assert re.search(animal.refused, said)
+
+
+@pytest.mark.parametrize("animal", AT_THE_DOOR, ids=lambda animal: animal.name)
+def test_at_the_door(animal: Animal) -> None:
+    wishes = Wishes({}, may_miss=True)
+    with open_cohort(RCI(), animal.X, Target(animal.y, None), "numpy", None, wishes) as cohort:
+        assert [variable.name for variable in cohort.variables] == animal.names
+        assert cohort.rows is not None
+        assert cohort.rows[0].shape == cohort.raw.shape == (len(animal.y), cohort.layout.n_columns)
+        by_variable = np.isnan(cohort.rows[0])[:, np.unique(cohort.layout.variable, return_index=True)[1]]
+        assert by_variable.sum(axis=0).tolist() == animal.X.isna().sum().tolist()
 
 
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.

@@ -56,20 +56,29 @@ class Animal:
     @property
     def table(self) -> pd.DataFrame:
         """The columns of X, and the diagnosis in the column ``ill``."""
-        return pd.DataFrame(np.asarray(self.X), columns=self.names).assign(ill=self.y)
+        return pd.DataFrame(self.X, columns=self.names).assign(ill=self.y)
+
+    @property
+    def numbers_only(self) -> bool:
+        """Whether a method can take it that knows no levels."""
+        return all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
 
 
 ZOO: list[Animal] = []
 REFUSED: list[Animal] = []
+# Cohorts that come through the door, and that no method takes yet.
+AT_THE_DOOR: list[Animal] = []
 
 
-def animal(seed: int = 0, **known: Any) -> Callable[[Callable[[np.random.Generator], Any]], Any]:
+def animal(
+    seed: int = 0, at_the_door: bool = False, **known: Any
+) -> Callable[[Callable[[np.random.Generator], Any]], Any]:
     """Draw a cohort from a generator with this seed, and put it into the zoo."""
 
     def keep(draw: Callable[[np.random.Generator], Any]) -> Any:
         X, y = draw(np.random.default_rng(seed))
         drawn = Animal(draw.__name__, X, y, **known)
-        (REFUSED if drawn.refused else ZOO).append(drawn)
+        (AT_THE_DOOR if at_the_door else REFUSED if drawn.refused else ZOO).append(drawn)
         return draw
 
     return keep
@@ -309,3 +318,60 @@ def pbc_resample(rng):
     cohort = load_pbc()
     rows = rng.integers(len(cohort.y), size=len(cohort.y))
     return pd.DataFrame(cohort.X[rows], columns=cohort.feature_names), cohort.y[rows]
+
+
+def of_all_kinds(rng: np.random.Generator, n: int = 500) -> tuple[pd.DataFrame, np.ndarray]:
+    """A clinic's table: sex drives haemoglobin, stage drives crp, and crp raises the risk."""
+    male, stage, ward = rng.random(n) < 0.5, rng.integers(0, 3, n), rng.integers(0, 4, n)
+    X = pd.DataFrame({"sex": np.where(male, "male", "female")})
+    X["stage"] = pd.Categorical.from_codes(stage, ["low", "mid", "high"], ordered=True)
+    X["ward"] = np.array(["ICU", "ER", "south", "north"])[ward]
+    X["smoker"] = rng.random(n) < 0.3
+    X["pain"] = [str(score) for score in rng.integers(0, 5, n)]
+    X["haemoglobin"] = 12.5 + 1.5 * male + rng.laplace(0, 0.8, n)
+    X["crp"] = 2.0 * stage + rng.gamma(2, size=n)
+    return X, ill(rng, X["crp"] + (ward == 0) - X["haemoglobin"], 180)
+
+
+@animal(raises=("crp",), lowers=("haemoglobin",))
+def text_sex_stage_truths_and_numbers_as_text(rng):
+    X, y = of_all_kinds(rng)
+    return X.drop(columns="ward"), y
+
+
+@animal(raises=("crp",), lowers=("haemoglobin",))
+def nullable_types_and_objects(rng):
+    X, y = of_all_kinds(rng)
+    X = X.drop(columns=["ward", "stage"])
+    X["smoker"] = X["smoker"].astype(object)
+    X["sex"] = X["sex"].astype("string")
+    X["pain"] = X["pain"].astype(int).astype("Int64")
+    X["crp"] = X["crp"].astype("Float64")
+    return X, y
+
+
+@animal(raises=("crp",), lowers=("haemoglobin",), at_the_door=True)
+def wards(rng):
+    return of_all_kinds(rng)
+
+
+@animal(raises=("crp",), lowers=("haemoglobin",), at_the_door=True)
+def all_kinds_with_holes(rng):
+    X, y = of_all_kinds(rng)
+    for name in X:
+        X[name] = (
+            X[name].astype(X[name].dtype if name != "smoker" else object).where(rng.random(len(X)) > 0.1)
+        )
+    return X, y
+
+
+@animal(refused="(?s)'patient' has too many different values to be levels, and looks like an id or free text")
+def an_id_left_in(rng):
+    X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=200, cases=80)
+    return X.assign(patient=[f"P-{number}" for number in range(200)]), y
+
+
+@animal(refused="columns 'sex' and 'male' are copies")
+def sex_twice(rng):
+    X, y = of_all_kinds(rng)
+    return X[["sex", "crp"]].assign(male=(X["sex"] == "male").astype(int)), y

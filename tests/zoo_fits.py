@@ -22,7 +22,13 @@ PATIENTS_A_CLASS = 10
 every_animal = pytest.mark.parametrize("animal", ZOO, ids=lambda animal: animal.name)
 # To order and unmix a hundred columns that nothing screens takes as long as the rest of the zoo.
 UNSCREENED = [animal for animal in ZOO if min(animal.X.shape) < 99]
-every_unscreened_animal = pytest.mark.parametrize("animal", UNSCREENED, ids=lambda animal: animal.name)
+# Methods beside RCI take numbers only.
+every_animal_of_numbers = pytest.mark.parametrize(
+    "animal", [animal for animal in ZOO if animal.numbers_only], ids=lambda animal: animal.name
+)
+every_unscreened_animal_of_numbers = pytest.mark.parametrize(
+    "animal", [animal for animal in UNSCREENED if animal.numbers_only], ids=lambda animal: animal.name
+)
 
 
 @cache

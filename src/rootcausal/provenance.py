@@ -5,22 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
-from .core.table import Index
+from .core.table import F64, Index
 from .inputs.cohort import Cohort
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
+from .wording import listed, quoted
 
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
 
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
+# A variable is mostly guessed where this share of its values is missing.
+MOSTLY_MISSING = 0.6
+# So many more cases than controls, or fewer, lack a variable whose absence says who is ill.
+TELLS_THE_OUTCOME = 0.9
 # Who called fit: past these functions, _fit and fit itself.
 CALLER = 5
 
@@ -52,6 +59,80 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "pairs_evaluated": ordering.n_pairs,
         **more,
     }
+
+
+class FilledIn(Protocol):
+    """What a fit says of the values that it filled in.
+
+    Attributes
+    ----------
+    missing : (q,) cells of each column.
+    rows : rows with such cells.
+    draws, rounds : how often they were drawn, and how many rounds it took to know what from.
+    converged : whether these rounds came to rest before their limit.
+    unknown : (q,) share of what each column says that is not known for lack of values.
+    """
+
+    missing: Index
+    rows: int
+    draws: int
+    rounds: int
+    converged: bool
+    unknown: F64
+
+
+def what_was_filled_in(filled: FilledIn, cohort: Cohort) -> dict[str, Any]:
+    """The same as a model remembers it, by the names of the variables."""
+    cells, unknown = _by_name(filled.missing, cohort), _by_name(filled.unknown, cohort)
+    return {
+        "cells": {name: int(n) for name, n in cells.items() if n},
+        "rows": int(filled.rows),
+        "draws": int(filled.draws),
+        "rounds": int(filled.rounds),
+        "converged": bool(filled.converged),
+        "unknown": {name: float(unknown[name]) for name, n in cells.items() if n},
+    }
+
+
+def warn_of_filled_in(filled: FilledIn, cohort: Cohort, order: Index) -> None:
+    """Say which variables in the causal order are mostly guessed, and whose absence tells the outcome."""
+    if not filled.converged:
+        _warn(
+            f"what missing values are drawn from did not settle within {filled.rounds} rounds, so imputed "
+            "values may be off: leave out the variables that are missing most"
+        )
+    n_rows, used = cohort.raw.shape[0], set(cohort.layout.variable[order].tolist())
+    shares = {name: float(n) / n_rows for name, n in _by_name(filled.missing, cohort).items()}
+    guessed = [
+        f"{quoted(one.name)} ({shares[one.name]:.0%} missing)"
+        for place, one in enumerate(cohort.variables)
+        if place in used and shares[one.name] >= MOSTLY_MISSING
+    ]
+    if guessed:
+        _warn(
+            f"mostly imputed: {listed(guessed)}. What the model says of them leans on how they go with other "
+            "variables, and who was measured may itself tell the outcome; leave out what few have"
+        )
+    missing = cohort.missing_by_class
+    if missing is None:
+        return
+    sizes = np.array([n_rows - cohort.n_cases, cohort.n_cases])
+    telling = [
+        f"{quoted(one.name)} (missing in {cases:.0%} of cases and {controls:.0%} of controls)"
+        for one, (controls, cases) in zip(cohort.variables, (missing / sizes[:, None]).T, strict=True)
+        if abs(cases - controls) >= TELLS_THE_OUTCOME
+    ]
+    if telling:
+        _warn(
+            f"whether a variable was measured tells the outcome by itself: {listed(telling)}. No imputation "
+            "mends that: leave it out"
+        )
+
+
+def _by_name(of_columns: Any, cohort: Cohort) -> dict[str, Any]:
+    """What is given for each column (q,), by variable; all dummies of one have the same holes."""
+    first = np.searchsorted(cohort.layout.variable, np.arange(len(cohort.variables)))
+    return dict(zip(cohort.encoding.names, np.asarray(of_columns)[first].tolist(), strict=True))
 
 
 @dataclass(frozen=True)

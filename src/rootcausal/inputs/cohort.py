@@ -38,6 +38,8 @@ class Cohort:
     borrowed : the values may be the user's own array.
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
+    missing_by_class : (2, p) missing values of each variable among controls and cases; None where there are
+        none, or where they were not counted.
     """
 
     raw: RawTable | HoledRaw
@@ -49,6 +51,7 @@ class Cohort:
     borrowed: bool = False
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    missing_by_class: Index | None = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:

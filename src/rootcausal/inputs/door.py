@@ -138,6 +138,9 @@ def _in_memory(
     if whole:
         note_columns(values, encoding.column_names, columns, findings)
         findings.refuse()
+    by_class = None
+    if labels is not None and not whole:
+        by_class = np.stack([np.isnan(table[labels == c]).sum(axis=0) for c in (0, 1)])
     return Cohort(
         raw=raw,
         columns=columns,
@@ -148,4 +151,5 @@ def _in_memory(
         borrowed=readings.borrowed and values is table,
         groups=patients,
         reading=X.reading if of_a_file else {},
+        missing_by_class=by_class,
     )
