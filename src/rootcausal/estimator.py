@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import saving
 from .backends.choose import check_backend
+from .core.completion import Completion
 from .core.model import CausalModel
 from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
@@ -151,14 +152,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             learned = learn(raw, cohort.columns, self._settings(), on_round, cohort.layout)
         warn_of_fit(learned, cohort, self._settings())
         self._encoding = cohort.encoding
-        self._set_model(learned.model, learned.margins, learned.ancestor_probability)
+        self._set_model(learned.model, learned.margins, learned.ancestor_probability, learned.completion)
         if cohort.rows is not None:
             values, labels = cohort.rows
             seal = checksum(values) if cohort.borrowed else None
             self._cohort = TrainingRows(
                 values, labels, self._settings(), self.backend, seal, cohort.layout, cohort.groups
             )
-            self._quantiles = CohortQuantiles.of(values, self._model)
+            whole = learned.completion.draw(values, self._settings().imputation_seed, cohort.layout)
+            self._quantiles = CohortQuantiles.of(whole, self._model)
         parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
         parameters["kinds"] = plain_kinds(self.kinds)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
@@ -167,8 +169,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _settings(self) -> Settings:
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
 
-    def _set_model(self, model: CausalModel, margins: F64, ancestor_probability: F64 | None) -> None:
+    def _set_model(
+        self,
+        model: CausalModel,
+        margins: F64,
+        ancestor_probability: F64 | None,
+        completion: Completion | None,
+    ) -> None:
         self._model = model
+        self._completion = completion if self.missing == "impute" else None
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_ = model.order
         self.coef_ = np.zeros(model.n_variables)
@@ -254,10 +263,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
 
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
-        """Validated patients whom the model can score; by default X needs the columns of the causal order."""
+        """Patients whom the model can score; by default these need the variables of the causal order."""
         check_is_fitted(self)
         needed = self.causal_order_ if needed is None else needed
-        return matrix_for_scoring(self, X, needed, self._model.reach(), self._encoding)
+        return matrix_for_scoring(self, X, needed, self._model.reach(), self._encoding, self._completion)
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
@@ -309,14 +318,22 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
             their row numbers (of AnnData: ``obs_names``).
         """
-        matrix = self._patients(X, self._needed_columns())
+        matrix = self._patients(X, self._needed_variables())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
+        doubt = matrix.doubt(self._model)
         return Explanation.of(
-            self._model, resamples, matrix, self._encoding.variables, X, ids_of(X, ids), self.provenance_
+            self._model,
+            resamples,
+            matrix,
+            self._encoding.variables,
+            X,
+            ids_of(X, ids),
+            self.provenance_,
+            doubt,
         )
 
-    def _needed_columns(self) -> Index:
-        """The columns that explanations are made from: a resample may use what the model left out."""
+    def _needed_variables(self) -> Index:
+        """The variables that explanations are made from: a resample may use what the model left out."""
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
         return np.unique(np.concatenate([self.causal_order_, *(model.order for model in resamples)]))
 
@@ -362,14 +379,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
         # The checks that look at diagnoses also look at what the model left out.
-        matrix = self._patients(X, None if y is None else np.arange(self._model.n_columns))
+        matrix = self._patients(X, None if y is None else np.arange(self._model.n_variables))
+        values = matrix.drawn(self._encoding.layout)
         labels = None
         if y is not None:
-            labels = encode_known(labels_of(X, y), self.classes_, matrix.values.shape[0])
+            labels = encode_known(labels_of(X, y), self.classes_, len(values))
         ids = ids_of(X, ids)
-        called = None if ids is None else patient_ids(ids, X, matrix.values.shape[0])
+        called = None if ids is None else patient_ids(ids, X, len(values))
         names = list(self._encoding.column_names)
-        return diagnose(self._model, matrix.values, labels, names, called, self.provenance_)
+        return diagnose(self._model, values, labels, names, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -139,7 +139,6 @@ class Explanation:
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
-        imputed: np.ndarray | None = None,
         imputation_sd: F64 | None = None,
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
@@ -147,14 +146,15 @@ class Explanation:
         Parameters
         ----------
         variables : (p,) what the columns stand for.
-        imputed : (n, p) which values were filled in; by default none.
-        imputation_sd : (n, p) standard deviation that this adds to the Shapley values.
+        imputation_sd : (n, p) standard deviation that values which were filled in add to the Shapley values;
+            None where none was.
         """
         values = model.shapley(matrix.values)
-        spread = vars(spread_of_values(resamples, matrix.values, values)) if resamples else {}
-        if imputation_sd is not None:
-            ends = (spread["lower"], spread["upper"]) if resamples else None
-            spread["lower"], spread["upper"] = with_doubt(values, ends, imputation_sd)
+        spread: dict[str, F64] = {}
+        if resamples:
+            spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd))
+        elif imputation_sd is not None:
+            spread["lower"], spread["upper"] = with_doubt(values, None, imputation_sd)
         cells = Cells(
             tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
         )
@@ -167,7 +167,7 @@ class Explanation:
             variables=cells.variables,
             ids=patient_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,
-            imputed=np.zeros(values.shape, dtype=bool) if imputed is None else imputed,
+            imputed=_filled_in(matrix, model),
             imputation_sd=imputation_sd,
             _cells=cells,
             _model=model,
@@ -356,6 +356,17 @@ class Explanation:
             return self.data
         levels = self.levels()
         return np.where(levels == None, self.data.astype(object), levels)  # noqa: E711 (element by element)
+
+
+def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
+    """(n, p): where a value was not measured, and an expected one stands in."""
+    if matrix.measured is None:
+        return np.zeros((len(matrix.values), model.n_variables), dtype=bool)
+    filled = np.isnan(matrix.measured) & ~np.isnan(matrix.values)
+    if model.layout is None:
+        return filled
+    # The dummies of a variable have the same holes.
+    return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
 
 def patient_ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
-from .core.table import F64, Index
+from .core.table import Index
 from .inputs.cohort import Cohort
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
@@ -35,13 +35,15 @@ CALLER = 5
 def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
     """What a model remembers of its making: numbers, texts, truth values, and lists of them.
 
-    ``patients`` is there where these have several rows, and ``reading`` where the options of reading a file
-    matter to the results.
+    ``patients`` is there where these have several rows, ``reading`` where the options of reading a file
+    matter to the results, and ``missing`` where values were filled in.
     """
     raw, ordering = cohort.raw, learned.ordering
     more: dict[str, Any] = {} if cohort.groups is None else {"patients": int(cohort.groups.max()) + 1}
     if cohort.reading:
         more["reading"] = dict(cohort.reading)
+    if learned.imputation is not None:
+        more["missing"] = _what_was_filled_in(learned.imputation, cohort)
     return {
         "rootcausal": __version__,
         "parameters": parameters,
@@ -61,28 +63,8 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     }
 
 
-class FilledIn(Protocol):
-    """What a fit says of the values that it filled in.
-
-    Attributes
-    ----------
-    missing : (q,) cells of each column.
-    rows : rows with such cells.
-    draws, rounds : how often they were drawn, and how many rounds it took to know what from.
-    converged : whether these rounds came to rest before their limit.
-    unknown : (q,) share of what each column says that is not known for lack of values.
-    """
-
-    missing: Index
-    rows: int
-    draws: int
-    rounds: int
-    converged: bool
-    unknown: F64
-
-
-def what_was_filled_in(filled: FilledIn, cohort: Cohort) -> dict[str, Any]:
-    """The same as a model remembers it, by the names of the variables."""
+def _what_was_filled_in(filled: Imputation, cohort: Cohort) -> dict[str, Any]:
+    """What a model remembers of the values that were filled in, by the names of the variables."""
     cells, unknown = _by_name(filled.missing, cohort), _by_name(filled.unknown, cohort)
     return {
         "cells": {name: int(n) for name, n in cells.items() if n},
@@ -94,12 +76,18 @@ def what_was_filled_in(filled: FilledIn, cohort: Cohort) -> dict[str, Any]:
     }
 
 
-def warn_of_filled_in(filled: FilledIn, cohort: Cohort, order: Index) -> None:
-    """Say which variables in the causal order are mostly guessed, and whose absence tells the outcome."""
+def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alpha: float) -> Iterator[str]:
+    """What is unsure about imputed values, above all of the columns in the causal order."""
     if not filled.converged:
-        _warn(
-            f"what missing values are drawn from did not settle within {filled.rounds} rounds, so imputed "
-            "values may be off: leave out the variables that are missing most"
+        yield (
+            f"the imputation (EM) did not settle within its {filled.rounds} rounds, so what was filled in "
+            "may change with small changes of the cohort: leave out columns of which little was measured"
+        )
+    if filled.level < alpha:
+        yield (
+            f"with missing values, only the {MOST_COLUMNS} columns that the diagnosis depends on most were "
+            f"looked at, with p-values below {filled.level:.2g} instead of alpha = {alpha}: "
+            "leave out columns, or fill them in before fitting"
         )
     n_rows, used = cohort.raw.shape[0], set(cohort.layout.variable[order].tolist())
     shares = {name: float(n) / n_rows for name, n in _by_name(filled.missing, cohort).items()}
@@ -109,21 +97,21 @@ def warn_of_filled_in(filled: FilledIn, cohort: Cohort, order: Index) -> None:
         if place in used and shares[one.name] >= MOSTLY_MISSING
     ]
     if guessed:
-        _warn(
+        yield (
             f"mostly imputed: {listed(guessed)}. What the model says of them leans on how they go with other "
             "variables, and who was measured may itself tell the outcome; leave out what few have"
         )
-    missing = cohort.missing_by_class
-    if missing is None:
+    if cohort.missing_by_class is None:
         return
     sizes = np.array([n_rows - cohort.n_cases, cohort.n_cases])
+    by_class = (cohort.missing_by_class / sizes[:, None]).T
     telling = [
         f"{quoted(one.name)} (missing in {cases:.0%} of cases and {controls:.0%} of controls)"
-        for one, (controls, cases) in zip(cohort.variables, (missing / sizes[:, None]).T, strict=True)
+        for one, (controls, cases) in zip(cohort.variables, by_class, strict=True)
         if abs(cases - controls) >= TELLS_THE_OUTCOME
     ]
     if telling:
-        _warn(
+        yield (
             f"whether a variable was measured tells the outcome by itself: {listed(telling)}. No imputation "
             "mends that: leave it out"
         )
@@ -188,7 +176,9 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
     if exhausted.size:
         _warn(_exhausted(learned.ordering, cohort, exhausted))
     if learned.imputation is not None:
-        _warn_of_imputation(learned.imputation, settings.alpha)
+        order = learned.ordering.order
+        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, settings.alpha):
+            _warn(doubt)
     if not learned.ordering.order.size:
         _warn(
             f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
@@ -204,22 +194,6 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         _warn(
             "the attribution did not settle within its limit of passes, so its coefficients may change with "
             'small changes of the cohort: see the intervals of bootstrap(), or use attribution="paper"'
-        )
-
-
-def _warn_of_imputation(imputation: Imputation, alpha: float) -> None:
-    if not imputation.converged:
-        _warn(
-            f"the imputation did not settle within its {imputation.rounds} rounds, so what was filled in may "
-            "change with small changes of the cohort: leave out columns of which little was measured",
-            CALLER + 1,
-        )
-    if imputation.level < alpha:
-        _warn(
-            f"with missing values, only the {MOST_COLUMNS} columns that the diagnosis depends on most were "
-            f"looked at, with p-values below {imputation.level:.2g} instead of alpha = {alpha}: "
-            "leave out columns, or fill them in before fitting",
-            CALLER + 1,
         )
 
 
@@ -251,5 +225,5 @@ def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
     )
 
 
-def _warn(message: str, stacklevel: int = CALLER) -> None:
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=CALLER)

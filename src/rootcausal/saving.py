@@ -36,7 +36,7 @@ def save(model: RCI, path: str | PathLike[str]) -> None:
             place: (model._encoding.variables[place].kind, model._encoding.variables[place].levels)
             for place in model._encoding.with_levels
         },
-        completion=None,
+        completion=model._completion,
         provenance=model.provenance_,
     )
     model_file.write(path, saved)
@@ -66,7 +66,7 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     model._encoding = Encoding(tuple(variables))
     model.classes_ = saved.classes
     model.provenance_ = saved.provenance
-    model._set_model(saved.model, saved.margins, saved.ancestor_probability)
+    model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._quantiles = saved.quantiles
     if saved.resamples is not None:
         kept = saved.resamples

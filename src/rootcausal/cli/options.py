@@ -239,8 +239,9 @@ def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
     names = [str(name) for name in model.feature_names_in_]
     return {
         "features": names,
-        "needed": [names[place] for place in encoding.variables_of(model._needed_columns())],
+        "needed": [names[place] for place in model._needed_variables()],
         "reach": dict(zip(names, encoding.by_variable(model._model.reach()).tolist(), strict=True)),
+        "may_miss": model._completion is not None,
         "variables": {one.name: one for one in encoding.variables if one.levels},
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),

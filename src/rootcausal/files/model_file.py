@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from ..core.completion import Completion
 from ..core.halves import taken
 from ..core.layout import NO_LEVELS, Layout, values_of_levels
 from ..core.model import CausalModel
@@ -87,15 +88,6 @@ class SavedResamples:
 
 
 @dataclass(frozen=True, eq=False)
-class SavedCompletion:
-    """What fills in missing values: means (q,), and the covariance (m, m) of some columns (m,), ascending."""
-
-    mean: F64
-    columns: np.ndarray
-    covariance: F64
-
-
-@dataclass(frozen=True, eq=False)
 class SavedModel:
     """What a model file holds.
 
@@ -123,7 +115,7 @@ class SavedModel:
     n_variables: int
     feature_names: np.ndarray | None
     with_levels: Mapping[int, Levels]
-    completion: SavedCompletion | None
+    completion: Completion | None
     provenance: dict[str, Any]
 
 
@@ -268,7 +260,7 @@ def _layout(with_levels: Mapping[int, Levels], p: int) -> Layout:
     return Layout.of_variables(values, nominal)
 
 
-def _completion(arrays: dict[str, np.ndarray], q: int) -> SavedCompletion | None:
+def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
     if not any(name in arrays for name in COMPLETION):
         return None
     m = arrays[COMPLETION[1]].size
@@ -283,7 +275,7 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> SavedCompletion | None
         raise ValueError("the covariance of its completion is none")
     if (np.abs(covariance) > (1 + ROUNDING) * np.outer(sd, sd)).any():
         raise ValueError("the covariance of its completion is none")
-    return SavedCompletion(mean, columns, covariance)
+    return Completion(mean, columns, covariance)
 
 
 def _provenance(provenance: Any, p: int) -> dict[str, Any]:

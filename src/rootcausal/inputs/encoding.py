@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..core.layout import Layout
-from ..core.table import F64, Index
+from ..core.table import F64
 from .cells import Found, Texts
 from .kinds import Variable
 from .labels import text_of
@@ -64,10 +64,6 @@ class Encoding:
     def grouped(self) -> bool:
         """Whether the method sees more columns than there are variables."""
         return any(self.variables[place].kind == "nominal" for place in self.with_levels)
-
-    def variables_of(self, columns: Index) -> Index:
-        """The variables that some of the q columns belong to, ascending."""
-        return np.unique(self.layout.variable[columns])
 
     def by_variable(self, of_columns: F64) -> F64:
         """(p,) what is given for each column (q,), of those variables that are one; infinite for others."""

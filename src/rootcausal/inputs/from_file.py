@@ -116,18 +116,21 @@ def read_new_patients(
     variables: Mapping[str, Variable] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
+    may_miss: bool = False,
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
-    The file may lack columns that are not `needed` (None: all are), or values of them. Values beyond the
-    `reach` of a column are too large for the model. `variables` are those that are no numbers; a level of
-    them that the cohort did not have is missing, with a warning. `na` are words for missing; `origins` the
-    days from which the model counts dates.
+    The file may lack columns that are not `needed` (None: all are), or values of them; where values of these
+    `may_miss`, also columns that are. Values beyond the `reach` of a column are too large for the model.
+    `variables` are those that are no numbers; a level of them that the cohort did not have is missing, with a
+    warning. `na` are words for missing; `origins` the days from which the model counts dates.
     """
-    found = columns_found(path, column_names(path), features, needed, id_column)
+    may_miss = may_miss and not drop_missing
+    found = columns_found(path, column_names(path), features, needed, id_column, may_miss)
     reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
+    reading.may_miss = may_miss
     table = read_columns(path, [*found, *_listed(id_column)], id_column, na)
     patients = reading.patients(in_days(table, origins or {}))
     reading.findings().refuse()
@@ -143,6 +146,7 @@ def stream_new_patients(
     variables: Mapping[str, Variable] | None = None,
     id_column: str | None = None,
     drop_missing: bool = False,
+    may_miss: bool = False,
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
 ) -> Iterator[Patients]:
@@ -151,8 +155,10 @@ def stream_new_patients(
     What is wrong with any row is an error after the last piece: nothing that was made of the pieces may be
     kept then.
     """
-    found = columns_found(path, column_names(path), features, needed, id_column)
+    may_miss = may_miss and not drop_missing
+    found = columns_found(path, column_names(path), features, needed, id_column, may_miss)
     reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
+    reading.may_miss = may_miss
     for table in stream_columns(path, [*found, *_listed(id_column)], id_column, na):
         patients = reading.patients(in_days(table, origins or {}))
         if reading.text or reading.unreadable:

@@ -19,8 +19,6 @@ from .rules import Findings, first_strange, refuse_duplicates, refuse_text
 
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20
-# Whether patients are scored only where all that the model needs was measured.
-COMPLETE_TO_BE_SCORED = True
 
 
 def of_array(estimator: Any, X: Any, takes_texts: bool, **options: Any) -> Found:

@@ -10,13 +10,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from ..core.completion import Completion
+from ..core.layout import Layout
+from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..wording import listed, quoted
 from .cells import Found, is_number
 from .cohort import names_of, set_names
 from .encoding import Encoding
-from .from_frame import COMPLETE_TO_BE_SCORED, as_frame, column_names, of_array, of_frame, variables
+from .from_frame import as_frame, column_names, of_array, of_frame, variables
 from .guess import IN_PYTHON, Advice, guess_kinds
 from .kinds import Wishes
 from .rules import (
@@ -40,12 +43,31 @@ CALLER = 5
 class Matrix:
     """Numbers (n, q), with the dataframe library they came in, if any.
 
-    ``borrowed``: the numbers may be the user's own, who can change them.
+    Attributes
+    ----------
+    values : NaN only where a column is not needed.
+    borrowed : the numbers may be the user's own, who can change them.
+    measured : the same before values that are needed were filled in; None where none of them was missing.
+    completion : what filled them in.
     """
 
     values: F64
     library: nw.Implementation | None
     borrowed: bool = False
+    measured: F64 | None = None
+    completion: Completion | None = None
+
+    def doubt(self, model: CausalModel) -> F64 | None:
+        """(n, p): standard deviation that filling in leaves to Shapley values; None where nothing was."""
+        if self.measured is None or self.completion is None:
+            return None
+        return self.completion.spread(self.measured, model.shapley_slopes())
+
+    def drawn(self, layout: Layout) -> F64:
+        """(n, q): the values, and at random where they were filled in: they then vary as patients do."""
+        if self.measured is None or self.completion is None:
+            return self.values
+        return self.completion.draw(self.measured, 0, layout)
 
 
 @dataclass(frozen=True)
@@ -111,7 +133,12 @@ def settled(
 
 
 def matrix_for_scoring(
-    estimator: Any, X: Any, needed: Index, reach: F64, encoding: Encoding | None = None
+    estimator: Any,
+    X: Any,
+    needed: Index,
+    reach: F64,
+    encoding: Encoding | None = None,
+    completion: Completion | None = None,
 ) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
 
@@ -119,20 +146,21 @@ def matrix_for_scoring(
 
     Parameters
     ----------
-    needed : columns that a dataframe must have, whole; what it lacks of others is NaN.
+    needed : variables that must be there, whole, or that are filled in; what a dataframe lacks of others is
+        NaN.
     reach : (q,) the largest values that the model can score.
     encoding : what the columns stand for; by default numbers.
+    completion : fills in what is missing; None where nothing may be.
     """
     findings = Findings()
     known = getattr(estimator, "feature_names_in_", None)
     takes_texts = encoding is not None
     encoding = Encoding.numbers(names_of(estimator)) if encoding is None else encoding
     p = len(encoding.variables)
-    needed = encoding.variables_of(needed)
     X = variables(X)
     frame = as_frame(X)
     present = np.ones(p, dtype=bool)
-    may_miss = np.zeros(p, dtype=bool)
+    may_miss = np.full(p, completion is not None)
     if frame is None:
         found = of_array(estimator, X, takes_texts, reset=False)
     elif known is None:
@@ -147,11 +175,15 @@ def matrix_for_scoring(
         there = set(column_names(X))
         present = np.array([name in there for name in known], dtype=bool)
         # A table with none of the columns is another one, even where the model needs none.
-        wanted = needed if present.any() else np.arange(p)
-        with findings.noting():
-            _refuse_lacking([known[place] for place in wanted if not present[place]])
+        wanted = np.sort(needed) if present.any() else np.arange(p)
+        lacking = [known[place] for place in wanted if not present[place]]
+        if completion is None or not present.any():
+            with findings.noting():
+                _refuse_lacking(lacking)
+        else:
+            warn_of_lacking(lacking)
         may_miss = np.ones(p, dtype=bool)
-        may_miss[needed] = not COMPLETE_TO_BE_SCORED
+        may_miss[needed] = completion is not None
         found, _ = of_frame(frame, [name for name in known if name in there], takes_texts, findings)
         found = found.among(present)
     with findings.noting():
@@ -168,7 +200,18 @@ def matrix_for_scoring(
     findings.refuse()
     values = encoding.matrix(table)
     library = None if frame is None else frame.implementation
-    return Matrix(values, library, found.borrowed and values is found.values)
+    matrix = Matrix(values, library, found.borrowed and values is found.values)
+    return matrix if completion is None else _completed(matrix, completion, encoding, needed)
+
+
+def _completed(matrix: Matrix, completion: Completion, encoding: Encoding, needed: Index) -> Matrix:
+    """The same with expected values where needed ones are missing; what nobody needs stays missing."""
+    columns = np.flatnonzero(np.isin(encoding.layout.variable, needed))
+    if not np.isnan(matrix.values[:, columns]).any():
+        return matrix
+    values = matrix.values.copy(order="F")
+    values[:, columns] = completion.fill(matrix.values)[:, columns]
+    return Matrix(values, matrix.library, measured=matrix.values, completion=completion)
 
 
 def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:
@@ -185,6 +228,17 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
         found = [f"{quoted(name)} holds {listed(list(map(quoted, some)))}" for name, some in levels.items()]
         warnings.warn(
             f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
+            UserWarning,
+            stacklevel=CALLER,
+        )
+
+
+def warn_of_lacking(names: Sequence[str]) -> None:
+    """Say which variables that a model uses nobody was measured on."""
+    if names:
+        warnings.warn(
+            f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which the model uses: what "
+            "is expected, given all that was measured, stands in",
             UserWarning,
             stacklevel=CALLER,
         )

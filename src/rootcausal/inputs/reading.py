@@ -17,7 +17,6 @@ from ..files.tables import as_float64
 from ..wording import listed, one_line, plain, quoted, shown
 from .cells import Cells, Found, of_arrow
 from .encoding import Encoding
-from .from_frame import COMPLETE_TO_BE_SCORED
 from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
 from .matrices import warn_of_unseen
@@ -73,7 +72,7 @@ class Reading:
         self._reach = {} if reach is None else reach
         self._new = reach is not None
         self._variables = variables or {}
-        self.may_miss = self._new and not COMPLETE_TO_BE_SCORED
+        self.may_miss = False
         self.cells: dict[str, Cells] = {}
         self.text: dict[str, Any] = {}
         self._unseen: dict[str, dict[str, None]] = {}
@@ -173,6 +172,9 @@ class Reading:
             elif cells.numbers is not None:
                 cells = replace(cells, numbers=np.where(np.isinf(cells.numbers), np.nan, cells.numbers))
             self.cells[name] = cells
+        if self.may_miss and self._new:
+            nobody = Cells(np.full(table.num_rows, np.nan))
+            self.cells |= {name: nobody for name in self._needed if name not in self._features}
         return missing
 
     def _known(self, name: str, cells: Cells) -> Cells | None:

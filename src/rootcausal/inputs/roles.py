@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -102,8 +103,12 @@ def columns_found(
     features: Sequence[str],
     needed: Sequence[str] | None,
     id_column: str | None,
+    may_miss: bool,
 ) -> list[str]:
-    """Return the model's columns that the file has; that it lacks one that is needed is an error."""
+    """Return the model's columns that the file has.
+
+    That it lacks one that is needed is an error or, where values of them ``may_miss``, a warning.
+    """
     if id_column is not None:
         _require_column(path, names, "--id", id_column)
         if id_column in features:
@@ -115,15 +120,21 @@ def columns_found(
     # A file with none of the columns is another one, even where the model needs none.
     lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
     if lacking:
+        fillable = may_miss and bool(found)
         hints = [
             quoted(name)
             + "".join(f" (is it {quoted(match)}?)" for match in similar(name, present - set(features))[:1])
             for name in lacking[:5]
         ]
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-        raise InputError(
+        says = (
             f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
-            f"{', '.join(hints)}{more}. Name the columns as in the table the model was fitted on."
+            f"{', '.join(hints)}{more}. "
+        )
+        if not fillable:
+            raise InputError(f"{says}Name the columns as in the table the model was fitted on.")
+        warnings.warn(
+            f"{says}What is expected, given all that was measured, stands in.", UserWarning, stacklevel=2
         )
     return found
 

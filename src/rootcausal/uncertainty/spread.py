@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from ..core.model import CausalModel
 from ..core.table import F64, Index
@@ -36,8 +37,12 @@ class Spread:
     rank_stability: F64
 
 
-def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spread:
-    """Spread of the Shapley values of patients X around the stated ``values`` (n, p)."""
+def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64, doubt: F64 | None = None) -> Spread:
+    """Spread of the Shapley values of patients X around the stated ``values`` (n, p).
+
+    ``doubt`` (n, p) is the standard deviation that values which were not measured leave. Where there is one,
+    a resample counts for the chance that its value is above zero.
+    """
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
     ends = np.zeros((2, n, p))
@@ -46,10 +51,22 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64) -> Spre
     for rows in _blocks(n, len(models) * max(1, cols.size)):
         draws = np.stack([m.shapley(X[rows])[:, cols] for m in models])
         ends[:, rows, cols] = interval(draws, values[rows, cols])
-        frequency[rows, cols] = (draws > 0).mean(axis=0)
+        above_zero = _chance_above_zero(draws, None if doubt is None else doubt[rows, cols])
+        frequency[rows, cols] = above_zero.mean(axis=0)
         stated = ranks(values[rows])[:, cols]
-        stability[rows, cols] = np.mean([(draw > 0) & (ranks(draw) <= stated) for draw in draws], axis=0)
-    return Spread(ends[0], ends[1], frequency, stability)
+        as_high = np.stack([ranks(draw) <= stated for draw in draws])
+        stability[rows, cols] = (above_zero * as_high).mean(axis=0)
+    if doubt is None:
+        return Spread(ends[0], ends[1], frequency, stability)
+    return Spread(*with_doubt(values, (ends[0], ends[1]), doubt), frequency, stability)
+
+
+def _chance_above_zero(draws: F64, doubt: F64 | None) -> F64:
+    """(b, n, m): of values (b, n, m), each with a doubt of its standard deviation (n, m)."""
+    certain = (draws > 0).astype(np.float64)
+    if doubt is None:
+        return certain
+    return np.where(doubt > 0, ndtr(draws / np.where(doubt > 0, doubt, 1.0)), certain)
 
 
 def spread_of_what_if(
