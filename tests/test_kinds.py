@@ -7,6 +7,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from rootcausal import InputError
+from rootcausal.files.cells import WORDS_FOR_MISSING
 from rootcausal.inputs.cells import Found, Texts
 from rootcausal.inputs.guess import IN_PYTHON, guess_kinds
 from rootcausal.inputs.kinds import (
@@ -17,7 +18,6 @@ from rootcausal.inputs.kinds import (
     variable_of_numbers,
     variable_of_texts,
 )
-from rootcausal.inputs.labels import WORDS_FOR_MISSING
 from rootcausal.inputs.rules import Findings
 
 
