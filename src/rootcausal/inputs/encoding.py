@@ -178,7 +178,7 @@ def _texts_as_values(variable: Variable, texts: Texts) -> tuple[F64, list[str]]:
     known: Mapping[str, float] = dict(
         zip(map(text_of, variable.levels), variable.values.tolist(), strict=True)
     )
-    if all(isinstance(level, bool) for level in variable.levels):
+    if all(isinstance(level, bool) for level in variable.levels):  # beside other words in the same column
         known = {**known, "True": 1.0, "TRUE": 1.0, "False": 0.0, "FALSE": 0.0}
     by_code = np.array([known.get(text, np.nan) for text in texts.levels] + [np.nan])
     seen = np.unique(texts.codes)
