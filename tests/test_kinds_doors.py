@@ -452,8 +452,21 @@ def test_a_model_with_dummies_comes_back(tmp_path: Path) -> None:
     ids=lambda levels: str(levels)[:60],
 )
 def test_levels_that_no_model_has_are_refused(levels: Any, saved: Path) -> None:
-    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
-        RCI.load(with_header(saved, lambda header: header | {"with_levels": levels}))
+    def change(header: dict[str, Any]) -> dict[str, Any]:
+        made = {name: value for name, value in header["provenance"].items() if name != "kinds"}
+        return header | {"with_levels": levels, "provenance": made}
+
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged") as caught:
+        RCI.load(with_header(saved, change))
+    assert "remembers" not in str(caught.value)
+
+
+def test_kinds_that_are_not_those_of_the_model_are_refused(saved: Path) -> None:
+    def change(header: dict[str, Any]) -> None:
+        header["provenance"]["kinds"]["sex"]["levels"] = ["<script>", "male"]
+
+    with pytest.raises(InputError, match="its variables are not those that it remembers"):
+        RCI.load(with_header(saved, change))
 
 
 @pytest.mark.parametrize("number", [0, -1, 5, 7, 10**10, "6", None, True])

@@ -66,6 +66,9 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     model._encoding = Encoding(tuple(variables))
     if model._encoding.layout.n_columns != saved.model.n_columns:
         raise ValueError("its variables and its columns differ in number")
+    described = model._encoding.described()
+    if saved.provenance.get("kinds", described) != described:
+        raise ValueError("its variables are not those that it remembers")
     model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     model._set_model(saved.model, saved.margins, saved.ancestor_probability)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,11 @@ class Encoding:
     def with_levels(self) -> list[int]:
         """The variables that are no numbers."""
         return [place for place, variable in enumerate(self.variables) if variable.levels]
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Kind and levels of the variables that are no numbers, by name, as a model remembers them."""
+        with_levels = [self.variables[place] for place in self.with_levels]
+        return {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
 
     @property
     def grouped(self) -> bool:
