@@ -64,8 +64,6 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     model._encoding = Encoding(tuple(variables))
-    if model._encoding.layout.n_columns != saved.model.n_columns:
-        raise ValueError("its variables and its columns differ in number")
     described = model._encoding.described()
     if saved.provenance.get("kinds", described) != described:
         raise ValueError("its variables are not those that it remembers")

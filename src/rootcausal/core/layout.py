@@ -6,6 +6,7 @@ column of zeros and ones (a dummy) for each of its levels but one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,16 @@ import numpy as np
 from .table import F64, Index
 
 NO_LEVELS = np.empty(0)
+DUMMY = np.array([0.0, 1.0])
+# Of one variable: all texts, all numbers, or false and true.
+Levels = Sequence[str | float | bool]
+
+
+def values_of(levels: Levels, nominal: bool) -> F64:
+    """(levels,) what stands for each level: a number for itself, a text or a nominal one for its place."""
+    if nominal or any(isinstance(level, str) for level in levels):
+        return np.arange(len(levels), dtype=np.float64)
+    return np.array(levels, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +43,19 @@ class Layout:
     def numbers(cls, n_columns: int) -> Layout:
         """A table of numbers: each column is a variable."""
         return cls(np.arange(n_columns), (NO_LEVELS,) * n_columns)
+
+    @classmethod
+    def of_variables(cls, levels: Sequence[Levels], nominal: Sequence[bool]) -> Layout:
+        """The columns of variables with these levels, none for a number; nominal ones have dummies."""
+        variable: list[int] = []
+        values: list[F64] = []
+        for place, (some, dummies) in enumerate(zip(levels, nominal, strict=True)):
+            found = (
+                [DUMMY] * (len(some) - 1) if dummies else [values_of(some, dummies) if some else NO_LEVELS]
+            )
+            variable += [place] * len(found)
+            values += found
+        return cls(np.array(variable, dtype=np.intp), tuple(values))
 
     @property
     def n_columns(self) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from ..core.layout import Layout
 from ..core.model import CausalModel, taken
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
@@ -40,6 +41,8 @@ PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 OTHERS = {"margins", PROBABILITY, *QUANTILES}
 LEVELS_SINCE = 4
+# Each becomes an object: a file of a few bytes must not become millions of them.
+MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
 MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
@@ -186,8 +189,13 @@ def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fit
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
     q = header["n_columns"]
     p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
-    if type(q) is not int or type(p) is not int or not 0 < p <= q:
+    if type(q) is not int or type(p) is not int or not 0 < p <= min(q, MOST_VARIABLES):
         raise ValueError("its number of columns is none")
+    with_levels = _levels(header.get("with_levels", []), p)
+    described = [with_levels.get(place, ("number", ())) for place in range(p)]
+    layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
+    if layout.n_columns != q:
+        raise ValueError("its variables and its columns differ in number")
     model = model_from(header, arrays)
     _check_shapes(arrays, model.order.size, q)
     _check_numbers(arrays)
@@ -201,7 +209,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
         classes=_classes(header["classes"], header.get("classes_type")),
         n_variables=p,
         feature_names=None if names is None else _names(names, p),
-        with_levels=_levels(header.get("with_levels", []), p),
+        with_levels=with_levels,
         completion=_completion(arrays, q),
         provenance=_provenance(header["provenance"], q),
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.layout import NO_LEVELS, Layout
+from ..core.layout import Layout
 from ..core.table import F64, Index
 from .cells import Found, Texts
 from .kinds import Variable
@@ -22,7 +22,6 @@ from .labels import text_of
 
 # By which a computed value may miss the level that it stands for.
 ROUNDING = 1e-9
-DUMMY = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +38,9 @@ class Encoding:
     @cached_property
     def layout(self) -> Layout:
         """Which variable each of the q columns belongs to, and which values a discrete one takes."""
-        variable: list[int] = []
-        levels: list[F64] = []
-        for place, one in enumerate(self.variables):
-            n_dummies = len(one.levels) - 1 if one.kind == "nominal" else 0
-            variable += [place] * (n_dummies or 1)
-            if n_dummies:
-                levels += [DUMMY] * n_dummies
-            else:
-                levels.append(one.values if one.levels else NO_LEVELS)
-        return Layout(np.array(variable, dtype=np.intp), tuple(levels))
+        return Layout.of_variables(
+            [one.levels for one in self.variables], [one.kind == "nominal" for one in self.variables]
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
