@@ -293,6 +293,7 @@ def test_arrays_that_no_model_has_are_refused(name: str, change: Callable, saved
         {"attribution": None},
         {"attribution": ["linear"]},
         {"n_columns": 10**10},
+        {"n_columns": 10**7, "n_variables": 10**7},
         {"n_columns": True},
         {"classes": ["ill"]},
         {"classes": ["ill", "ill"]},

@@ -37,6 +37,7 @@ class Animal:
     raises, lowers : columns whose shock raises or lowers the risk, by more than three standard errors.
     null : columns that have nothing to do with the disease.
     warns : how the warnings begin that are documented for a cohort like this one.
+    options : what the command line is to be told of its columns, since a file does not say it.
     refused : what the InputError says that is documented for it; empty for cohorts that can be fitted.
     """
 
@@ -47,6 +48,7 @@ class Animal:
     lowers: tuple[str, ...] = ()
     null: tuple[str, ...] = ()
     warns: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     refused: str = ""
 
     @property
@@ -333,7 +335,10 @@ def of_all_kinds(rng: np.random.Generator, n: int = 500) -> tuple[pd.DataFrame, 
     return X, ill(rng, X["crp"] + (ward == 0) - X["haemoglobin"], 180)
 
 
-@animal(raises=("crp",), lowers=("haemoglobin",))
+STAGES = ("--kind", "stage=low<mid<high")
+
+
+@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES)
 def text_sex_stage_truths_and_numbers_as_text(rng):
     X, y = of_all_kinds(rng)
     return X.drop(columns="ward"), y
@@ -350,12 +355,12 @@ def nullable_types_and_objects(rng):
     return X, y
 
 
-@animal(raises=("crp",), lowers=("haemoglobin",), at_the_door=True)
+@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES, at_the_door=True)
 def wards(rng):
     return of_all_kinds(rng)
 
 
-@animal(raises=("crp",), lowers=("haemoglobin",), at_the_door=True)
+@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES, at_the_door=True)
 def all_kinds_with_holes(rng):
     X, y = of_all_kinds(rng)
     for name in X:

@@ -51,9 +51,7 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "rows": raw.shape[0],
         "cases": cohort.n_cases,
         "columns": learned.model.n_variables,
-        "kinds": {
-            one.name: {"kind": one.kind, "levels": list(one.levels)} for one in cohort.variables if one.levels
-        },
+        "kinds": cohort.encoding.described(),
         "exhausted": cohort.named(learned.model.outside(ordering.exhausted)),
         "adds_nothing": cohort.named(learned.model.outside(ordering.adds_nothing)),
         "separated": learned.separated,

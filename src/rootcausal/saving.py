@@ -64,6 +64,9 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     model._encoding = Encoding(tuple(variables))
+    described = model._encoding.described()
+    if saved.provenance.get("kinds", described) != described:
+        raise ValueError("its variables are not those that it remembers")
     model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)

@@ -6,7 +6,7 @@ column of zeros and ones (a dummy) for each of its levels but one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,15 @@ from .table import F64, Index
 
 NO_LEVELS = np.empty(0)
 DUMMY = np.array([0.0, 1.0])
+# Of one variable: all texts, all numbers, or false and true.
+Levels = Sequence[str | float | bool]
+
+
+def values_of(levels: Levels, nominal: bool) -> F64:
+    """(levels,) what stands for each level: a number for itself, a text or a nominal one for its place."""
+    if nominal or any(isinstance(level, str) for level in levels):
+        return np.arange(len(levels), dtype=np.float64)
+    return np.array(levels, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +45,16 @@ class Layout:
         return cls(np.arange(n_columns), (NO_LEVELS,) * n_columns)
 
     @classmethod
-    def of_variables(cls, levels: Sequence[F64], nominal: Collection[int]) -> Layout:
-        """Of p variables with the values that stand for their levels, none for a number.
-
-        Those at the places ``nominal`` have a column of 0 and 1 for each of their levels but the first.
-        """
+    def of_variables(cls, levels: Sequence[Levels], nominal: Sequence[bool]) -> Layout:
+        """The columns of variables with these levels, none for a number; nominal ones have dummies."""
         variable: list[int] = []
         values: list[F64] = []
-        for place, own in enumerate(levels):
-            columns = [DUMMY] * (own.size - 1) if place in nominal else [own]
-            variable += [place] * len(columns)
-            values += columns
+        for place, (some, dummies) in enumerate(zip(levels, nominal, strict=True)):
+            found = (
+                [DUMMY] * (len(some) - 1) if dummies else [values_of(some, dummies) if some else NO_LEVELS]
+            )
+            variable += [place] * len(found)
+            values += found
         return cls(np.array(variable, dtype=np.intp), tuple(values))
 
     @property
@@ -86,16 +94,6 @@ class Layout:
         none = np.ones(self.n_variables)
         np.multiply.at(none, self.variable, 1.0 - probability)
         return 1.0 - none
-
-
-def values_of_levels(levels: Sequence[str | float | bool], nominal: bool) -> F64:
-    """(levels,) the number that stands for each level: a number for itself, a text for its place.
-
-    Of a nominal variable each stands for its place.
-    """
-    if nominal or any(isinstance(level, str) for level in levels):
-        return np.arange(float(len(levels)))
-    return np.array(levels, dtype=np.float64)
 
 
 def shares_of_levels(dummies: F64) -> F64:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.completion import Completion
 from ..core.halves import taken
-from ..core.layout import NO_LEVELS, Layout, values_of_levels
+from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
@@ -43,6 +43,8 @@ PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 OTHERS = {"margins", PROBABILITY, *QUANTILES}
 LEVELS_SINCE = 4
+# Each becomes an object: a file of a few bytes must not become millions of them.
+MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
 MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
@@ -180,10 +182,13 @@ def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fit
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
     q = header["n_columns"]
     p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
-    if type(q) is not int or type(p) is not int or not 0 < p <= q:
+    if type(q) is not int or type(p) is not int or not 0 < p <= min(q, MOST_VARIABLES):
         raise ValueError("its number of columns is none")
     with_levels = _levels(header.get("with_levels", []), p)
-    layout = _layout(with_levels, p)
+    described = [with_levels.get(place, ("number", ())) for place in range(p)]
+    layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
+    if layout.n_columns != q:
+        raise ValueError("its variables and its columns differ in number")
     model = model_from(header, arrays, layout)
     _check_shapes(arrays, model.order.size, p)
     _check_numbers(arrays)
@@ -249,15 +254,6 @@ def _levels(described: Any, p: int) -> dict[int, Levels]:
             raise ValueError("levels are not in order")
         found[place], last = (kind, tuple(levels)), place
     return found
-
-
-def _layout(with_levels: Mapping[int, Levels], p: int) -> Layout:
-    """Which variable each column belongs to."""
-    nominal = {place for place, (kind, _) in with_levels.items() if kind == "nominal"}
-    values = [NO_LEVELS] * p
-    for place, (_, levels) in with_levels.items():
-        values[place] = values_of_levels(levels, place in nominal)
-    return Layout.of_variables(values, nominal)
 
 
 def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:

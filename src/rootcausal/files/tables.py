@@ -143,16 +143,6 @@ def stream_columns(
             yield with_missing(piece, na, text_column)
 
 
-def as_matrix(table: Any) -> F64:
-    """(n, p): the numbers of a pyarrow table of float64."""
-    import numpy as np
-
-    values = np.empty((table.num_rows, table.num_columns), order="F")
-    for place, column in enumerate(table.columns):
-        values[:, place] = column.to_numpy()
-    return values
-
-
 def as_float64(column: Any) -> F64 | None:
     """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
     import pyarrow as pa

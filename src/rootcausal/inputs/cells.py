@@ -224,6 +224,10 @@ def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
         gone = stripped in WORDS_FOR_MISSING
         new[code] = -1 if gone else places.setdefault(stripped, len(places))
     codes, levels = new[codes], tuple(places)
+    folded = [level.casefold() for level in levels]
+    if levels and set(folded) <= {"false", "true"}:  # as a CSV file is read
+        truths = np.array([*(float(word == "true") for word in folded), np.nan])
+        return Cells(truths[codes], said=(False, True))
     numbers = _all_numbers(levels)
     if numbers is None:
         return Cells(None, Texts(codes, levels, ordered))

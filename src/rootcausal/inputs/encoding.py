@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,9 @@ class Encoding:
     @cached_property
     def layout(self) -> Layout:
         """Which variable each of the q columns belongs to, and which values a discrete one takes."""
-        nominal = {place for place in self.with_levels if self.variables[place].kind == "nominal"}
-        return Layout.of_variables([one.values for one in self.variables], nominal)
+        return Layout.of_variables(
+            [one.levels for one in self.variables], [one.kind == "nominal" for one in self.variables]
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -59,6 +61,11 @@ class Encoding:
     def with_levels(self) -> list[int]:
         """The variables that are no numbers."""
         return [place for place, variable in enumerate(self.variables) if variable.levels]
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Kind and levels of the variables that are no numbers, by name, as a model remembers them."""
+        with_levels = [self.variables[place] for place in self.with_levels]
+        return {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
 
     @property
     def grouped(self) -> bool:
@@ -142,7 +149,7 @@ def _texts_as_values(variable: Variable, texts: Texts) -> tuple[F64, list[str]]:
     known: Mapping[str, float] = dict(
         zip(map(text_of, variable.levels), variable.values.tolist(), strict=True)
     )
-    if all(isinstance(level, bool) for level in variable.levels):
+    if all(isinstance(level, bool) for level in variable.levels):  # beside other words in the same column
         known = {**known, "True": 1.0, "TRUE": 1.0, "False": 0.0, "FALSE": 0.0}
     by_code = np.array([known.get(text, np.nan) for text in texts.levels] + [np.nan])
     seen = np.unique(texts.codes)

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.layout import values_of_levels
+from ..core.layout import values_of
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
@@ -39,7 +39,7 @@ VALUES_A_BLOCK = 1 << 16
 _ROMAN = {"0": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Variable:
     """One column of a user's table.
 
@@ -59,7 +59,7 @@ class Variable:
     @property
     def values(self) -> F64:
         """(levels,) the number that stands for each level: a number for itself, a text for its place."""
-        return values_of_levels(self.levels, self.kind == "nominal")
+        return values_of(self.levels, self.kind == "nominal")
 
 
 @dataclass(frozen=True)

@@ -206,16 +206,6 @@ def first_strange(column: Any) -> tuple[int, Any] | None:
     return None if place < 0 else (place, column[place].as_py())
 
 
-def missing_cells(column: Any) -> np.ndarray:
-    """(n,): where a pyarrow column has no value; of texts, also where one of the words for that stands."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
-    return column.is_null().to_numpy()
-
-
 def _without(texts: Any, some: Sequence[str]) -> Any:
     """The texts, with null for those among `some`."""
     import pyarrow as pa
