@@ -51,6 +51,11 @@ def main() -> None:
         numbers = [f"{seconds['complete']:.3f}", f"{seconds['holed']:.3f}", f"{ratio:.1f}"]
         lines.append([f"{n:,}", str(p), f"{share:.0%}", *numbers, f"{before:.1f}", f"{memory:.1f}"])
         print(lines[-1], flush=True)
+        write(lines)
+
+
+def write(lines: list[list[str]]) -> None:
+    """After each cell, so that what was measured is kept."""
     header = ["rows", "columns", "missing", "complete, s", "with holes, s", "ratio"]
     header += ["memory: complete", "with holes"]
     page = (
