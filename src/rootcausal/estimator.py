@@ -22,11 +22,11 @@ from .core.quantiles import CohortQuantiles
 from .core.table import F64, Index
 from .diagnostics import Diagnosis, diagnose
 from .errors import InputError
-from .explanation import Explanation, patient_ids
+from .explanation import Explanation
 from .inputs.cohort import Cohort, Target, names_of
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
-from .inputs.from_frame import ids_of
+from .inputs.from_frame import ids_of, patient_ids
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -14,12 +14,12 @@ from scipy.special import expit
 from .core.model import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .inputs.from_frame import column_names
+from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
 from .inputs.levels import Cells, columns_of_level, level_texts, levels_listed, place_of
 from .inputs.matrices import Matrix
 from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if, with_doubt
-from .wording import listed, quoted
+from .wording import quoted
 
 # What a model answers about patients (n, q): log-odds (n,), and values (n, q).
 Ask = Callable[[CausalModel, F64], tuple[F64, F64]]
@@ -367,26 +367,6 @@ def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
         return filled
     # The dummies of a variable have the same holes.
     return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
-
-
-def patient_ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
-    """What to call the patients of X: as given, as in a column, or by their numbers."""
-    if ids is None:
-        return tuple(range(n_rows))
-    if isinstance(ids, str):
-        names = column_names(X) if nw.dependencies.is_into_dataframe(X) else []
-        if ids not in names:
-            known = f", which has {listed(list(map(repr, names)), 8)}" if names else ": X has no column names"
-            raise InputError(f"no id column {ids!r} in the table{known}")
-        ids = nw.from_native(X, eager_only=True).get_column(ids).to_native()
-    if nw.dependencies.is_into_series(ids):
-        ids = nw.from_native(ids, series_only=True).to_list()
-    if not isinstance(ids, Iterable):
-        raise InputError(f"ids must be the name of a column or one id a patient, not {ids!r}")
-    found = tuple(ids)
-    if len(found) != n_rows:
-        raise InputError(f"{len(found)} ids were given for {n_rows} patients")
-    return found
 
 
 def _frame(columns: dict[str, Any], library: Any) -> Any:

@@ -175,6 +175,26 @@ def ids_of(X: Any, ids: Any) -> Any:
     return _column_of_obs(X, ids, "id").to_list() if isinstance(ids, str) else ids
 
 
+def patient_ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
+    """What to call the patients of X: as given, as in a column, or by their numbers."""
+    if ids is None:
+        return tuple(range(n_rows))
+    if isinstance(ids, str):
+        names = column_names(X) if nw.dependencies.is_into_dataframe(X) else []
+        if ids not in names:
+            known = f", which has {listed(list(map(repr, names)), 8)}" if names else ": X has no column names"
+            raise InputError(f"no id column {ids!r} in the table{known}")
+        ids = nw.from_native(X, eager_only=True).get_column(ids).to_native()
+    if nw.dependencies.is_into_series(ids):
+        ids = nw.from_native(ids, series_only=True).to_list()
+    if not isinstance(ids, Iterable):
+        raise InputError(f"ids must be the name of a column or one id a patient, not {ids!r}")
+    found = tuple(ids)
+    if len(found) != n_rows:
+        raise InputError(f"{len(found)} ids were given for {n_rows} patients")
+    return found
+
+
 def _column_of_obs(X: Any, key: str, what: str) -> Any:
     if key not in X.obs:
         raise InputError(f"no {what} column {key!r} in obs, which has {', '.join(map(repr, X.obs.columns))}")

@@ -120,10 +120,9 @@ def columns_found(
     # A file with none of the columns is another one, even where the model needs none.
     lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
     if lacking:
-        fillable = may_miss and bool(found)
+        alike = {name: similar(name, present - set(features))[:1] for name in lacking}
         hints = [
-            quoted(name)
-            + "".join(f" (is it {quoted(match)}?)" for match in similar(name, present - set(features))[:1])
+            quoted(name) + "".join(f" (is it {quoted(match)}?)" for match in alike[name])
             for name in lacking[:5]
         ]
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
@@ -131,7 +130,8 @@ def columns_found(
             f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
             f"{', '.join(hints)}{more}. "
         )
-        if not fillable:
+        # A column of nearly the same name was meant; filling in would hide that it is there.
+        if not (may_miss and found) or any(alike.values()):
             raise InputError(f"{says}Name the columns as in the table the model was fitted on.")
         warnings.warn(
             f"{says}What is expected, given all that was measured, stands in.", UserWarning, stacklevel=2
