@@ -102,7 +102,6 @@ class Levelled(RCI):
             X,
             ids,
             self.provenance_,
-            imputed=imputed,
-            imputation_sd=sd,
+            sd,
         )
         return replace(found)

@@ -74,26 +74,6 @@ def test_numbers_are_not_copied() -> None:
     assert table is X and encoding.matrix(table) is X and unseen == {}
 
 
-def test_words_for_values() -> None:
-    matrix = ALL.matrix(ALL.table(found())[0])
-    words = [ALL.level_of(v, matrix[:, ALL.layout.columns_of(v)]) for v in range(6)]
-    assert words == [
-        ["50", "60", "70"],
-        ["male", "female", None],
-        ["4", "1", "2"],
-        ["ER", None, None],
-        ["3", "7", None],
-        ["true", "false", None],
-    ]
-    assert ALL.level_of(3, np.array([[0.0, 0.0], [0.0, 1.0], [0.5, 0.0], [1.0, 1.0]])) == [
-        "ICU",
-        "south",
-        None,
-        None,
-    ]
-    assert ALL.level_of(2, np.array([[2.0 + 1e-12], [3.0]])) == ["2", None]
-
-
 def test_numbers_for_texts_and_texts_for_truth() -> None:
     texts = Encoding((Variable("grade", "ordinal", ("1", "2+", "3")),))
     table, unseen = texts.table(Found(np.array([[1.0], [3.0], [2.0]])))

@@ -29,14 +29,14 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def plain(frame: pd.DataFrame) -> RCI:
-    model = RCI(alpha=0.01).fit(frame.drop(columns="d"), frame["d"])
+    model = RCI(alpha=0.01, missing="refuse").fit(frame.drop(columns="d"), frame["d"])
     assert sorted(model.causal_order_) == [0, 1, 5]
     return model
 
 
 @pytest.fixture(scope="module")
 def sure(frame: pd.DataFrame) -> RCI:
-    model = RCI(alpha=0.01).fit(frame.drop(columns="d"), frame["d"]).bootstrap(8)
+    model = RCI(alpha=0.01, missing="refuse").fit(frame.drop(columns="d"), frame["d"]).bootstrap(8)
     used = {f"x{column}" for resample in model.bootstrap_.models for column in resample.order}
     assert used == {"x0", "x1", "x5", ONLY_IN_RESAMPLES}
     return model

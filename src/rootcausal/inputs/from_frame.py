@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals as nw
@@ -12,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..core.table import F64
 from ..errors import InputError
+from ..wording import listed
 from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects
 from .cohort import column_name
 from .guess import IN_PYTHON, read_cells
