@@ -35,7 +35,7 @@ def test_missing_and_infinite_values_are_named_with_counts(frame: pd.DataFrame) 
     assert "missing values (NaN) in 'bili' (2)" in message
     assert "infinite values (inf) in 'iron' (1)" in message
     assert "impute" in message
-    model = RCI(alpha=1.0).fit(frame.fillna(0).replace(-np.inf, 0), y)
+    model = RCI(alpha=1.0, missing="refuse").fit(frame.fillna(0).replace(-np.inf, 0), y)
     with pytest.raises(InputError, match=r"'bili' \(2\)"):
         model.shapley_values(frame)
 

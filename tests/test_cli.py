@@ -28,7 +28,7 @@ from rootcausal.data import load_pbc, simulate
         ("a,d\n", "no rows"),
         ("a,a,d\n1,2,0\n", "more than one column named 'a'"),
         ("a,b,d\n1,2,0\n1,2\n", "data row 2"),
-        ("a,when,d\n1,2020-01-02,0\n2,2021-03-04,1\n", "dates or times, here with an example: 'when'"),
+        ("a,when,d\n1,2020-01-02,0\n2,2021-03-04,1\n", "has dates in 'when': leave them out with --drop"),
         ("a,b,d\n1,,0\n2,,1\n", "column 'b' is empty"),
         ("a,b,d\n1,2,0\n,,1\n3,4,1\n5,1,0\n", "row 2 has no value in any column"),
         ("a,b,d\n1,inf,0\n2,3,1\n", "infinite"),

@@ -25,6 +25,7 @@ WORTH_A_LINE = (
     "decides",
     "code for missing",
     "zero for missing",
+    "coarser",
     "repeated rows",
     "codes",
     "order",

@@ -131,12 +131,12 @@ def _in_memory(
     usable = readings.usable[encoding.layout.variable]
     if findings or not whole:
         names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
-        note_usable_columns(values[:, usable], names, findings)
+        note_usable_columns(values[:, usable], names, findings, encoding.dummy[usable])
     findings.refuse()
     raw = choose_table(backend, values, labels)
     columns = describe_columns(raw, prevalence)
     if whole:
-        note_columns(values, encoding.column_names, columns, findings)
+        note_columns(values, encoding.column_names, columns, findings, encoding.dummy)
         findings.refuse()
     by_class = None
     if labels is not None and not whole:

@@ -67,6 +67,11 @@ class Encoding:
         with_levels = [self.variables[place] for place in self.with_levels]
         return {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
 
+    @cached_property
+    def dummy(self) -> np.ndarray:
+        """(q,) which columns are one of several of their variable."""
+        return np.bincount(self.layout.variable)[self.layout.variable] > 1
+
     @property
     def grouped(self) -> bool:
         """Whether the method sees more columns than there are variables."""

@@ -174,13 +174,13 @@ def _checked(
     if not look.missing.any():
         note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
-        refuse_copies(_copies(DaskRaw(client, rows), look, columns), names)
+        refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), names)
     findings.refuse()
     return Cohort(raw, columns, encoding, classes, n_cases)
 
 
-def _copies(raw: DaskRaw, look: FirstLook, columns: Columns) -> list[tuple[int, int]]:
-    pairs = suspected_copies(look.projection, look.weight, look.rows, columns)
+def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:
+    pairs = suspected_copies(look.projection, look.weight, look.rows, columns, dummy)
     if not pairs:
         return []
     suspects = np.unique(pairs)

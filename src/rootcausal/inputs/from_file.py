@@ -61,7 +61,9 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
         assert readings is not None
         encoding, usable = readings.encoding, readings.usable[readings.encoding.layout.variable]
         names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
-        note_usable_columns(encoding.matrix(readings.table)[:, usable], names, findings)
+        note_usable_columns(
+            encoding.matrix(readings.table)[:, usable], names, findings, encoding.dummy[usable]
+        )
     findings.refuse()
     assert disease is not None
     return _with_notes(patients, roles), disease

@@ -299,16 +299,22 @@ def note_flat(
         )
 
 
-def note_columns(X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings) -> None:
-    """Note which of the columns X (n, p) do not vary, and which are exact linear images of each other."""
+def note_columns(
+    X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings, dummy: np.ndarray
+) -> None:
+    """Note which of the columns X (n, q) do not vary, and which are exact linear images of each other.
+
+    Not of each ``dummy`` (q,): one level may well be what another variable says, and the rest differ. What an
+    earlier column explains then leaves the search by itself.
+    """
     note_flat(columns, names, lambda flat: (X[:, flat].min(axis=0), X[:, flat].max(axis=0)), findings)
     weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
-    suspected = suspected_copies(weights @ X, float(weights.sum()), X.shape[0], columns)
+    suspected = suspected_copies(weights @ X, float(weights.sum()), X.shape[0], columns, dummy)
     with findings.noting():
         refuse_copies([pair for pair in suspected if is_copy(_correlation(X, columns, *pair))], names)
 
 
-def note_usable_columns(X: F64, names: Sequence[str], findings: Findings) -> None:
+def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy: np.ndarray) -> None:
     """The same for the numbers of a table that is refused anyway, so that all is said at once.
 
     Columns may have holes: each is filled with the first value of its column, which leaves a constant column
@@ -321,7 +327,8 @@ def note_usable_columns(X: F64, names: Sequence[str], findings: Findings) -> Non
         first = X[there.argmax(axis=0), np.arange(X.shape[1])]
         filled = np.where(there, X, first)
         named = [name for name, kept in zip(names, seen, strict=True) if kept]
-        note_columns(filled, named, describe_columns(ReferenceRaw(filled, None)), findings)
+        columns = describe_columns(ReferenceRaw(filled, None))
+        note_columns(filled, named, columns, findings, dummy[seen])
 
 
 def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
@@ -331,16 +338,19 @@ def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
     return float(z_a @ z_b) / float(np.sqrt((z_a @ z_a) * (z_b @ z_b)))
 
 
-def suspected_copies(projection: F64, weight: float, n: int, columns: Columns) -> list[tuple[int, int]]:
+def suspected_copies(
+    projection: F64, weight: float, n: int, columns: Columns, dummy: np.ndarray
+) -> list[tuple[int, int]]:
     """Pairs of columns that may have |r| = 1, without a p × p matrix.
 
     A random projection Σ w x (p,), over rows with weights w that sum to ``weight``, is the same for
     standardized linear images, up to sign; neighbours in the sorted projections are to be compared in full.
-    Columns that do not vary are left out; of two rows, any two columns would be images of each other.
+    Columns that do not vary and each ``dummy`` are left out; of two rows, any two columns would be images of
+    each other.
     """
     if n < 3:
         return []
-    varying = np.setdiff1d(np.arange(columns.sd.size), columns.flat)
+    varying = np.setdiff1d(np.flatnonzero(~dummy), columns.flat)
     mean, sd = columns.mean[varying], columns.sd[varying]
     projection = np.abs((projection[varying] - weight * mean) / sd) / np.sqrt(n)
     ranked = np.argsort(projection, kind="stable")

@@ -20,6 +20,8 @@ ROWS_TO_SUSPECT = 2000
 COLUMNS_IN_PAIRS = 400
 # The same in another unit, rounded: two measurements never agree as well as this.
 ROUNDED_COPY = 0.9999
+# Fewer rows of a level may agree in another column by chance.
+ROWS_A_LEVEL = 5
 # Rows that agree by chance: so many at most are expected where copies of rows are worth a word.
 EXPECTED_BY_CHANCE = 0.01
 
@@ -44,6 +46,47 @@ def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.nd
             True,
         )
     ]
+
+
+def find_coarser(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+    """Columns with levels that a finer one decides: a class of diagnoses beside the diagnosis itself.
+
+    They are suspected by the rows ``sample``.
+    """
+    asked = [c for c in columns if kinds[c.name] in FITTED and kinds[c.name] != "number"]
+    asked = [cells for cells in asked if cells.codes is not None]
+    if len(asked) > COLUMNS_IN_PAIRS:
+        return []
+    sample = sample[:: -(-max(sample.size, 1) // ROWS_TO_SUSPECT)]
+    finer: dict[str, str] = {}
+    for coarse in asked:
+        for fine in asked:
+            suspected = fine.n_different > coarse.n_different and _decides(fine, coarse, sample, 1)
+            if suspected and _decides(fine, coarse, slice(None), ROWS_A_LEVEL):
+                finer[coarse.name] = fine.name
+                break
+    if not finer:
+        return []
+    names = tuple(finer)
+    shown = ", ".join(f"{quoted(name)} from {quoted(fine)}" for name, fine in list(finer.items())[:5])
+    sentence = (
+        f"{plural(len(names), 'column')} {'follows' if len(names) == 1 else 'follow'} from the levels of "
+        f"another: {shown}. Keep the one that you ask about."
+    )
+    return [Finding("coarser", names, sentence, dropping(names), True)]
+
+
+def _decides(fine: Cells, coarse: Cells, rows: slice | np.ndarray, least: int) -> bool:
+    """Whether each level of one column, none of fewer rows than ``least``, has one level of the other."""
+    assert fine.codes is not None and coarse.codes is not None
+    a, b = fine.codes[rows], coarse.codes[rows]
+    both = (a >= 0) & (b >= 0)
+    if not both.any():
+        return False
+    width = int(b.max()) + 1
+    counts = np.bincount(a[both] * width + b[both], minlength=(int(a.max()) + 1) * width).reshape(-1, width)
+    counts = counts[counts.any(axis=1)]
+    return bool((counts > 0).sum(axis=1).max() == 1 and counts.sum(axis=1).min() >= least)
 
 
 def _same_numbers(columns: Sequence[Cells], sample: np.ndarray) -> dict[str, str]:

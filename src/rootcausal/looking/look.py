@@ -19,7 +19,7 @@ from .column_findings import (
     find_texts,
     find_too_large,
 )
-from .copies import find_copies, find_repeated_rows
+from .copies import find_coarser, find_copies, find_repeated_rows
 from .findings import Finding
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
 from .target import TargetFacts, candidates, find_target, target_of
@@ -82,6 +82,7 @@ def look(table: Any, target: str | None = None, id_column: str | None = None) ->
             *_of_outcome(variables, kinds, target, ill, rows),
         ]
     findings += find_copies(_kept(variables, findings), kinds, rows)
+    findings += find_coarser(_kept(variables, findings), kinds, rows)
     out = _left_out(findings)
     findings += [
         *find_codes(columns, kinds, out, target),
