@@ -16,7 +16,7 @@ import pandas as pd
 from dask import delayed
 from distributed import Client
 
-from ..backends.dask_frame import holds_numbers
+from ..backends.dask_frame import CORRECT, holds_numbers
 from ..backends.dask_rows import add_up
 from ..core.table import F64
 from ..errors import InputError
@@ -142,7 +142,7 @@ def _with_few_values(
         return []
     first = frame[[columns[place] for place in places]].partitions[0].to_delayed()[0]
     try:
-        few: list[int] = client.compute(_few(first)).result()
+        few: list[int] = add_up(client, [client.compute(_few(first))])
     except (KeyError, IndexError, AttributeError, TypeError, ValueError):
         return []  # a partition that is not as promised: whoever sums over it says what is wrong
     return [places[place] for place in few]
@@ -230,8 +230,8 @@ def _cells(series: pd.Series) -> Cells:
 def _coded(series: pd.Series, variable: Variable, level: int | None) -> pd.Series:
     """The numbers of a variable, or the dummy of one of its levels."""
     cells = _cells(series)
-    if cells.texts is not None and not variable.levels:
-        raise InputError(f"column {variable.name!r} holds text in some partitions only")
+    if cells.texts is not None and not variable.levels and len(cells.texts.counts()) > 1:
+        raise InputError(f"column {variable.name!r} holds text in some partitions only: {CORRECT}")
     table, _ = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
     values: F64 = table[:, 0]
     if level is not None:
