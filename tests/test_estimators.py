@@ -27,7 +27,7 @@ quick = settings(max_examples=20, deadline=None)
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(RCI(), marks=pytest.mark.xfail(reason="values are not imputed yet", strict=True)),
+        RCI(),
         RCI(missing="refuse"),
         DirectLiNGAM(),
     ],
@@ -95,7 +95,7 @@ def test_names_follow_dataframes_of_any_library() -> None:
 def test_new_data_are_matched_by_name() -> None:
     cohort = load_pbc()
     frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names))
-    model = RCI().fit(frame, cohort.y)
+    model = RCI(missing="refuse").fit(frame, cohort.y)
     shuffled = frame[frame.columns[::-1]].assign(note="text that nobody reads")
     np.testing.assert_array_equal(model.shapley_values(shuffled), model.shapley_values(frame))
     with pytest.raises(InputError, match=r"columns 'bili', 'copper' are missing from the new data"):

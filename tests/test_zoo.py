@@ -31,6 +31,7 @@ from zoo_fits import (
 )
 
 from rootcausal import RCI
+from rootcausal.explanation import Explanation
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
@@ -88,7 +89,9 @@ def test_fit(animal: Animal, variant: str, attribution: str) -> None:
 @every_fit
 def test_mean_risk_is_the_share_of_cases(animal: Animal, variant: str, attribution: str) -> None:
     model, _ = heard_fit(animal, variant, attribution)
-    assert model.predict_proba(animal.X)[:, 1].mean() == pytest.approx(animal.y.mean(), rel=1e-3)
+    # What is expected of a value that is missing lies nearer to the mean than the value itself.
+    near = 0.05 if animal.has_holes else 1e-3
+    assert model.predict_proba(animal.X)[:, 1].mean() == pytest.approx(animal.y.mean(), rel=near)
 
 
 @every_fit
@@ -131,7 +134,11 @@ def test_scoring(animal: Animal, attribution: str) -> None:
     kept = np.sort(model.causal_order_)
     errors = model.transform(X)
     assert finite(errors)
-    assert errors.std(axis=0, ddof=1) == pytest.approx(1.0, rel=1e-3)
+    spread = errors.std(axis=0, ddof=1)
+    if animal.has_holes:
+        assert ((spread > 0.5) & (spread < 1.05)).all()
+    else:
+        assert spread == pytest.approx(1.0, rel=1e-3)
     assert list(model.get_feature_names_out()) == [animal.names[c] for c in kept]
     scores = model.scores(X)
     assert np.array_equal(scores[:, kept], values[:, kept])
@@ -185,7 +192,10 @@ def test_root_causes(animal: Animal) -> None:
 def test_to_frame(animal: Animal) -> None:
     tidy = explained(animal).to_frame()
     assert len(tidy) == animal.X.size
-    assert finite(tidy.select_dtypes("number"))
+    assert finite(tidy.drop(columns="value").select_dtypes("number"))
+    unused = tidy["value"].isna()
+    assert not (unused & (tidy["imputed"] | (tidy["shapley"] != 0))).any()
+    assert animal.has_holes or not unused.any()
     assert (tidy["root_cause"] == (tidy["shapley"] > 0)).all()
 
 
@@ -199,17 +209,30 @@ def test_to_shap(animal: Animal) -> None:
 @every_animal
 def test_what_if(animal: Animal) -> None:
     explanation = explained(animal)
-    for column, name in enumerate(animal.names[:3]):
-        answer = explanation.what_if(name)
-        assert answer.log_odds == pytest.approx(explanation.log_odds - explanation.values[:, column])
-        assert finite(answer.probability, answer.data)
+    for column, variable in enumerate(explanation.variables[:3]):
+        if variable.levels:
+            answer = explanation.what_if(variable.name, level=variable.levels[-1])
+            stays = explanation.levels()[:, column] == answer.levels()[:, column]
+            stays &= ~explanation.imputed[:, column]
+            assert answer.log_odds[stays] == pytest.approx(explanation.log_odds[stays])
+        else:
+            answer = explanation.what_if(variable.name)
+            assert answer.log_odds == pytest.approx(explanation.log_odds - explanation.values[:, column])
+        assert finite(answer.probability)
         for values, (low, high) in (
             (answer.log_odds, answer.log_odds_interval),
             (answer.probability, answer.probability_interval),
             (answer.data, answer.data_interval),
         ):
-            assert finite(low, high)
-            assert ((low <= values) & (values <= high)).all()
+            assert np.array_equal(np.isnan(low), np.isnan(high))
+            # Levels without an order have no interval, and what nobody needs may be missing.
+            told = ~np.isnan(low)
+            assert told.any() and (animal.has_holes or told.all() or "nominal" in kinds(explanation))
+            assert ((low <= values) & (values <= high))[told].all()
+
+
+def kinds(explanation: Explanation) -> set[str]:
+    return {variable.kind for variable in explanation.variables}
 
 
 @every_animal
@@ -220,7 +243,7 @@ def test_diagnose(animal: Animal) -> None:
     json.dumps(diagnosis.to_dict(), allow_nan=False, default=str)
     for check in diagnosis.checks:
         assert check.p_value is None or 0 <= check.p_value <= 1
-        assert set(check.variables) <= set(animal.names)
+        assert set(check.variables) <= set(fitted(animal)._encoding.column_names)
     assert [check.name for check in fitted(animal).diagnose(animal.X).checks] == ["in_range"]
 
 

@@ -56,6 +56,10 @@ class Animal:
         return list(self.X) if isinstance(self.X, pd.DataFrame) else [f"x{c}" for c in range(self.X.shape[1])]
 
     @property
+    def has_holes(self) -> bool:
+        return bool(pd.isna(self.X).to_numpy().any()) if isinstance(self.X, pd.DataFrame) else False
+
+    @property
     def table(self) -> pd.DataFrame:
         """The columns of X, and the diagnosis in the column ``ill``."""
         return pd.DataFrame(self.X, columns=self.names).assign(ill=self.y)
@@ -68,19 +72,15 @@ class Animal:
 
 ZOO: list[Animal] = []
 REFUSED: list[Animal] = []
-# Cohorts that come through the door, and that no method takes yet.
-AT_THE_DOOR: list[Animal] = []
 
 
-def animal(
-    seed: int = 0, at_the_door: bool = False, **known: Any
-) -> Callable[[Callable[[np.random.Generator], Any]], Any]:
+def animal(seed: int = 0, **known: Any) -> Callable[[Callable[[np.random.Generator], Any]], Any]:
     """Draw a cohort from a generator with this seed, and put it into the zoo."""
 
     def keep(draw: Callable[[np.random.Generator], Any]) -> Any:
         X, y = draw(np.random.default_rng(seed))
         drawn = Animal(draw.__name__, X, y, **known)
-        (AT_THE_DOOR if at_the_door else REFUSED if drawn.refused else ZOO).append(drawn)
+        (REFUSED if drawn.refused else ZOO).append(drawn)
         return draw
 
     return keep
@@ -355,12 +355,12 @@ def nullable_types_and_objects(rng):
     return X, y
 
 
-@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES, at_the_door=True)
+@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES)
 def wards(rng):
     return of_all_kinds(rng)
 
 
-@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES, at_the_door=True)
+@animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES)
 def all_kinds_with_holes(rng):
     X, y = of_all_kinds(rng)
     for name in X:
