@@ -149,9 +149,8 @@ def test_the_fingerprint_knows_the_patients() -> None:
     settings = chosen_settings("local_plus", 0.2, "sharp", None)
     plain = TrainingRows(X.to_numpy(), y, settings, "numpy")
     groups = numbered(ids.tolist())
-    assert plain.fingerprint(0) != TrainingRows(X.to_numpy(), y, settings, "numpy", None, groups).fingerprint(
-        0
-    )
+    grouped = TrainingRows(X.to_numpy(), y, settings, "numpy", groups=groups)
+    assert plain.fingerprint(0) != grouped.fingerprint(0)
 
 
 def test_repeated_rows_do_not_make_the_answer_look_surer() -> None:

@@ -31,9 +31,9 @@ from zoo_fits import (
 )
 
 from rootcausal import RCI
-from rootcausal.explanation import Explanation
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS
+from rootcausal.explanation import Explanation
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 
 # Log-odds beyond which a probability has lost the digits to say them.
