@@ -105,7 +105,7 @@ class KernelClock:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._in_threads = numba_cpu._in_threads
+        self._in_threads = numba_cpu.in_threads
 
     def __enter__(self) -> KernelClock:
         def timed(work: object, n_units: int, n_values: int) -> None:
@@ -114,11 +114,11 @@ class KernelClock:
             if "pair_sums" in work.__qualname__:
                 self.seconds += time.perf_counter() - began
 
-        numba_cpu._in_threads = timed
+        numba_cpu.in_threads = timed
         return self
 
     def __exit__(self, *_: object) -> None:
-        numba_cpu._in_threads = self._in_threads
+        numba_cpu.in_threads = self._in_threads
 
 
 def timed_order(X: np.ndarray, y: np.ndarray) -> tuple[float, float, int]:

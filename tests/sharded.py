@@ -36,6 +36,9 @@ class ShardedRaw:
     def column_moments(self, shift: F64) -> ColumnMoments:
         return reduce(add, (part.column_moments(shift) for part in self._parts))
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        return _total(part.gram(cols, mean, sd) for part in self._parts)
+
     def by_class(self) -> tuple[ShardedRaw, ShardedRaw]:
         controls, cases = zip(*(part.by_class() for part in self._parts), strict=True)
         return _of_some_rows(controls), _of_some_rows(cases)

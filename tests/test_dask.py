@@ -20,7 +20,8 @@ from distributed import Client
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
-from rootcausal.backends.dask_frame import FrameRows, _even_groups
+from rootcausal.backends.dask_frame import FrameRows
+from rootcausal.backends.dask_joining import even_groups
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
@@ -109,7 +110,7 @@ def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, sm
 
 def test_parts_are_even_and_of_pieces_on_the_same_worker() -> None:
     def groups(rows: list[int], homes: str, n: int) -> list[list[int]]:
-        return _even_groups(rows, list(homes), n)
+        return even_groups(rows, list(homes), n)
 
     assert groups([5] * 6, "ababab", 2) == [[0, 2, 4], [1, 3, 5]]
     assert groups([5] * 4, "aaab", 2) == [[0, 1], [2, 3]]  # one piece moves, rather than a worker waits

@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tables_under_test import TABLES, MakeTable, sharded
 
+from rootcausal.backends.level_kernels import CompiledLevelRows
+from rootcausal.backends.level_rows import LevelRows
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import CumulativeLogit, ReferenceRaw, entropy_sums
 from rootcausal.core import ordering as ordering_module
@@ -21,7 +23,7 @@ from rootcausal.core.levels import WEAK, Levels, gains, newton_step, starting_th
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns, passing
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
-from rootcausal.core.population import ClassWeights, PopulationTable, standardized
+from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.table import LARGEST_PREDICTOR, LevelSums, Table
 from rootcausal.data import simulate
 
@@ -230,6 +232,29 @@ def test_sums_equal_the_reference_from_root_to_root(make: MakeTable, n: int) -> 
     same_sums(sums, plain.level_sums(discrete, rest), n)
 
 
+def test_compiled_rows_equal_plain_ones() -> None:
+    """The plain ones are what a GPU runs, with its own arrays."""
+    drawn = mixed(2, 5000)
+    table = told(NumbaRaw, drawn)
+    compiled = table._levels
+    assert isinstance(compiled, CompiledLevelRows)
+    plain = LevelRows(compiled.cols, compiled.thresholds, compiled.codes, compiled.predictor)
+    Z, cols, rest = table.columns, compiled.cols, np.arange(drawn.X.shape[1])
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        same_sums(compiled.sums(np, Z, cols, rest), plain.sums(np, Z, cols, rest), 5000)
+        pairs = cols, rest[: cols.size], *rng.normal(size=(2, cols.size))
+        found, expected = (one.pair_sums(np, Z, *pairs) for one in (compiled, plain))
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-8)
+        cols = cols[:0:-1]  # in another order, and one fewer
+        step, slope = rng.normal(size=(2, cols.size))
+        compiled, plain = (one.shifted(np, Z[0], cols, step, slope) for one in (compiled, plain))
+        np.testing.assert_array_equal(compiled.predictor, plain.predictor)
+        assert isinstance(compiled, CompiledLevelRows)
+        some = np.array([cols[2], 0, cols[0]])
+        assert compiled.take(np, some).cols.tolist() == plain.take(np, some).cols.tolist() == [0, 2]
+
+
 @pytest.mark.parametrize("make", TABLES)
 def test_counts_and_thresholds_are_those_of_the_levels(make: MakeTable) -> None:
     drawn = mixed(5, 400, "nobw")
@@ -280,9 +305,7 @@ def test_whole_weights_equal_repeated_rows(seed: int, of_controls: int, of_cases
     discrete = np.flatnonzero(drawn.layout.discrete)
     mean, sd = drawn.X.mean(axis=0), drawn.X.std(axis=0)
     whole = NumbaRaw(drawn.X[repeated], drawn.y[repeated]).standardize(cols, mean, sd)
-    parts = PopulationTable(
-        *(raw.standardize(cols, mean, sd) for raw in NumbaRaw(drawn.X, drawn.y).by_class()), weights
-    )
+    parts = standardized(NumbaRaw(drawn.X, drawn.y), weights, cols, mean, sd)
     whole, parts = (with_levels(table, drawn.layout, mean, sd)[0] for table in (whole, parts))
     for _ in range(2):
         found, expected = (table.level_sums(discrete, cols) for table in (parts, whole))

@@ -82,12 +82,19 @@ MAY_IMPORT = {
 NAMES_FOR_TYPES = {"report": {"estimator", "explanation"}}
 
 LIBRARIES = {
-    "numba": {"backends/numba_cpu.py", "backends/compiled.py"},
-    "llvmlite": {"backends/numba_cpu.py"},
+    "numba": {
+        "backends/numba_cpu.py",
+        "backends/compiled.py",
+        "backends/threads.py",
+        "backends/power_of_two.py",
+    },
+    "llvmlite": {"backends/power_of_two.py"},
 }
 DASK = {
     "backends/dask_rows.py",
     "backends/dask_frame.py",
+    "backends/dask_holes.py",
+    "backends/dask_joining.py",
     "inputs/from_cluster.py",
     "files/dask_parquet.py",
 }

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rootcausal.backends import numba_cpu
+from rootcausal.backends import threads as threads_module
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
@@ -91,11 +91,11 @@ def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyP
         helpers.add(len(others))
         return wait(others)
 
-    monkeypatch.setattr(numba_cpu, "wait", counting_wait)
+    monkeypatch.setattr(threads_module, "wait", counting_wait)
     found = {}
     for threads in (1, 2, 5):
         pool = ThreadPoolExecutor(threads)
-        monkeypatch.setattr(numba_cpu, "_pool", pool)
+        monkeypatch.setattr(threads_module, "_pool", pool)
         monkeypatch.setattr(numba, "get_num_threads", lambda count=threads: count)
         found[threads] = order(cohort.X, cohort.y, "plus")
         pool.shutdown()

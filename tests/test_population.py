@@ -22,7 +22,8 @@ from rootcausal.core.entropy import entropy, pair_score
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings, learn
-from rootcausal.core.population import ClassWeights, PopulationTable, standardized
+from rootcausal.core.population import ClassWeights, standardized
+from rootcausal.core.weighted import WeightedTable
 from rootcausal.data import simulate
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty import resample as resample_module
@@ -127,7 +128,7 @@ def test_sums_are_those_of_weighted_rows(make: MakeTable) -> None:
     columns = describe_columns(raw, 0.02)
     everyone = np.arange(p)
     table = standardized(raw, columns.weights, everyone, columns.mean, columns.sd)
-    assert isinstance(table, PopulationTable) and table.shape == (n, p)
+    assert isinstance(table, WeightedTable) and table.shape == (n, p)
     Z = (drawn.X - columns.mean) / columns.sd
     by_class = [(Z[y == c].T * w[y == c]) @ Z[y == c] for c in (0, 1)]
     np.testing.assert_allclose(table.gram(), by_class, atol=1e-9)

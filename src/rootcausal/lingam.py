@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
+from .core.holes import HoledRaw
 from .core.linear import direct_effects
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
@@ -66,6 +67,7 @@ class DirectLiNGAM(BaseEstimator):
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
         raw = cohort.raw
+        assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:
             ordering = order_columns(raw, cohort.columns, chosen_variant(self.variant), 1.0, on_round)
         warn_exhausted(ordering, cohort)

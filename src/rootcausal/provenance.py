@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
 from .inputs.cohort import Cohort
@@ -92,6 +93,8 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
             )
     if learned.ordering.exhausted.size:
         _warn(_exhausted(learned.ordering, cohort))
+    if learned.imputation is not None:
+        _warn_of_imputation(learned.imputation, settings.alpha)
     if not learned.ordering.order.size:
         _warn(
             f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
@@ -110,6 +113,22 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         )
 
 
+def _warn_of_imputation(imputation: Imputation, alpha: float) -> None:
+    if not imputation.converged:
+        _warn(
+            f"the imputation did not settle within its {imputation.rounds} rounds, so what was filled in may "
+            "change with small changes of the cohort: leave out columns of which little was measured",
+            CALLER + 1,
+        )
+    if imputation.level < alpha:
+        _warn(
+            f"with missing values, only the {MOST_COLUMNS} columns that the diagnosis depends on most were "
+            f"looked at, with p-values below {imputation.level:.2g} instead of alpha = {alpha}: "
+            "leave out columns, or fill them in before fitting",
+            CALLER + 1,
+        )
+
+
 def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
@@ -120,8 +139,8 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
     """Say how many resamples stopped at a limit."""
     if bootstrap.unsettled:
         message = (
-            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples: they "
-            "count like the others, and may widen the intervals"
+            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+            "imputation of what they lack did not: they count like the others, and may widen the intervals"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
 
@@ -138,5 +157,5 @@ def _exhausted(ordering: Ordering, cohort: Cohort) -> str:
     )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=CALLER)
+def _warn(message: str, stacklevel: int = CALLER) -> None:
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import overload
 
 import numpy as np
 
+from ..core.holes import DRAWS, HoledRaw
 from ..core.table import F64, RawTable
 from ..errors import InputError, MissingExtraError
+from .holed import Machinery, MemoryHoles, one_after_the_other
 
 BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
 # Rows × columns² above which a fit takes about a second on a few cores.
@@ -20,12 +24,19 @@ def check_backend(backend: str) -> None:
         raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
 
 
-def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable:
+@overload
+def choose_table(backend: str, X: F64, y: np.ndarray) -> RawTable | HoledRaw: ...
+@overload
+def choose_table(backend: str, X: F64, y: None) -> RawTable: ...
+def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable | HoledRaw:
     """Wrap the rows in the table that the backend names.
 
-    Each library is imported here and in its own module only, when it is asked for.
+    Labelled rows may have missing values (NaN): then it is a table with holes. Each library is imported here
+    and in its own module only, when it is asked for.
     """
     check_backend(backend)
+    if y is not None and has_holes(X):
+        return holed_rows(backend, X, y)
     if backend == "numpy":
         from .reference import ReferenceRaw
 
@@ -37,11 +48,49 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable:
     return NumbaRaw(X, y)
 
 
+def has_holes(X: F64) -> bool:
+    """Whether a value is missing, at the price of reading them once."""
+    # The smallest value is NaN where one is, and no array of answers has to be kept.
+    return bool(X.size) and bool(np.isnan(X.min()))
+
+
+def holed_rows(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> MemoryHoles:
+    """Rows with missing values, in memory; the first is row ``first_row`` of the cohort.
+
+    With a GPU, holes are filled in here, and what comes of it is copied there.
+    """
+    if backend == "numpy":
+        from .fill_plain import draw_rows, expect_rows
+        from .reference import ReferenceRaw, table_of
+
+        machinery = Machinery("numpy", expect_rows, draw_rows, one_after_the_other, ReferenceRaw, table_of)
+    elif backend == "cupy" or (backend == "auto" and _gpu_is_worth_it((DRAWS * X.shape[0], X.shape[1]))):
+        machinery = _gpu_machinery()
+    else:
+        machinery = _compiled_machinery()
+    return MemoryHoles(X, y, machinery, first_row)
+
+
+def _compiled_machinery() -> Machinery:
+    from .fill_kernels import draw_rows, expect_rows
+    from .numba_cpu import NumbaRaw, NumbaTable
+    from .threads import in_threads
+
+    return Machinery("numba", expect_rows, draw_rows, in_threads, NumbaRaw, NumbaTable)
+
+
+def _gpu_machinery() -> Machinery:
+    _gpu_table(np.empty((0, 1)), None)  # says so if there is none
+    from .cupy_gpu import CupyRaw, table_of
+
+    return replace(_compiled_machinery(), backend="cupy", raw=CupyRaw, table=table_of)
+
+
 def one_thread(backend: str) -> AbstractContextManager[None]:
     """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
     if backend not in ("auto", "numba"):
         return nullcontext()
-    from .numba_cpu import one_thread
+    from .threads import one_thread
 
     return one_thread()
 

@@ -75,6 +75,15 @@ class CupyRaw:
             square += classes[:, rows] @ (z * z)
         return ColumnMoments(cp.asnumpy(classes.sum(axis=1)), cp.asnumpy(total), cp.asnumpy(square))
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        n = self.shape[0]
+        total = np.zeros((1 if self._y is None else 2, len(cols), len(cols)))
+        chosen, centre, unit = cp.asarray(cols), cp.asarray(mean), cp.asarray(sd)
+        for rows in _strips(n, len(cols)):
+            z = (self._cells(rows, chosen) - centre) / unit
+            total += CupyTable(z.T, None if self._y is None else self._y[rows]).gram()
+        return total
+
     def standardize(self, cols: Index, mean: F64, sd: F64) -> CupyTable:
         n = self.shape[0]
         Z = cp.empty((len(cols), n))
@@ -212,6 +221,12 @@ class CupyTable(LevelColumns):
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
         return LogitSums(float(loglik), cp.asnumpy(gradient), cp.asnumpy(hessian))
+
+
+def table_of(Z: F64, y: np.ndarray) -> CupyTable:
+    """Standardized columns (k, n), made on the host, and their labels."""
+    check_memory((Z.shape[1], Z.shape[0]))
+    return CupyTable(cp.asarray(Z), cp.asarray(y, dtype=cp.float64))
 
 
 def device_count() -> int:

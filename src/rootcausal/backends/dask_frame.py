@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
-from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 from uuid import uuid4
@@ -23,8 +21,13 @@ from distributed import Client, Future
 
 from ..core.table import F64, LARGEST, ColumnMoments, Index
 from ..errors import InputError
-from .dask_rows import Part, add_up, wait_for
-from .numba_cpu import NumbaRaw, NumbaTable, use_threads
+from .choose import has_holes, holed_rows
+from .dask_holes import Work
+from .dask_joining import joined
+from .dask_rows import add_up
+from .holed import measured_moments
+from .numba_cpu import NumbaRaw
+from .threads import use_threads
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
 LABELS_AT_MOST = 20
@@ -45,6 +48,7 @@ class FirstLook:
     weight : Σ w over the rows, w standard normal.
     projection : (p,) Σ w x: a random projection, by which copies of a column are found.
     rows_by_partition : how the rows are spread.
+    rows_with_holes : rows that lack some value.
     """
 
     rows: int
@@ -57,6 +61,7 @@ class FirstLook:
     weight: float
     projection: F64
     rows_by_partition: tuple[int, ...]
+    rows_with_holes: int
 
     def __add__(self, other: FirstLook) -> FirstLook:
         moments = dict(self.moments)
@@ -74,6 +79,7 @@ class FirstLook:
             self.weight + other.weight,
             self.projection + other.projection,
             self.rows_by_partition + other.rows_by_partition,
+            self.rows_with_holes + other.rows_with_holes,
         )
 
 
@@ -116,15 +122,52 @@ class FrameRows:
         if not shift.any():
             # The first look summed about zero already.
             by_class = [self.first_look.moments[label] for label in self._classes or [None]]
+            measured = None
+            if self.first_look.rows_with_holes:
+                measured = np.concatenate([np.broadcast_to(m.values, m.total.shape) for m in by_class])
             return ColumnMoments(
                 np.concatenate([m.count for m in by_class]),
                 np.concatenate([m.total for m in by_class]),
                 np.concatenate([m.square for m in by_class]),
+                measured,
             )
         return self._sums(
             _moments(partition, self._columns, self._target, self._classes, shift)
             for partition in self._partitions(self._columns)
         )
+
+    @property
+    def rows_with_holes(self) -> int:
+        return self.first_look.rows_with_holes
+
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        columns = [self._columns[c] for c in cols]
+        args = columns, self._target, self._classes, mean, sd
+        return self._sums(_gram(partition, *args) for partition in self._partitions(columns))
+
+    def sums_of_holed(self, cols: Index, work: Work) -> Any:
+        return self._sums(self._of_holed(cols, work))
+
+    def parts_of_holed(self, cols: Index, work: Work, n_parts: int) -> list[Future]:
+        pieces = self._client.compute(self._of_holed(cols, work))
+        return joined(self._client, pieces, self.first_look.rows_by_partition, n_parts)
+
+    def _of_holed(self, cols: Index, work: Work) -> list[Any]:
+        """What work makes of each partition, to be computed."""
+        assert self._classes is not None, "rows without labels have no holes"
+        columns = [self._columns[c] for c in cols]
+        partitions = self._partitions(columns)
+        rows = self.first_look.rows_by_partition
+        if len(rows) != len(partitions):
+            # Dask merges partitions when only few of their columns are read.
+            rows = self._sums(_length(partition) for partition in partitions)
+        starts = np.cumsum((0, *rows[:-1])).tolist()
+        # One for all partitions: the matrices in it are sent once.
+        shared = self._client.submit(_same, work, key=f"work-{uuid4().hex}")
+        return [
+            _of_holed(partition, columns, self._target, self._classes, start, shared)
+            for partition, start in zip(partitions, starts, strict=True)
+        ]
 
     def extremes(self, cols: Index) -> tuple[F64, F64]:
         """The least and the largest value of some columns."""
@@ -143,16 +186,7 @@ class FrameRows:
         columns = [self._columns[c] for c in cols]
         args = columns, self._target, self._classes, mean, sd, only
         pieces = self._client.compute([_standardize(part, *args) for part in self._partitions(columns)])
-        wait_for(self._client, pieces)
-        rows = self.first_look.rows_by_partition
-        if len(rows) != len(pieces):
-            # Dask merges partitions when only few of their columns are read.
-            rows = (1,) * len(pieces)
-        groups = _even_groups(rows, _homes(self._client, pieces), n_parts)
-        return [
-            self._client.submit(_join, [pieces[place] for place in group], key=f"part-{uuid4().hex}")
-            for group in groups
-        ]
+        return joined(self._client, pieces, self.first_look.rows_by_partition, n_parts)
 
     def _partitions(self, columns: list[Hashable]) -> list[Any]:
         wanted = columns if self._target is None else [*columns, self._target]
@@ -172,32 +206,8 @@ class FrameRows:
         return add_up(self._client, self._client.compute(list(looks)))
 
 
-def _even_groups(rows: Sequence[int], homes: Sequence[str], n_groups: int) -> list[list[int]]:
-    """Pieces of the same home together, as far as the groups remain equal in rows; no group is empty."""
-    n_groups = min(n_groups, len(rows))
-    # An empty piece counts too, so that the next one goes elsewhere.
-    sizes = np.maximum(np.array(rows, dtype=float), 1e-9)
-    full = sizes.sum() / n_groups * (1 + 1e-9)
-    addresses = sorted(set(homes))
-    at_home = {home: np.arange(place, n_groups, len(addresses)) for place, home in enumerate(addresses)}
-    groups: list[list[int]] = [[] for _ in range(n_groups)]
-    loads = np.zeros(n_groups)
-    for place in np.argsort(-sizes, kind="stable").tolist():
-        chosen = int(loads.argmin())
-        own = at_home[homes[place]]
-        if own.size:
-            lightest = int(own[loads[own].argmin()])
-            if loads[lightest] + sizes[place] <= full:
-                chosen = lightest
-        groups[chosen].append(place)
-        loads[chosen] += sizes[place]
-    return [sorted(group) for group in groups if group]
-
-
-def _homes(client: Client, pieces: Sequence[Future]) -> list[str]:
-    """Which worker has each piece; "" where it was lost meanwhile."""
-    holders = client.who_has(pieces)
-    return [min(holders.get(piece.key) or [""]) for piece in pieces]
+def _same(work: Work) -> Work:
+    return work
 
 
 def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
@@ -244,15 +254,16 @@ def _refuse_what_is_no_number(partition: pd.DataFrame, columns: list[Hashable], 
 def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashable, place: int) -> FirstLook:
     _refuse_what_is_no_number(partition, columns, place)
     X = _values(partition, columns)
+    missing = np.isnan(X)
     # Seeded by place: the answer is the same when a lost partition is summed again.
     weights = np.random.default_rng(place).standard_normal(len(X))
-    # Sums of missing and infinite values are refused later, with the names of their columns.
+    # Infinite values are refused later, with the names of their columns; one with holes has no projection.
     with np.errstate(over="ignore", invalid="ignore"):
         moments, labels_missing, too_many = _moments_by_label(X, partition, target)
         projection = weights @ X
     return FirstLook(
         rows=len(X),
-        missing=np.isnan(X).sum(axis=0),
+        missing=missing.sum(axis=0),
         infinite=np.isinf(X).sum(axis=0),
         too_large=(np.abs(X) > LARGEST).sum(axis=0),
         labels_missing=labels_missing,
@@ -261,6 +272,7 @@ def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashab
         weight=float(weights.sum()),
         projection=projection,
         rows_by_partition=(len(X),),
+        rows_with_holes=int(missing.any(axis=1).sum()),
     )
 
 
@@ -270,13 +282,18 @@ def _moments_by_label(
     """Sums about zero by label, rows without a label, and whether there were too many labels to keep."""
     zero = np.zeros(X.shape[1])
     if target is None:
-        return {None: NumbaRaw(X, None).column_moments(zero)}, 0, False
+        return {None: _column_moments(X, None, zero)}, 0, False
     codes, labels = pd.factorize(partition[target])
     names = labels.tolist()
     if len(names) <= 2:
-        both = NumbaRaw(X, codes).column_moments(zero)
+        both = _column_moments(X, codes, zero)
         sums = {
-            name: ColumnMoments(both.count[[c]], both.total[[c]], both.square[[c]])
+            name: ColumnMoments(
+                both.count[[c]],
+                both.total[[c]],
+                both.square[[c]],
+                None if both.measured is None else both.measured[[c]],
+            )
             for c, name in enumerate(names)
         }
     else:
@@ -297,7 +314,44 @@ def _moments(
     classes: list[Any] | None,
     shift: F64,
 ) -> ColumnMoments:
-    return NumbaRaw(_values(partition, columns), _codes(partition, target, classes)).column_moments(shift)
+    return _column_moments(_values(partition, columns), _codes(partition, target, classes), shift)
+
+
+def _column_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
+    """Moments by class; where values are missing, of those that are not."""
+    return measured_moments(X, y, shift) if has_holes(X) else NumbaRaw(X, y).column_moments(shift)
+
+
+@delayed
+def _gram(
+    partition: pd.DataFrame,
+    columns: list[Hashable],
+    target: Hashable,
+    classes: list[Any] | None,
+    mean: F64,
+    sd: F64,
+) -> F64:
+    raw = NumbaRaw(_values(partition, columns), _codes(partition, target, classes))
+    return raw.gram(np.arange(len(columns)), mean, sd)
+
+
+@delayed
+def _of_holed(
+    partition: pd.DataFrame,
+    columns: list[Hashable],
+    target: Hashable,
+    classes: list[Any],
+    first_row: int,
+    work: Work,
+) -> Any:
+    labels = _codes(partition, target, classes)
+    assert labels is not None
+    return work(holed_rows("numba", _values(partition, columns), labels, first_row))
+
+
+@delayed
+def _length(partition: pd.DataFrame) -> tuple[int, ...]:
+    return (len(partition),)
 
 
 @delayed
@@ -316,26 +370,3 @@ def _standardize(
         partition, labels = partition[labels == only], labels[labels == only]
     everything = np.arange(len(columns))
     return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
-
-
-def _join(pieces: list[tuple[F64, np.ndarray | None]]) -> Part:
-    """One part of several partitions, on the GPU where this worker has one."""
-    columns = pieces[0][0] if len(pieces) == 1 else np.concatenate([z for z, _ in pieces], axis=1)
-    labels = None if pieces[0][1] is None else np.concatenate([y for _, y in pieces])
-    ids = np.arange(len(columns))
-    if not _gpu_is_here():
-        return Part(NumbaTable(columns, labels), ids, labels)
-    from .cupy_gpu import CupyRaw
-
-    raw = CupyRaw(columns.T, labels)
-    return Part(raw.standardize(ids, np.zeros(ids.size), np.ones(ids.size)), ids, raw.labels)
-
-
-@cache
-def _gpu_is_here() -> bool:
-    """Asked on a worker, of itself."""
-    if find_spec("cupy") is None:
-        return False
-    from .cupy_gpu import device_count
-
-    return device_count() > 0

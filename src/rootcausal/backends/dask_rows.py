@@ -14,7 +14,7 @@ Nothing here retries or schedules, and no task names a worker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -27,7 +27,7 @@ from distributed import Client, Future, wait
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LogitSums
-from .numba_cpu import use_threads
+from .threads import use_threads
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
 # (both as seen in benchmarks/dask_rows.py).
@@ -128,6 +128,8 @@ class RowSource(Protocol):
 
     def column_moments(self, shift: F64) -> ColumnMoments: ...
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64: ...
+
     def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64, only: int | None) -> list[Future]:
         """Standardized parts: with the rows of class ``only``, 0 or 1, or with None all rows."""
         ...
@@ -160,18 +162,15 @@ class DaskRaw:
         assert self._only is None
         return DaskRaw(self._client, self._source, 0), DaskRaw(self._client, self._source, 1)
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        sums = self._source.gram(cols, mean, sd)
+        return sums if self._only is None else sums * (np.arange(2) == self._only)[:, None, None]
+
     def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
-        n_rows = self.shape[0]
-        wait_for_a_worker(self._client)
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        threads = max(1, sum(worker["nthreads"] for worker in workers))
-        memory = sum(worker["memory_limit"] or np.inf for worker in workers)
-        table_bytes = 8.0 * n_rows * cols.size
-        n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
-        if n_parts > len(workers):
-            n_parts += -n_parts % threads  # so that no thread is left without a part
-        parts = self._source.parts(n_parts, cols, mean, sd, self._only)
-        return DaskTable(self._client, parts, (n_rows, cols.size), threads)
+        def parts(n_parts: int) -> list[Future]:
+            return self._source.parts(n_parts, cols, mean, sd, self._only)
+
+        return table_on_cluster(self._client, (self.shape[0], cols.size), parts)
 
 
 class DaskTable:
@@ -263,6 +262,21 @@ class DaskTable:
     def _shared(self, array: F64) -> Future:
         """An array that every part needs: sent once, as a task, so that it too can be computed again."""
         return self._client.submit(np.array, array, key=f"shared-{uuid4().hex}")
+
+
+def table_on_cluster(
+    client: Client, shape: tuple[int, int], parts: Callable[[int], list[Future]]
+) -> DaskTable:
+    """A table of this shape, made of as many ``parts`` as suit the cluster."""
+    wait_for_a_worker(client)
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads = max(1, sum(worker["nthreads"] for worker in workers))
+    memory = sum(worker["memory_limit"] or np.inf for worker in workers)
+    table_bytes = 8.0 * shape[0] * shape[1]
+    n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
+    if n_parts > len(workers):
+        n_parts += -n_parts % threads  # so that no thread is left without a part
+    return DaskTable(client, parts(n_parts), shape, threads)
 
 
 def _call(part: Part, method: str, threads: int, *args: Any) -> Any:

@@ -13,74 +13,32 @@ loops that release the GIL; ``numba.set_num_threads`` and NUMBA_NUM_THREADS say 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
 from .compiled import compiled
+from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
+from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
+from .threads import in_threads
 
-# 2^f on |f| ≤ 1/2, minimax (mpmath.chebyfit, 9 terms): absolute error below 9e-13.
-C0, C1, C2 = 1.0, 0.6931471805459335, 0.2402265069581299
-C3, C4, C5 = 0.05550410941205933, 0.009618129159402558, 0.0013333450568000645
-C6, C7, C8 = 0.00015403455852453838, 1.5310079402249296e-05, 1.3255224878668817e-06
-LOG2_E = math.log2(math.e)
 LOG_2 = math.log(2.0)
-# Adding this to a small integer k leaves k + 1023, the exponent of 2^k, in the lowest bits.
-EXPONENT_IN_LOW_BITS = 1.5 * 2.0**52 + 1023.0
-SMALLEST_POWER = -1000.0
 ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
+# Standardized for a matrix product and forgotten after it.
+VALUES_A_GRAM = 1 << 18
 # Raw rows are summed in at most this many spans, whatever the number of threads.
 SPANS = 64
-# Below this many residuals a second thread costs more than it saves.
-WORTH_A_THREAD = 60_000
 # What a call costs besides its residuals, in residuals.
 CALL_OVERHEAD = 50_000
-# Sums may be reordered (that is what vectorizes them) and multiply-adds fused; infinities stay honest.
-FASTMATH = {"reassoc", "contract", "nsz"}
-
-
-@intrinsic
-def _round(typing_context: Any, x: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.call(builder.module.declare_intrinsic("llvm.rint", [ir.DoubleType()]), args)
-
-    return types.float64(types.float64), emit
-
-
-@intrinsic
-def _low_bits_as_exponent(typing_context: Any, x: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        bits = builder.bitcast(args[0], ir.IntType(64))
-        return builder.bitcast(builder.shl(bits, ir.Constant(ir.IntType(64), 52)), ir.DoubleType())
-
-    return types.float64(types.float64), emit
-
-
-@njit(inline="always", fastmath=FASTMATH)
-def _power_of_two(y: float) -> float:
-    """2^y for y in [−1000, 0]; terms are paired so that they do not wait for each other."""
-    whole = _round(y)
-    f = y - whole
-    f2 = f * f
-    low = (C0 + C1 * f) + (C2 + C3 * f) * f2
-    high = (C4 + C5 * f) + (C6 + C7 * f) * f2 + C8 * (f2 * f2)
-    return (low + high * (f2 * f2)) * _low_bits_as_exponent(whole + EXPONENT_IN_LOW_BITS)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -96,10 +54,10 @@ def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
             v = scale * z_j[row] - slope * z_i[row]
             magnitude_i += abs(u)
             magnitude_j += abs(v)
-            product_i *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            product_j *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(v), SMALLEST_POWER))
-            gauss_i += u * _power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
-            gauss_j += v * _power_of_two(max(-0.5 * LOG2_E * (v * v), SMALLEST_POWER))
+            product_i *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
+            product_j *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(v), SMALLEST_POWER))
+            gauss_i += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
+            gauss_j += v * power_of_two(max(-0.5 * LOG2_E * (v * v), SMALLEST_POWER))
         logs_i += math.log(product_i)
         logs_j += math.log(product_j)
     out[0] = magnitude_i + logs_i - n * LOG_2
@@ -129,8 +87,8 @@ def _column_rows(z: F64, out: F64) -> None:
         for row in range(start, min(start + ROWS_A_PRODUCT, z.size)):
             u = z[row]
             magnitude += abs(u)
-            product *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            gauss += u * _power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
+            product *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
+            gauss += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
         logs += math.log(product)
     out[0] = magnitude + logs - z.size * LOG_2
     out[1] = gauss
@@ -206,9 +164,19 @@ class NumbaRaw:
                         sums[span, 0, c] += z_c.sum(axis=0)
                         sums[span, 1, c] += np.einsum("ij,ij->j", z_c, z_c)
 
-        _in_threads(work, spans, n * p)
+        in_threads(work, spans, n * p)
         total = sums.sum(axis=0)
         return ColumnMoments(counts.sum(axis=0), total[0], total[1])
+
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        n, k = self.shape[0], len(cols)
+        total = np.zeros((1 if self._y is None else 2, k, k))
+        height = max(1, VALUES_A_GRAM // max(1, k))
+        for start in range(0, n, height):
+            rows = slice(start, min(start + height, n))
+            z = (self._cells(rows, cols) - mean) / sd
+            total += NumbaTable(z.T, None if self._y is None else self._y[rows]).gram()
+        return total
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
@@ -219,7 +187,7 @@ class NumbaRaw:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
                 Z[:, rows] = ((self._cells(rows, cols) - mean) / sd).T
 
-        _in_threads(work, spans, Z.size)
+        in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)
 
 
@@ -238,6 +206,8 @@ def _strips(first: int, last: int, width: int) -> Iterator[slice]:
 class NumbaTable(LevelColumns):
     """Standardized columns Z (k, n): one row of the array a variable, so that its values are contiguous."""
 
+    _level_rows = CompiledLevelRows
+
     def __init__(
         self, Z: F64, y: np.ndarray | None, R: F64 | None = None, levels: LevelRows | None = None
     ) -> None:
@@ -254,6 +224,11 @@ class NumbaTable(LevelColumns):
     def columns(self) -> F64:
         """(k, n): the current residuals, one row of the array a column; not a copy."""
         return self._Z
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """(n,) 0 or 1; or None."""
+        return self._y
 
     def copy_of(self, cols: Index) -> NumbaTable:
         """A table of its own that has only these columns, and their correlations."""
@@ -278,7 +253,7 @@ class NumbaTable(LevelColumns):
 
     def column_sums(self) -> F64:
         out = np.empty((self.shape[1], 2))
-        _in_threads(lambda first, last: _column_units(self._Z, first, last, out), len(out), self._Z.size)
+        in_threads(lambda first, last: _column_units(self._Z, first, last, out), len(out), self._Z.size)
         return out
 
     def with_correlations(self, r: F64) -> NumbaTable:
@@ -295,7 +270,7 @@ class NumbaTable(LevelColumns):
         def work(first: int, last: int) -> None:
             _pair_units(self._Z, self._R, i, j, first, last, out)
 
-        _in_threads(work, n_chunks * i.size, 2 * i.size * n)
+        in_threads(work, n_chunks * i.size, 2 * i.size * n)
         return out.sum(axis=0).reshape(-1, 2, 2)
 
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
@@ -320,7 +295,7 @@ class NumbaTable(LevelColumns):
         def work(first: int, last: int) -> None:
             _residual_units(self._Z, self._R, root, cols, first, last)
 
-        _in_threads(work, cols.size, cols.size * (self.shape[0] + cols.size))
+        in_threads(work, cols.size, cols.size * (self.shape[0] + cols.size))
         return self
 
     def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
@@ -339,49 +314,3 @@ class NumbaTable(LevelColumns):
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
         return LogitSums(loglik, gradient, hessian)
-
-
-def use_threads(count: int) -> None:
-    """How many threads the tables called from this thread may use, up to what the process has."""
-    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep the loops on the calling thread."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
-
-
-_pool: ThreadPoolExecutor | None = None
-
-
-def _forget_pool() -> None:
-    global _pool
-    _pool = None
-
-
-# A forked child inherits the pool but not its threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
-
-
-def _in_threads(work: Callable[[int, int], None], n_units: int, n_values: int) -> None:
-    """Call work(first, last) over 0..n_units, in as many threads as the amount of values is worth."""
-    global _pool
-    threads = min(numba.get_num_threads(), n_units, max(1, n_values // WORTH_A_THREAD))
-    if threads <= 1:
-        work(0, n_units)
-        return
-    if _pool is None:
-        _pool = ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS, thread_name_prefix="rootcausal")
-    edges = [n_units * t // threads for t in range(threads + 1)]
-    others = [_pool.submit(work, edges[t], edges[t + 1]) for t in range(1, threads)]
-    work(0, edges[1])
-    wait(others)
-    for other in others:
-        other.result()

@@ -42,6 +42,9 @@ class ReferenceRaw:
             np.stack([(z * z).sum(axis=0) for z in parts]),
         )
 
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        return self.standardize(cols, mean, sd).gram()
+
     def by_class(self) -> tuple[ReferenceRaw, ReferenceRaw]:
         assert self._y is not None
         controls, cases = (ReferenceRaw(self._X[m], self._y[m]) for m in _class_masks(self._y, self.shape[0]))
@@ -193,6 +196,11 @@ class CumulativeLogit:
 def _codes(z: F64, edges: F64) -> Index:
     """(n,) above how many edges each value is."""
     return (z[:, None] > edges).sum(axis=1)
+
+
+def table_of(Z: F64, y: np.ndarray) -> ReferenceTable:
+    """Standardized columns (k, n) and labels as a table."""
+    return ReferenceTable(Z.T, y)
 
 
 def entropy_sums(u: F64) -> F64:

@@ -8,12 +8,13 @@ nor its correlations read any data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
 from .population import ClassWeights
-from .table import F64, LARGEST, ColumnMoments, Index, RawTable
+from .table import F64, LARGEST, ColumnMoments, Described, Index
 
 # A standard deviation this small beside the mean is rounding, not variation.
 FLAT = 2 * np.finfo(float).eps
@@ -63,24 +64,36 @@ def reach(mean: F64, sd: F64) -> F64:
     return np.minimum(np.abs(mean) + FARTHEST * sd, LARGEST)
 
 
-def describe_columns(table: RawTable, prevalence: float | None = None) -> Columns:
+def describe_columns(table: Described, prevalence: float | None = None) -> Columns:
     """Two passes over the rows, so that a column such as 1.7e9 ± 1 keeps its variance.
 
-    ``prevalence`` is the share of cases in the population; None takes the sample for it.
+    ``prevalence`` is the share of cases in the population; None takes the sample for it. Where values are
+    missing, each column is described by those that it has (available cases).
     """
     n, p = table.shape
     first = table.column_moments(np.zeros(p))
     weights = ClassWeights.of(prevalence, first.count)
-    rough = weights.total(first.total) / n
-    about = table.column_moments(rough)
-    shift = weights.total(about.total) / n
+    rough = weights.total(first.total) / _weight_of_values(first, weights, n)
+    return columns_about(rough, table.column_moments(rough), weights, n)
+
+
+def columns_about(rough: F64, about: ColumnMoments, weights: ClassWeights, n: int) -> Columns:
+    """The columns of n rows, of which the moments about a rough mean (p,) are known."""
+    values = _weight_of_values(about, weights, n)
+    shift = weights.total(about.total) / values
     mean = rough + shift
-    variance = (weights.total(about.square) - n * shift * shift) / (n - 1)
+    variance = (weights.total(about.square) - values * shift * shift) / np.maximum(values - 1, 1)
     # Moments about the exact mean: the second pass was about a rounded one.
-    total = about.total - about.count[:, None] * shift
-    square = about.square - 2 * shift * about.total + about.count[:, None] * shift * shift
+    total = about.total - about.values * shift
+    square = about.square - 2 * shift * about.total + about.values * shift * shift
     sd = np.sqrt(np.maximum(variance, 0.0))
-    return Columns(mean, sd, ColumnMoments(about.count, total, square), weights)
+    return Columns(mean, sd, ColumnMoments(about.count, total, square, about.measured), weights)
+
+
+def _weight_of_values(moments: ColumnMoments, weights: ClassWeights, n: int) -> Any:
+    """What the values of each column weigh together; n where none is missing."""
+    # A column without any value is the door's to refuse: until then its moments are zero.
+    return n if moments.measured is None else np.maximum(weights.total(moments.measured), 1.0)
 
 
 def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
@@ -89,20 +102,20 @@ def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
     Where a column does not vary within one class, as a rare finding that none of a few cases has, that class
     says nothing of its own spread: there it is Student's t, with the pooled spread of both classes.
     """
-    n = moments.count[:, None]
+    n = np.maximum(moments.values, ROWS_PER_CLASS)
     mean = moments.total / n
     squares = np.maximum(moments.square - n * mean * mean, 0.0)
     squared_error = squares / (n - 1) / n
     spread = squared_error.sum(axis=0)
     one_is_flat = (squares <= ONE_VALUE * moments.square).any(axis=0) & (spread > 0.0)
-    pooled = squares.sum(axis=0) / max(n.sum() - 2.0, 1.0) * (1.0 / n).sum(axis=0)
+    pooled = squares.sum(axis=0) / np.maximum(n.sum(axis=0) - 2.0, 1.0) * (1.0 / n).sum(axis=0)
     spread = np.where(one_is_flat, pooled, spread)
     # Squared once more, columns far from unit scale would leave float64; a power of two changes no digit.
     _, scale = np.frexp(spread)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (mean[1] - mean[0]) / np.sqrt(spread)
         df = np.ldexp(spread, -scale) ** 2 / (np.ldexp(squared_error, -scale) ** 2 / (n - 1)).sum(axis=0)
-    df = np.where(one_is_flat, n.sum() - 2.0, df)
+    df = np.where(one_is_flat, n.sum(axis=0) - 2.0, df)
     # No variance within the classes: they are told apart either perfectly or not at all.
     certain = spread == 0.0
     difference = mean[1] - mean[0]
@@ -111,9 +124,10 @@ def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
 
 
 def welch_p_values(moments: ColumnMoments) -> F64:
-    """Two-sided p-values of Welch's t-test of each column between the classes."""
+    """Two-sided p-values of Welch's t-test of each column between the classes; 1 where it cannot be made."""
     t, df = welch_t(moments)
-    return 2.0 * stdtr(df, -np.abs(t))
+    testable = (moments.values >= ROWS_PER_CLASS).all(axis=0)
+    return np.where(testable, 2.0 * stdtr(df, -np.abs(t)), 1.0)
 
 
 def regressed_correlations(r: F64, root: int, cols: Index) -> None:

@@ -14,7 +14,7 @@ variable stay together: once one of them is a root, the others follow, and the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,6 +102,15 @@ class Ordering:
     def mechanism(self, n_columns: int) -> LinearMechanism:
         """What a model of a cohort of ``n_columns`` keeps of this."""
         return LinearMechanism(n_columns, self.order, self.mean, self.sd, self.mixing, self.unmixing)
+
+    def on_columns(self, columns: Index) -> Ordering:
+        """The same in a larger table, where column c is ``columns[c]``."""
+        return replace(
+            self,
+            order=columns[self.order],
+            exhausted=columns[self.exhausted],
+            adds_nothing=columns[self.adds_nothing],
+        )
 
 
 def order_columns(

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .completion import Completion, shrunken
+from .gaussian import JointGaussian
+from .holes import HoledRaw
+from .imputation import Imputation, impute, most_dependent
 from .layout import Layout
 from .linear import LinearAttribution
 from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
@@ -15,7 +19,7 @@ from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
 from .population import ClassWeights
 from .sharp import attribute
-from .table import F64, RawTable
+from .table import F64, Index, RawTable
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,14 @@ class Settings:
     variant, alpha : of the ordering, and the level of its t-test.
     attribution : from errors to log-odds.
     prevalence : share of the population that has the disease; None where the sample is the population.
+    imputation_seed : of the noise with which missing values are filled in.
     """
 
     variant: Variant
     alpha: float
     attribution: AttributionMethod
     prevalence: float | None = None
+    imputation_seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,8 @@ class Learned:
     converged : whether every iteration came to rest before its limit.
     ancestor_probability : (p,) zero for columns that were dropped; None with the paper's attribution,
         which takes every survivor for an ancestor.
+    completion : what is expected of values that new patients lack.
+    imputation : what was filled in; None where nothing was missing.
     """
 
     model: CausalModel
@@ -127,28 +135,55 @@ class Learned:
     separated: bool
     converged: bool
     ancestor_probability: F64 | None
+    completion: Completion
+    imputation: Imputation | None
 
 
 def learn(
-    raw: RawTable,
+    raw: RawTable | HoledRaw,
     columns: Columns,
     settings: Settings,
     on_round: OnRound | None = None,
     layout: Layout | None = None,
 ) -> Learned:
-    """Learn a model from labelled rows; no column may be constant.
+    """Learn a model from labelled rows; no column may be constant, or without any value.
 
-    ``layout`` says what the columns stand for; by default all are numbers.
+    ``layout`` says what the columns stand for; by default all are numbers. Missing values are filled in (see
+    :mod:`rootcausal.core.imputation`).
     """
     n, p = raw.shape
     layout = Layout.numbers(p) if layout is None else layout
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
-    ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout)
+    if isinstance(raw, HoledRaw):
+        local = settings.variant.local
+        imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed)
+        ordering = order_columns(
+            imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round, imputed.layout
+        ).on_columns(imputed.chosen)
+        completion, imputation = imputed.completion, imputed.imputation
+    else:
+        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout)
+        completion, imputation = completion_of(raw, columns, layout, settings, ordering.order), None
     found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
     probability = None
     if found.ancestor_probability is not None:
         probability = np.zeros(p)
         probability[ordering.order] = found.ancestor_probability
     model = CausalModel(ordering.mechanism(p), found.attribution)
-    return Learned(model, ordering, found.separated, found.converged, probability)
+    return Learned(model, ordering, found.separated, found.converged, probability, completion, imputation)
+
+
+def completion_of(
+    raw: RawTable, columns: Columns, layout: Layout, settings: Settings, order: Index
+) -> Completion:
+    """The joint Gaussian of a cohort without holes: of the causal order, and of other columns beside it.
+
+    Most of what tells of a missing value are columns that the screen left out.
+    """
+    n, p = raw.shape
+    chosen = np.arange(p)
+    if settings.variant.local:
+        chosen, _ = most_dependent(columns, layout, np.inf, order)
+    gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
+    return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))

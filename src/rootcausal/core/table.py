@@ -30,14 +30,30 @@ class ColumnMoments:
     count : (c,) rows in each class; c is 2, or 1 for a table without labels.
     total : (c, p) Σ z.
     square : (c, p) Σ z².
+    measured : (c, p) values of each column that these sum up; None where no value is missing.
     """
 
     count: F64
     total: F64
     square: F64
+    measured: F64 | None = None
+
+    @property
+    def values(self) -> F64:
+        """(c, 1) or (c, p): how many values each sum is of."""
+        return self.count[:, None] if self.measured is None else self.measured
 
     def __add__(self, other: ColumnMoments) -> ColumnMoments:
-        return ColumnMoments(self.count + other.count, self.total + other.total, self.square + other.square)
+        measured = None
+        if self.measured is not None or other.measured is not None:
+            measured = self.values + other.values
+        return ColumnMoments(
+            self.count + other.count, self.total + other.total, self.square + other.square, measured
+        )
+
+    def __rmul__(self, weight: float) -> ColumnMoments:
+        measured = None if self.measured is None else weight * self.measured
+        return ColumnMoments(weight * self.count, weight * self.total, weight * self.square, measured)
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,9 @@ class LogitSums:
         return LogitSums(
             self.loglik + other.loglik, self.gradient + other.gradient, self.hessian + other.hessian
         )
+
+    def __rmul__(self, weight: float) -> LogitSums:
+        return LogitSums(weight * self.loglik, weight * self.gradient, weight * self.hessian)
 
 
 @dataclass(frozen=True)
@@ -112,8 +131,8 @@ class KnownEntropies:
     given: F64
 
 
-class RawTable(Protocol):
-    """A cohort as it came: the first pass over it decides which columns go on."""
+class Described(Protocol):
+    """A cohort as it came, with or without holes: what its columns are like."""
 
     @property
     def backend(self) -> str:
@@ -127,6 +146,14 @@ class RawTable(Protocol):
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         """Sums by class of ``x − shift``, shift (p,), without any p × p matrix."""
+        ...
+
+
+class RawTable(Described, Protocol):
+    """A cohort as it came, and complete: the first pass over it decides which columns go on."""
+
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        """(c, k, k): Σ z zᵀ by class of the chosen columns as ``(x − mean) / sd``, none of which is kept."""
         ...
 
     def by_class(self) -> tuple[RawTable, RawTable]:

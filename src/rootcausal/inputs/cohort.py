@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.holes import HoledRaw
 from ..core.moments import Columns
 from ..core.table import F64, Index, RawTable
 
@@ -24,7 +25,7 @@ class Cohort:
 
     Attributes
     ----------
-    raw : the rows.
+    raw : the rows, with or without holes.
     columns : moments of the columns; all of them vary, and none is a copy of another.
     names : (p,) of the columns, or None where they came without.
     classes : (2,) labels, the disease second; empty for a cohort without labels.
@@ -33,7 +34,7 @@ class Cohort:
     borrowed : the values may be the user's own array.
     """
 
-    raw: RawTable
+    raw: RawTable | HoledRaw
     columns: Columns
     names: tuple[str, ...] | None
     classes: np.ndarray

@@ -18,6 +18,7 @@ from distributed import Client, KilledWorker, LocalCluster, get_client
 from distributed.exceptions import WorkerStartTimeoutError
 
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
+from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64
@@ -151,11 +152,11 @@ def _checked(
     if target is not None:
         rows.set_classes(classes.tolist())
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
-    raw = DaskRaw(client, rows)
+    raw = DaskHoles(client, rows) if target and look.rows_with_holes else DaskRaw(client, rows)
     columns = describe_columns(raw, prevalence)
     note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
-        refuse_copies(_copies(raw, look, columns), names)
+        refuse_copies(_copies(DaskRaw(client, rows), look, columns), names)
     findings.refuse()
     return Cohort(raw, columns, names, classes, n_cases)
 

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Generator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from os import PathLike
@@ -42,6 +42,7 @@ from .training_rows import TrainingRows
 SECONDS_BETWEEN_SAVES = 20.0
 MAX_DRAWS = 1000
 SEED_BITS = 32
+MOST_SEEDS = 1 << 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Bootstrap:
     ----------
     models : one for each resample.
     random_state : the seed they were drawn with.
-    unsettled : in how many a limit of the attribution ran out.
+    unsettled : in how many a limit of the attribution, or of the imputation, ran out.
     """
 
     models: tuple[CausalModel, ...]
@@ -168,7 +169,7 @@ def _models(
 
 
 class Resampled(NamedTuple):
-    """What was learned from one resample, and whether the attribution settled."""
+    """What was learned from one resample, and whether attribution and imputation settled."""
 
     model: CausalModel
     converged: bool
@@ -184,11 +185,15 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     rows = _draw_rows(cohort.y, rng) if prevalence is None else _draw_by_class(cohort.y, rng)
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
-        # A rare finding may be missing from a resample altogether.
-        varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
+        # A rare finding may be missing from a resample altogether; fmin and fmax pass over missing values.
+        varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
         raw = choose_table(cohort.backend, X[:, varies], y)
-        learned = learn(raw, describe_columns(raw, prevalence), cohort.settings)
-    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), learned.converged)
+        # Missing values are filled in anew: intervals carry the doubt about what was not measured.
+        settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
+        layout = None if cohort.layout is None else cohort.layout.take(varies)
+        learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout)
+    settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
+    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)
 
 
 def _draw_by_class(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -36,7 +36,7 @@ class Resamples:
     Attributes
     ----------
     models : one for each resample.
-    unsettled : the places of those in which a limit of the attribution ran out.
+    unsettled : the places of those in which a limit of the attribution, or of the imputation, ran out.
     fingerprint : hash of the cohort, the settings and the seed.
     random_state : the seed.
     made_by : version of rootcausal that made them.

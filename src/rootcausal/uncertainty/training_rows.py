@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.layout import Layout
 from ..core.pipeline import Settings
 from ..core.table import F64
 
@@ -17,9 +18,10 @@ VALUES_A_BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What is resampled: X (n, p), labels y in {0, 1}, and how to learn from them.
+    """What is resampled: X (n, p), where NaN is missing, labels y in {0, 1}, and how to learn from them.
 
-    ``seal`` is the checksum of X where it is the user's own array, which may change.
+    ``seal`` is the checksum of X where it is the user's own array, which may change; ``layout`` says what the
+    columns stand for, and None that all are numbers.
     """
 
     X: F64
@@ -27,6 +29,7 @@ class TrainingRows:
     settings: Settings
     backend: str
     seal: int | None = None
+    layout: Layout | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -42,6 +45,9 @@ class TrainingRows:
             f"(Settings(variant={chosen.variant.name!r}, alpha={chosen.alpha!r}, "
             f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
+        if self.layout is not None and (self.layout.grouped or self.layout.discrete.any()):
+            levels = [values.tolist() for values in self.layout.levels]
+            words += f", {self.layout.variable.tolist()!r}, {levels!r}"
         digest = hashlib.sha256(words.encode())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)

@@ -1,0 +1,163 @@
+"""Rows with missing values on a cluster: the sums of imputation, partition by partition.
+
+A partition does what rows in memory do (see :mod:`.holed`), and knows the number of its first row in the
+whole cohort: so it draws what the same rows in memory would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from operator import methodcaller
+from typing import Any, Protocol
+
+import numpy as np
+from distributed import Client, Future
+
+from ..core.gaussian import JointGaussian
+from ..core.holes import Filling, JointSums, View
+from ..core.table import F64, ColumnMoments, Index
+from .dask_rows import DaskTable, table_on_cluster
+from .holed import MemoryHoles
+
+#: Makes something of one partition, whose columns are those that were asked for.
+Work = Callable[[MemoryHoles], Any]
+
+
+class HoledSource(Protocol):
+    """Where labelled rows with holes come from; read anew for each pass."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def rows_with_holes(self) -> int: ...
+
+    def column_moments(self, shift: F64) -> ColumnMoments: ...
+
+    def sums_of_holed(self, cols: Index, work: Work) -> Any:
+        """The sum over the partitions of what ``work`` makes of some columns of each."""
+        ...
+
+    def parts_of_holed(self, cols: Index, work: Work, n_parts: int) -> list[Future]:
+        """Parts of the standardized columns, and labels, that ``work`` makes of columns of each partition."""
+        ...
+
+
+class DaskHoles:
+    """A labelled cohort with missing values on a cluster."""
+
+    backend = "dask"
+
+    def __init__(self, client: Client, source: HoledSource) -> None:
+        self._client = client
+        self._source = source
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._source.shape
+
+    def rows_with_holes(self) -> int:
+        return self._source.rows_with_holes
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        return self._source.column_moments(shift)
+
+    def measured_sums(self, view: View) -> JointSums:
+        return self._source.sums_of_holed(view.cols, methodcaller("measured_sums", _alone(view)))
+
+    def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
+        return self._source.sums_of_holed(view.cols, methodcaller("expected_sums", _alone(view), joint))
+
+    def filled(self, filling: Filling) -> tuple[DaskFilled, DaskFilled]:
+        alone = _alone(filling.view)
+        counts = self._source.sums_of_holed(filling.view.cols, methodcaller("class_counts", alone))
+        narrow = replace(filling, view=alone)
+        complete, copies = (
+            DaskFilled(self._client, self._source, filling.view.cols, narrow, which, None, counts[which])
+            for which in (0, 1)
+        )
+        return complete, copies
+
+
+class DaskFilled:
+    """Rows that are complete (``which`` is 0), or the filled copies of all others (1), on a cluster."""
+
+    backend = "dask"
+
+    def __init__(
+        self,
+        client: Client,
+        source: HoledSource,
+        cols: Index,
+        filling: Filling,
+        which: int,
+        only: int | None,
+        counts: F64,
+    ) -> None:
+        """Of one class ``only``, or None; ``cols`` of the source are those of the filling's view, and
+        ``counts`` (2,) the rows of each class.
+        """
+        self._client = client
+        self._source = source
+        self._cols = cols
+        self._filling = filling
+        self._which = which
+        self._only = only
+        self._counts = counts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self._counts.sum()), self._cols.size
+
+    def column_moments(self, shift: F64) -> ColumnMoments:
+        return self._sums("column_moments", shift)
+
+    def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
+        return self._sums("gram", cols, mean, sd)
+
+    def by_class(self) -> tuple[DaskFilled, DaskFilled]:
+        same = self._client, self._source, self._cols, self._filling, self._which
+        controls, cases = (
+            DaskFilled(*same, c, np.where(np.arange(2) == c, self._counts, 0.0)) for c in (0, 1)
+        )
+        return controls, cases
+
+    def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
+        work = partial(_standardized, *self._chosen, (cols, mean, sd))
+
+        def parts(n_parts: int) -> list[Future]:
+            return self._source.parts_of_holed(self._cols, work, n_parts)
+
+        return table_on_cluster(self._client, (self.shape[0], cols.size), parts)
+
+    @property
+    def _chosen(self) -> tuple[Filling, int, int | None]:
+        return self._filling, self._which, self._only
+
+    def _sums(self, method: str, *args: Any) -> Any:
+        return self._source.sums_of_holed(self._cols, partial(_asked, *self._chosen, method, args))
+
+
+def _alone(view: View) -> View:
+    """The view of a table that has no other columns."""
+    return replace(view, cols=np.arange(view.cols.size))
+
+
+def _filled(filling: Filling, which: int, only: int | None, rows: MemoryHoles) -> Any:
+    raw = rows.filled(filling)[which]
+    return raw if only is None else raw.by_class()[only]
+
+
+def _asked(
+    filling: Filling, which: int, only: int | None, method: str, args: tuple[Any, ...], rows: MemoryHoles
+) -> Any:
+    return getattr(_filled(filling, which, only, rows), method)(*args)
+
+
+def _standardized(
+    filling: Filling, which: int, only: int | None, by: tuple[Index, F64, F64], rows: MemoryHoles
+) -> tuple[F64, np.ndarray]:
+    table = _filled(filling, which, only, rows).standardize(*by)
+    return table.columns, table.labels

@@ -1,0 +1,110 @@
+"""A cohort with missing values, seen through sums: the waist of imputation.
+
+As in :mod:`rootcausal.core.table`, rows stay where they are. A round of expectation-maximization (EM) asks
+for sums over rows whose holes were filled with what is expected of them; at the end the rows are filled in at
+random, and become a table without holes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from .gaussian import JointGaussian
+from .layout import Layout
+from .population import ClassWeights
+from .table import F64, Described, Index, RawTable
+
+#: Times that a patient with holes is filled in.
+DRAWS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How rows are seen: some columns, standardized, and after them D, which is never missing.
+
+    Attributes
+    ----------
+    cols : (m,) columns of the table, ascending.
+    mean, sd : (m,) what they are standardized by.
+    disease : (2,) what D is for controls and for cases, standardized too.
+    weights : what a row of each class counts.
+    """
+
+    cols: Index
+    mean: F64
+    sd: F64
+    disease: F64
+    weights: ClassWeights
+
+    @property
+    def size(self) -> int:
+        """Columns and D together, m + 1."""
+        return self.cols.size + 1
+
+
+@dataclass(frozen=True, eq=False)
+class JointSums:
+    """Weighted sums over rows z (d,) of a view.
+
+    Attributes
+    ----------
+    total : (d,) Σ z.
+    product : (d, d) Σ z zᵀ, and where holes were filled with what is expected, Σ of their covariances.
+    unknown : (d,) Σ of the variances of what was filled in.
+    """
+
+    total: F64
+    product: F64
+    unknown: F64
+
+    @classmethod
+    def zero(cls, d: int) -> JointSums:
+        return cls(np.zeros(d), np.zeros((d, d)), np.zeros(d))
+
+    def __add__(self, other: JointSums) -> JointSums:
+        return JointSums(self.total + other.total, self.product + other.product, self.unknown + other.unknown)
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """How to fill in at random.
+
+    Attributes
+    ----------
+    view, joint : which Gaussian the columns come from, given what a row has and its D.
+    seed : of the noise, which belongs to the row, the draw and the column, and to nothing else.
+    ids : (m,) the columns of the view in the whole cohort: by them the noise knows its column.
+    layout : of the columns of the view; those with levels get one of these.
+    """
+
+    view: View
+    joint: JointGaussian
+    seed: int
+    ids: Index
+    layout: Layout
+
+
+@runtime_checkable
+class HoledRaw(Described, Protocol):
+    """A labelled cohort with missing values (NaN); its column moments are those of what was measured."""
+
+    def rows_with_holes(self) -> int:
+        """How many rows lack some value."""
+        ...
+
+    def measured_sums(self, view: View) -> JointSums:
+        """Over the rows that have every column of the view."""
+        ...
+
+    def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
+        """Over all other rows, their holes filled with what is expected given the rest of the row."""
+        ...
+
+    def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
+        """The columns of the view, complete: rows that have them all; and :data:`DRAWS` copies of each other
+        row, filled in at random. Either may have no rows.
+        """
+        ...
