@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,6 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tables_under_test import TABLES, MakeTable, sharded
 
+from rootcausal.backends import threads as threads_module
 from rootcausal.backends.level_kernels import CompiledLevelRows
 from rootcausal.backends.level_rows import LevelRows
 from rootcausal.backends.numba_cpu import NumbaRaw
@@ -253,6 +257,24 @@ def test_compiled_rows_equal_plain_ones() -> None:
         assert isinstance(compiled, CompiledLevelRows)
         some = np.array([cols[2], 0, cols[0]])
         assert compiled.take(np, some).cols.tolist() == plain.take(np, some).cols.tolist() == [0, 2]
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = mixed(7, 30_000)
+    table = told(NumbaRaw, drawn)
+    cols, rest = np.flatnonzero(drawn.layout.discrete), np.arange(drawn.X.shape[1])
+    pairs = cols, rest[: cols.size], np.full(cols.size, 0.1), np.full(cols.size, 0.2)
+    found = []
+    for threads in (1, 2, 5):
+        pool = ThreadPoolExecutor(threads)
+        monkeypatch.setattr(threads_module, "_pool", pool)
+        monkeypatch.setattr(numba, "get_num_threads", lambda count=threads: count)
+        sums = table.level_sums(cols, rest)
+        found.append([*(getattr(sums, name) for name in SUMS), table.level_pair_sums(*pairs)])
+        pool.shutdown()
+    for one in found[1:]:
+        for again, expected in zip(one, found[0], strict=True):
+            np.testing.assert_array_equal(again, expected)
 
 
 @pytest.mark.parametrize("make", TABLES)

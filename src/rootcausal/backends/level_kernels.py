@@ -8,12 +8,14 @@ product.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core.table import F64, LARGEST_PREDICTOR, Index
+from ..core.table import F64, LARGEST_PREDICTOR, Index, LevelSums
+from .blas import one_blas_thread
 from .compiled import compiled
 from .level_rows import LevelRows
 from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
@@ -22,21 +24,39 @@ from .threads import in_threads
 # Two factors a row, of at most two each.
 ROWS_A_PRODUCT = 256
 MOST_ROWS_A_CHUNK = 8192
+ROWS_A_MATRIX_PRODUCT = 1024
+# Rows are summed in at most so many spans, whose sums have at most so many values.
+SPANS = 16
+VALUES_OF_SUMS = 1 << 22
+# What else a processor does in the time of a residual, in multiplications of a matrix product.
+FLOPS_A_RESIDUAL = 8
 
 
 @dataclass(frozen=True)
 class CompiledLevelRows(LevelRows):
-    """The same state; a unit of work is one column, or one pair and one chunk of rows."""
+    """The same state; a unit of work is one span of rows, or one pair and one chunk of rows."""
 
-    def derivatives(self, xp: Any, places: Index, rows: slice) -> tuple[F64, F64]:
-        s, v = np.empty((2, places.size, rows.stop - rows.start))
-        state = self.thresholds, self.codes[:, rows], self.predictor[:, rows]
+    def sums(self, xp: Any, Z: F64, discrete: Index, cols: Index) -> LevelSums:
+        n, d, m = Z.shape[1], discrete.size, cols.size
+        places = self._places(discrete)
+        # Always the same spans of rows, added in one order: no sum depends on the number of threads.
+        spans = max(1, min(SPANS, n // ROWS_A_MATRIX_PRODUCT, VALUES_OF_SUMS // max(1, 3 * d * m)))
+        alone, beside = np.zeros((spans, 2, d)), np.zeros((spans, 3, d, m))
 
         def work(first: int, last: int) -> None:
-            _derivative_units(*state, places, first, last, s, v)
+            for span in range(first, last):
+                for rows in _strips(n * span // spans, n * (span + 1) // spans):
+                    s, v = np.empty((2, d, rows.stop - rows.start))
+                    _derivatives(self.thresholds, self.codes[:, rows], self.predictor[:, rows], places, s, v)
+                    w = Z[cols, rows]
+                    alone[span] += s.sum(axis=1), v.sum(axis=1)
+                    beside[span, 0] += s @ w.T
+                    beside[span, 1] += v @ w.T
+                    beside[span, 2] += v @ (w * w).T
 
-        in_threads(work, len(s), 2 * s.size)
-        return s, v
+        with one_blas_thread():
+            in_threads(work, spans, n * d * (2 + m // FLOPS_A_RESIDUAL))
+        return LevelSums(*alone.sum(axis=0), *beside.sum(axis=0))
 
     def pair_sums(self, xp: Any, Z: F64, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
         n, m = Z.shape[1], discrete.size
@@ -52,6 +72,11 @@ class CompiledLevelRows(LevelRows):
         return total
 
 
+def _strips(first: int, last: int) -> Iterator[slice]:
+    for start in range(first, last, ROWS_A_MATRIX_PRODUCT):
+        yield slice(start, min(start + ROWS_A_MATRIX_PRODUCT, last))
+
+
 @compiled(fastmath=FASTMATH, nogil=True)
 def _derivative_rows(theta: F64, codes: Index, predictor: F64, s: F64, v: F64) -> None:
     for row in range(predictor.size):
@@ -65,12 +90,9 @@ def _derivative_rows(theta: F64, codes: Index, predictor: F64, s: F64, v: F64) -
 
 
 @compiled(nogil=True)
-def _derivative_units(
-    thresholds: F64, codes: Index, predictor: F64, places: Index, first: int, last: int, s: F64, v: F64
-) -> None:
-    for unit in range(first, last):
-        place = places[unit]
-        _derivative_rows(thresholds[place], codes[place], predictor[place], s[unit], v[unit])
+def _derivatives(thresholds: F64, codes: Index, predictor: F64, places: Index, s: F64, v: F64) -> None:
+    for at, place in enumerate(places):
+        _derivative_rows(thresholds[place], codes[place], predictor[place], s[at], v[at])
 
 
 @compiled(fastmath=FASTMATH, nogil=True)

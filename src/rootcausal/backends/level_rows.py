@@ -56,12 +56,13 @@ class LevelRows:
 
     def sums(self, xp: Any, Z: Any, discrete: Index, cols: Index) -> LevelSums:
         n = Z.shape[1]
-        places, chosen = self._places(discrete), xp.asarray(cols)
+        places, chosen = xp.asarray(self._places(discrete)), xp.asarray(cols)
+        thresholds = self.thresholds[places]
         alone = xp.zeros((2, discrete.size))
         beside = xp.zeros((3, discrete.size, cols.size))
         for rows in _strips(xp, n, 6 * discrete.size + 2 * cols.size):
             w = Z[chosen, rows]
-            s, v = self.derivatives(xp, places, rows)
+            s, v, _ = _derivatives(xp, thresholds, self.codes[places, rows], self.predictor[places, rows])
             alone[0] += s.sum(axis=1)
             alone[1] += v.sum(axis=1)
             beside[0] += s @ w.T
@@ -69,12 +70,6 @@ class LevelRows:
             beside[2] += v @ (w * w).T
         sums = (_on_host(array) for array in (*alone, *beside))
         return LevelSums(*sums)
-
-    def derivatives(self, xp: Any, places: Index, rows: slice) -> tuple[Any, Any]:
-        """(m, rows) each: s and v of :class:`LevelSums` for some of the d."""
-        at = xp.asarray(places)
-        s, v, _ = _derivatives(xp, self.thresholds[at], self.codes[at, rows], self.predictor[at, rows])
-        return s, v
 
     def pair_sums(self, xp: Any, Z: Any, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
         n = Z.shape[1]
