@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,6 +14,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tables_under_test import TABLES, MakeTable, sharded
 
+from rootcausal.backends import threads as threads_module
+from rootcausal.backends.level_kernels import CompiledLevelRows
+from rootcausal.backends.level_rows import LevelRows
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import CumulativeLogit, ReferenceRaw, entropy_sums
 from rootcausal.core import ordering as ordering_module
@@ -228,6 +234,47 @@ def test_sums_equal_the_reference_from_root_to_root(make: MakeTable, n: int) -> 
     sums = table.level_sums(discrete, rest)
     assert all(np.isfinite(getattr(sums, name)).all() for name in SUMS)
     same_sums(sums, plain.level_sums(discrete, rest), n)
+
+
+def test_compiled_rows_equal_plain_ones() -> None:
+    """The plain ones are what a GPU runs, with its own arrays."""
+    drawn = mixed(2, 5000)
+    table = told(NumbaRaw, drawn)
+    compiled = table._levels
+    assert isinstance(compiled, CompiledLevelRows)
+    plain = LevelRows(compiled.cols, compiled.thresholds, compiled.codes, compiled.predictor)
+    Z, cols, rest = table.columns, compiled.cols, np.arange(drawn.X.shape[1])
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        same_sums(compiled.sums(np, Z, cols, rest), plain.sums(np, Z, cols, rest), 5000)
+        pairs = cols, rest[: cols.size], *rng.normal(size=(2, cols.size))
+        found, expected = (one.pair_sums(np, Z, *pairs) for one in (compiled, plain))
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-8)
+        cols = cols[:0:-1]  # in another order, and one fewer
+        step, slope = rng.normal(size=(2, cols.size))
+        compiled, plain = (one.shifted(np, Z[0], cols, step, slope) for one in (compiled, plain))
+        np.testing.assert_array_equal(compiled.predictor, plain.predictor)
+        assert isinstance(compiled, CompiledLevelRows)
+        some = np.array([cols[2], 0, cols[0]])
+        assert compiled.take(np, some).cols.tolist() == plain.take(np, some).cols.tolist() == [0, 2]
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = mixed(7, 30_000)
+    table = told(NumbaRaw, drawn)
+    cols, rest = np.flatnonzero(drawn.layout.discrete), np.arange(drawn.X.shape[1])
+    pairs = cols, rest[: cols.size], np.full(cols.size, 0.1), np.full(cols.size, 0.2)
+    found = []
+    for threads in (1, 2, 5):
+        pool = ThreadPoolExecutor(threads)
+        monkeypatch.setattr(threads_module, "_pool", pool)
+        monkeypatch.setattr(numba, "get_num_threads", lambda count=threads: count)
+        sums = table.level_sums(cols, rest)
+        found.append([*(getattr(sums, name) for name in SUMS), table.level_pair_sums(*pairs)])
+        pool.shutdown()
+    for one in found[1:]:
+        for again, expected in zip(one, found[0], strict=True):
+            np.testing.assert_array_equal(again, expected)
 
 
 @pytest.mark.parametrize("make", TABLES)

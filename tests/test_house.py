@@ -86,8 +86,13 @@ MAY_IMPORT = {
 NAMES_FOR_TYPES = {"report": {"estimator", "explanation"}, "saving": {"estimator"}}
 
 LIBRARIES = {
-    "numba": {"backends/numba_cpu.py", "backends/compiled.py", "backends/threads.py"},
-    "llvmlite": {"backends/numba_cpu.py"},
+    "numba": {
+        "backends/numba_cpu.py",
+        "backends/compiled.py",
+        "backends/threads.py",
+        "backends/power_of_two.py",
+    },
+    "llvmlite": {"backends/power_of_two.py"},
 }
 DASK = {
     "backends/dask_rows.py",

@@ -52,15 +52,14 @@ class LevelRows:
         """Of a table that has only these of the columns: those of them that are discrete here."""
         place = np.flatnonzero(np.isin(cols, self.cols))
         chosen = xp.asarray(self._places(cols[place]))
-        rows = (array[chosen] for array in (self.thresholds, self.codes, self.predictor))
-        return LevelRows(place, *rows)
+        return replace(self, **self._rows_of(chosen), cols=place)
 
     def sums(self, xp: Any, Z: Any, discrete: Index, cols: Index) -> LevelSums:
         n = Z.shape[1]
         places, chosen = xp.asarray(self._places(discrete)), xp.asarray(cols)
+        thresholds = self.thresholds[places]
         alone = xp.zeros((2, discrete.size))
         beside = xp.zeros((3, discrete.size, cols.size))
-        thresholds = self.thresholds[places]
         for rows in _strips(xp, n, 6 * discrete.size + 2 * cols.size):
             w = Z[chosen, rows]
             s, v, _ = _derivatives(xp, thresholds, self.codes[places, rows], self.predictor[places, rows])
@@ -96,9 +95,12 @@ class LevelRows:
         step, by = xp.asarray(intercept)[:, None], xp.asarray(slope)[:, None]
         for rows in _strips(xp, error.size, 3 * discrete.size):
             predictor[:, rows] = _bounded(xp, predictor[:, rows] + step + by * error[rows])
-        if discrete.size == self.cols.size:
+        if np.array_equal(discrete, self.cols):
             return replace(self, predictor=predictor)
-        return LevelRows(discrete, self.thresholds[places], self.codes[places], predictor)
+        return replace(self, **self._rows_of(places) | {"predictor": predictor}, cols=discrete)
+
+    def _rows_of(self, places: Any) -> dict[str, Any]:
+        return {name: getattr(self, name)[places] for name in ("thresholds", "codes", "predictor")}
 
     def _places(self, discrete: Index) -> Index:
         ranked = np.argsort(self.cols)
@@ -109,6 +111,7 @@ class LevelColumns:
     """What a table of columns Z (k, n) does for those that are discrete."""
 
     _xp: Any = np
+    _level_rows: type[LevelRows] = LevelRows
     _Z: Any
     _levels: LevelRows | None
 
@@ -124,7 +127,7 @@ class LevelColumns:
         return counts
 
     def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> Self:
-        return self._with(LevelRows.of(self._xp, self._Z, cols, edges, thresholds))
+        return self._with(self._level_rows.of(self._xp, self._Z, cols, edges, thresholds))
 
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
         assert self._levels is not None

@@ -17,27 +17,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
 from .compiled import compiled
+from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
+from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
 from .threads import in_threads
 
-# 2^f on |f| ≤ 1/2, minimax (mpmath.chebyfit, 9 terms): absolute error below 9e-13.
-C0, C1, C2 = 1.0, 0.6931471805459335, 0.2402265069581299
-C3, C4, C5 = 0.05550410941205933, 0.009618129159402558, 0.0013333450568000645
-C6, C7, C8 = 0.00015403455852453838, 1.5310079402249296e-05, 1.3255224878668817e-06
-LOG2_E = math.log2(math.e)
 LOG_2 = math.log(2.0)
-# Adding this to a small integer k leaves k + 1023, the exponent of 2^k, in the lowest bits.
-EXPONENT_IN_LOW_BITS = 1.5 * 2.0**52 + 1023.0
-SMALLEST_POWER = -1000.0
 ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
@@ -48,36 +39,6 @@ VALUES_A_GRAM = 1 << 18
 SPANS = 64
 # What a call costs besides its residuals, in residuals.
 CALL_OVERHEAD = 50_000
-# Sums may be reordered (that is what vectorizes them) and multiply-adds fused; infinities stay honest.
-FASTMATH = {"reassoc", "contract", "nsz"}
-
-
-@intrinsic
-def _round(typing_context: Any, x: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.call(builder.module.declare_intrinsic("llvm.rint", [ir.DoubleType()]), args)
-
-    return types.float64(types.float64), emit
-
-
-@intrinsic
-def _low_bits_as_exponent(typing_context: Any, x: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        bits = builder.bitcast(args[0], ir.IntType(64))
-        return builder.bitcast(builder.shl(bits, ir.Constant(ir.IntType(64), 52)), ir.DoubleType())
-
-    return types.float64(types.float64), emit
-
-
-@njit(inline="always", fastmath=FASTMATH)
-def _power_of_two(y: float) -> float:
-    """2^y for y in [−1000, 0]; terms are paired so that they do not wait for each other."""
-    whole = _round(y)
-    f = y - whole
-    f2 = f * f
-    low = (C0 + C1 * f) + (C2 + C3 * f) * f2
-    high = (C4 + C5 * f) + (C6 + C7 * f) * f2 + C8 * (f2 * f2)
-    return (low + high * (f2 * f2)) * _low_bits_as_exponent(whole + EXPONENT_IN_LOW_BITS)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -93,10 +54,10 @@ def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
             v = scale * z_j[row] - slope * z_i[row]
             magnitude_i += abs(u)
             magnitude_j += abs(v)
-            product_i *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            product_j *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(v), SMALLEST_POWER))
-            gauss_i += u * _power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
-            gauss_j += v * _power_of_two(max(-0.5 * LOG2_E * (v * v), SMALLEST_POWER))
+            product_i *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
+            product_j *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(v), SMALLEST_POWER))
+            gauss_i += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
+            gauss_j += v * power_of_two(max(-0.5 * LOG2_E * (v * v), SMALLEST_POWER))
         logs_i += math.log(product_i)
         logs_j += math.log(product_j)
     out[0] = magnitude_i + logs_i - n * LOG_2
@@ -126,8 +87,8 @@ def _column_rows(z: F64, out: F64) -> None:
         for row in range(start, min(start + ROWS_A_PRODUCT, z.size)):
             u = z[row]
             magnitude += abs(u)
-            product *= 1.0 + _power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            gauss += u * _power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
+            product *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
+            gauss += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
         logs += math.log(product)
     out[0] = magnitude + logs - z.size * LOG_2
     out[1] = gauss
@@ -244,6 +205,8 @@ def _strips(first: int, last: int, width: int) -> Iterator[slice]:
 
 class NumbaTable(LevelColumns):
     """Standardized columns Z (k, n): one row of the array a variable, so that its values are contiguous."""
+
+    _level_rows = CompiledLevelRows
 
     def __init__(
         self, Z: F64, y: np.ndarray | None, R: F64 | None = None, levels: LevelRows | None = None
