@@ -27,7 +27,7 @@ quick = settings(max_examples=20, deadline=None)
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(RCI(), marks=pytest.mark.xfail(reason="values are not imputed yet", strict=True)),
+        RCI(),
         RCI(missing="refuse"),
         DirectLiNGAM(),
     ],
