@@ -76,10 +76,13 @@ def test_rows_left_out_keep_their_numbers(cohort: Path, model: Path) -> None:
     lines = cohort.read_text().splitlines()
     lines[2] = '"p001",' + "NA," * 5 + "1"
     cohort.write_text("\n".join(lines) + "\n")
-    out = cohort.with_name("s.csv")
-    assert "(1)" in error(3, "explain", model, cohort, "--out", out)
-    assert "left out 1 of 200 rows" in ok("explain", model, cohort, "--drop-missing", "--out", out)
-    assert arrow_csv.read_csv(out)["row"].to_pylist()[:3] == [1, 3, 4]
+    out, strict = cohort.with_name("s.csv"), cohort.with_name("strict.rci")
+    strictly = ["--drop-missing", "--missing", "refuse"]
+    ok("fit", cohort, "--target", "d", "--id", "patient", *strictly, "--out", strict)
+    assert "(1)" in error(3, "explain", strict, cohort, "--out", out)
+    for which in (strict, model):
+        assert "left out 1 of 200 rows" in ok("explain", which, cohort, "--drop-missing", "--out", out)
+        assert arrow_csv.read_csv(out)["row"].to_pylist()[:3] == [1, 3, 4]
 
 
 def test_printed_root_causes(cohort: Path, model: Path) -> None:

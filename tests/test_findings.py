@@ -148,11 +148,22 @@ def test_every_option_that_names_no_column(tmp_path: Path) -> None:
 def test_new_patients_in_a_frame() -> None:
     drawn = simulate(300, 5, random_state=1)
     X = pd.DataFrame(drawn.X, columns=list("abcd"))
-    model = RCI(alpha=1.0).fit(X, drawn.y)
+    model = RCI(alpha=1.0, missing="refuse").fit(X, drawn.y)
     new = X.head(3).assign(b="text", c=[1.0, np.nan, 2.0]).drop(columns="a")
     said = refused(lambda: model.shapley_values(new))
     for sentence in ("'a' is missing from the new data", "'b' is not numeric", "(NaN) in 'c' (1)"):
         assert sentence in said
+
+
+def test_new_patients_with_holes_in_a_frame() -> None:
+    drawn = simulate(300, 5, random_state=1)
+    X = pd.DataFrame(drawn.X, columns=list("abcd"))
+    model = RCI(alpha=1.0).fit(X, drawn.y)
+    new = X.head(3).assign(b="text", c=[1.0, np.nan, 2.0], d=[np.inf, 1.0, 2.0])
+    said = refused(lambda: model.shapley_values(new))
+    for sentence in ("'b' is not numeric", "'d' (1)"):
+        assert sentence in said
+    assert "'c'" not in said
 
 
 def test_new_patients_in_a_file(tmp_path: Path) -> None:

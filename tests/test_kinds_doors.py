@@ -19,13 +19,14 @@ from tampering import with_array, with_header
 from zoo import of_all_kinds
 
 from rootcausal import RCI, InputError
-from rootcausal.files.model_file import COMPLETION, SavedCompletion
+from rootcausal.core.completion import Completion
+from rootcausal.files.model_file import COMPLETION
 from rootcausal.inputs.cohort import Cohort, Target
 from rootcausal.inputs.door import open_cohort
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
 from rootcausal.inputs.kinds import Variable, Wishes
 from rootcausal.inputs.roles import Roles
-from rootcausal.provenance import warn_of_filled_in, what_was_filled_in
+from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 
 X, y = of_all_kinds(np.random.default_rng(0), 300)
 STAGES, WARDS = ("low", "mid", "high"), ("ICU", "north", "ER", "south")
@@ -176,7 +177,14 @@ def test_a_dummy_that_copies_a_column_is_named() -> None:
 
 
 def filled(missing: list[int], **changes: Any) -> Any:
-    made = {"rows": 200, "draws": 5, "rounds": 9, "converged": True, "unknown": np.full(len(missing), 0.25)}
+    made = {
+        "rows": 200,
+        "draws": 5,
+        "rounds": 9,
+        "converged": True,
+        "level": 1.0,
+        "unknown": np.full(len(missing), 0.25),
+    }
     return SimpleNamespace(missing=np.array(missing), **{**made, **changes})
 
 
@@ -186,7 +194,7 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
     holed.loc[:199, "ward"] = None
     cohort = opened(holed)
     counts = np.isnan(cohort.rows[0]).sum(axis=0).tolist()
-    assert what_was_filled_in(filled(counts), cohort) == {
+    assert _what_was_filled_in(filled(counts), cohort) == {
         "cells": {"ward": 200, "crp": int(y.sum())},
         "rows": 200,
         "draws": 5,
@@ -195,10 +203,8 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
         "unknown": {"ward": 0.25, "crp": 0.25},
     }
     order = np.arange(9)
-    with pytest.warns(UserWarning, match="imput") as heard:
-        warn_of_filled_in(filled(counts, converged=False), cohort, order)
-    said = [str(one.message) for one in heard]
-    assert "did not settle within 9 rounds" in said[0]
+    said = list(_doubts_of_imputation(filled(counts, converged=False), cohort, order, alpha=0.2))
+    assert "did not settle within its 9 rounds" in said[0]
     assert said[1].startswith(
         "mostly imputed: 'ward' (67% missing), 'crp' (60% missing). What the model says"
     )
@@ -278,9 +284,14 @@ def test_levels_that_the_cohort_did_not_have(model: RCI) -> None:
     words = (
         "levels that the cohort did not have are taken for missing: 'sex' holds 'x', 'y', 'pain' holds '9'"
     )
-    with pytest.warns(UserWarning, match=words) as heard, pytest.raises(InputError) as caught:
-        model.explain(new)
+    with pytest.warns(UserWarning, match=words) as heard:
+        found = model.explain(new)
     assert len(heard) == 1 and heard[0].filename == __file__
+    names = np.array(found.feature_names)
+    assert [names[row].tolist() for row in found.imputed] == [[], ["sex", "pain"], ["sex"], []]
+    strict = RCI(alpha=1.0, missing="refuse").fit(ONE_COLUMN_EACH, y)
+    with pytest.warns(UserWarning, match=words), pytest.raises(InputError) as caught:
+        strict.explain(new)
     assert "missing values (NaN) in 'sex' (2), 'pain' (1)" in str(caught.value)
 
 
@@ -479,7 +490,7 @@ def test_numbers_of_variables_that_no_model_has_are_refused(number: Any, saved: 
 def completed(model: RCI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     from rootcausal import saving
 
-    kept = SavedCompletion(np.arange(6.0), np.array([1, 4]), np.array([[2.0, 0.5], [0.5, 1.0]]))
+    kept = Completion(np.arange(6.0), np.array([1, 4]), np.array([[2.0, 0.5], [0.5, 1.0]]))
     made = saving.SavedModel
     monkeypatch.setattr(saving, "SavedModel", lambda **parts: made(**{**parts, "completion": kept}))
     model.save(tmp_path / "completed.rci")
@@ -507,6 +518,7 @@ def test_a_completion_comes_back(completed: Path) -> None:
         (COMPLETION[2], lambda covariance: covariance * np.inf),
         (COMPLETION[2], lambda covariance: covariance + np.array([[0, 1], [0, 0]])),
         (COMPLETION[2], lambda covariance: -covariance),
+        (COMPLETION[2], np.ones_like),
         (COMPLETION[2], lambda covariance: covariance + np.array([[0, 9], [9, 0]])),
     ],
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import narwhals as nw
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -17,16 +17,18 @@ from level_cohort import (
     STAGE,
     VARIABLES,
     WARD,
-    Levelled,
     draw,
     explain,
+    fitted,
+    frame_of,
     layout_of,
     learn_from,
     resamples_of,
+    with_holes,
 )
 from toy_halves import SinhMechanism, SquareAttribution
 
-from rootcausal import InputError, plots
+from rootcausal import RCI, InputError, plots
 from rootcausal.core.layout import Layout
 from rootcausal.core.model import CausalModel
 from rootcausal.core.quantiles import CohortQuantiles
@@ -49,9 +51,22 @@ def cohort():
     return X, y, learn_from(X, y, LAYOUT)
 
 
+@pytest.fixture(scope="module")
+def door():
+    """The same model, of the user's table."""
+    return fitted()
+
+
 def plain(model: CausalModel) -> CausalModel:
     """The same model, each column a variable."""
     return CausalModel(model.mechanism, model.attribution)
+
+
+def test_the_door_makes_these_columns_of_a_table(cohort, door):
+    X, _, learned = cohort
+    assert door._encoding.variables == VARIABLES
+    np.testing.assert_array_equal(door.shapley_values(frame_of(X)), learned.model.shapley(X))
+    np.testing.assert_array_equal(door.explain(frame_of(X)).data, explain(learned.model, X).data)
 
 
 def test_a_nominal_variable_has_one_error_and_one_value(cohort):
@@ -208,17 +223,19 @@ def test_bad_questions_list_the_levels(cohort):
     assert "\x1b" not in str(refused.value) and len(str(refused.value)) < 400
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_tables_say_levels_and_what_was_not_measured(cohort, library):
-    X, _, learned = cohort
-    imputed = np.zeros((3, 6), dtype=bool)
-    imputed[1, BILI] = True
-    explanation = explain(learned.model, X[:3], imputed=imputed, imputation_sd=0.2 * imputed)
-    import narwhals as nw
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
 
-    tidy = replace(explanation, _library=nw.Implementation.from_string(library)).to_frame()
-    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
-    assert isinstance(tidy, kinds[library])
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_tables_say_levels_and_what_was_not_measured(door, library):
+    X, _ = draw()
+    holed = FRAMES[library](with_holes(frame_of(X[:3]), bili=1))
+    tidy = door.explain(holed).to_frame()
+    assert type(tidy) is type(holed)
     found = nw.from_native(tidy)
     assert found.columns[:6] == ["id", "variable", "value", "level", "imputed", "error"]
     assert found.schema["level"] == nw.String and found.schema["imputed"] == nw.Boolean
@@ -226,26 +243,27 @@ def test_tables_say_levels_and_what_was_not_measured(cohort, library):
     assert [value is None for value in level.values()] == [not v.levels for v in VARIABLES]
     assert level["sex"] == ("male" if X[2, 1] else "female")
     assert found.filter(nw.col("imputed"))["variable"].to_list() == ["bili"]
+    assert np.isfinite(found["value"].to_numpy()).all()
     assert "lower" in found.columns and "frequency" not in found.columns
 
 
-def test_intervals_hold_what_was_not_measured(cohort):
-    _, _, learned = cohort
-    X = cohort[0][:4]
-    imputed = np.zeros((4, 6), dtype=bool)
-    imputed[2] = True
-    sd = np.where(imputed, 0.3, 0.0)
-    alone = explain(learned.model, X, imputed=imputed, imputation_sd=sd)
-    np.testing.assert_allclose(alone.upper[2], alone.values[2] + 1.96 * 0.3)
-    np.testing.assert_array_equal(alone.lower[[0, 1, 3]], alone.values[[0, 1, 3]])
-    assert alone.frequency is None and alone.imputed.any()
-    resamples = resamples_of(*draw(), LAYOUT, 6).models
-    sure = explain(learned.model, X, resamples=resamples)
-    both = explain(learned.model, X, resamples=resamples, imputed=imputed, imputation_sd=sd)
-    np.testing.assert_array_equal(both.lower[[0, 1, 3]], sure.lower[[0, 1, 3]])
-    half = np.sqrt((sure.upper[2] - sure.values[2]) ** 2 + (1.96 * 0.3) ** 2)
+def test_intervals_hold_what_was_not_measured(door):
+    whole = frame_of(draw()[0][:4])
+    holed = with_holes(whole, age=2, sex=2, ward=2, stage=2, bili=2, noise=2)
+    alone, others = door.explain(holed), [0, 1, 3]
+    sd = alone.imputation_sd
+    assert (sd[2] > 0).all() and not sd[others].any()
+    np.testing.assert_allclose(alone.upper[2], alone.values[2] + 1.96 * sd[2])
+    np.testing.assert_allclose(alone.lower[2], alone.values[2] - 1.96 * sd[2])
+    np.testing.assert_array_equal(alone.lower[others], alone.values[others])
+    assert alone.frequency is None and alone.imputed[2].all() and not alone.imputed[others].any()
+    resampled = fitted().bootstrap(6)
+    sure, both = resampled.explain(whole), resampled.explain(holed)
+    np.testing.assert_array_equal(both.lower[others], sure.lower[others])
+    draws = np.stack([one.shapley(both._cells.columns)[2] for one in resampled.bootstrap_.models])
+    half = np.hypot(np.maximum(np.quantile(draws, 0.975, axis=0) - both.values[2], 0), 1.96 * sd[2])
     np.testing.assert_allclose(both.upper[2], both.values[2] + half)
-    assert explain(learned.model, X).lower is None
+    assert door.explain(whole).lower is None
 
 
 def test_words_for_values_that_were_expected():
@@ -304,35 +322,44 @@ def test_shap_shows_levels(cohort):
     assert shown[0, SEX] in ("female", "male") and shown[0, BILI] == X[0, 5]
 
 
-def test_figures_say_levels_and_mark_what_was_not_measured(cohort, tmp_path):
+def test_figures_say_levels_and_mark_what_was_not_measured(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
-    X, y, learned = cohort
-    imputed = np.zeros((len(X), 6), dtype=bool)
-    imputed[0, BILI] = imputed[3, WARD] = True
     hostile = list(VARIABLES)
     hostile[SEX] = Variable("sex", "binary", ("$x$ \x1b[2J", "<b>male</b>" * 100))
-    explanation = explain(
-        learned.model, X, tuple(hostile), imputed=imputed, imputation_sd=np.where(imputed, 0.1, 0.0)
-    )
+    model = fitted(tuple(hostile))
+    assert model._encoding.variables == tuple(hostile)
+    explanation = model.explain(with_holes(frame_of(draw()[0], tuple(hostile)), bili=0, ward=3))
     ax = plots.waterfall(explanation, 0)
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert f"bili = {X[0, 5]:.4g} (expected, not measured)" in labels
+    assert f"bili = {explanation.text(0, BILI)} (expected, not measured)" in labels
     assert sum(bar.get_hatch() is not None for bar in ax.patches) == 1
     assert any(label.startswith("ward = ") for label in labels)
     swarm = plots.beeswarm(explanation)
     assert "crosses: not measured" in swarm.get_xlabel() and "grey" in swarm.get_xlabel()
-    model = Levelled().of(X, y, VARIABLES)
     graph = plots.graph(model)
     assert len(graph.texts) == 6 and any(patch.get_linestyle() == ":" for patch in graph.patches)
     for figure in (ax, swarm, graph):
         figure.figure.savefig(tmp_path / "figure.svg")
 
 
-def test_checks_work_in_columns(cohort):
-    X, y, _ = cohort
-    diagnosis = Levelled().of(X, y, VARIABLES).diagnose(X, y)
+def test_checks_work_in_columns(door):
+    X, y = draw()
+    diagnosis = door.diagnose(with_holes(frame_of(X), ward=[0, 7], bili=[0, 5]), y)
     named = {name for check in diagnosis.checks for name in check.variables}
     assert named <= set(Encoding(VARIABLES).column_names)
+
+
+def test_a_model_file_keeps_levels_and_what_fills_in(door, tmp_path):
+    door.save(tmp_path / "model.rci")
+    again = RCI.load(tmp_path / "model.rci")
+    assert again._encoding.variables == VARIABLES
+    holed = with_holes(frame_of(draw()[0][:20]), sex=[1, 2], ward=[2, 3], stage=4, bili=[5, 6])
+    before, after = door.explain(holed), again.explain(holed)
+    for name in ("values", "errors", "data", "lower", "upper", "imputed", "imputation_sd"):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    np.testing.assert_array_equal(
+        before.what_if("ward", level="ICU").data, after.what_if("ward", level="ICU").data
+    )
 
 
 def test_variables_outside_the_order_are_those_without_a_column_in_it(cohort):

@@ -277,9 +277,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         if nw.dependencies.is_dask_dataframe(X):
             from .inputs.from_cluster import scored_frame
 
-            if not set(X.columns).issuperset(getattr(self, "feature_names_in_", ())):
+            known = getattr(self, "feature_names_in_", ())
+            if not set(X.columns).issuperset(known):
                 self._patients(X._meta)  # says which columns are missing
-            return scored_frame(self._shapley, X, names_of(self))
+            return scored_frame(self._shapley, X, names_of(self), known)
         return self._shapley(X)
 
     def _shapley(self, X: Any) -> F64:
@@ -380,14 +381,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         # The checks that look at diagnoses also look at what the model left out.
         matrix = self._patients(X, None if y is None else np.arange(self._model.n_variables))
-        values = matrix.drawn(self._encoding.layout)
-        labels = None
+        values, labels = matrix.drawn(self._encoding.layout), None
         if y is not None:
             labels = encode_known(labels_of(X, y), self.classes_, len(values))
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, len(values))
-        names = list(self._encoding.column_names)
-        return diagnose(self._model, values, labels, names, called, self.provenance_)
+        stated, names = self._model.log_odds(matrix.values), list(self._encoding.column_names)
+        return diagnose(self._model, values, labels, stated, names, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

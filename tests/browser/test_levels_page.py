@@ -2,9 +2,8 @@
 
 import re
 
-import numpy as np
 import pytest
-from level_cohort import BILI, SEX, STAGE, VARIABLES, WARD, Levelled, draw
+from level_cohort import BILI, SEX, STAGE, VARIABLES, WARD, draw, fitted, frame_of, with_holes
 from page_facts import facts_of
 
 from rootcausal.inputs.kinds import Variable
@@ -15,16 +14,14 @@ VIEWS = ("patient", "cohort", "graph", "about")
 
 def page_of(folder, variables=VARIABLES, holes=True):
     X, y = draw()
-    model = Levelled().of(X, y, variables)
-    X = X[:40].copy()
+    model = fitted(variables)
+    frame = frame_of(X[:40], variables)
     if holes:
-        imputed = np.zeros((40, 6), dtype=bool)
-        imputed[0, [SEX, WARD, BILI]] = imputed[1, STAGE] = True
-        X[0, 1], X[0, 2:4], X[0, 5], X[1, 4] = 0.51, (0.6, 0.3), 3.4, 2.4
-        model.hole = (imputed, np.where(imputed.any(axis=1, keepdims=True), 0.3, 0.0))
+        frame = with_holes(frame, sex=0, ward=[0, 39], bili=0, stage=1)
+        frame.loc[39, "bili"] = 12.0  # which tells of a ward, whose shock then is a root cause
     path = folder / "levels.html"
-    model.report(X, path, y[:40], units={"bili": "mg/dl"}, target="died")
-    return path, model, X
+    model.report(frame, path, y[:40], units={"bili": "mg/dl"}, target="died")
+    return path, model, frame
 
 
 @pytest.fixture(scope="module")
@@ -33,29 +30,35 @@ def made(tmp_path_factory):
 
 
 def test_levels_are_said_by_name_and_expected_values_are_marked(watched, made):
-    path, _, X = made
+    path, model, frame = made
+    explanation = model.explain(frame)
     page = watched.open(path, "#patient/0")
-    card = page.locator('.card[data-variable="bili"]')
-    assert "not measured; 3.4\u00a0mg/dl expected" in card.inner_text()
-    assert "Measured value" not in card.inner_text()
-    assert (
-        "not measured; male expected, 51 % likely" in page.locator('.card[data-variable="sex"]').inner_text()
-    )
     page.locator("#patient-view summary", has_text="as a table").click()
     table = page.locator("#patient-view table").inner_text()
-    assert "not measured; ICU expected, 60 % likely" in table and "for what was not measured" in table
+    assert "for what was not measured" in table
+    assert f"not measured; {explanation.data[0, BILI]:.5g}\u00a0mg/dl expected" in table
+    for variable in (SEX, WARD):
+        said = explanation._cells.said(variable, 0)
+        level = VARIABLES[variable].levels[said.places[0]]
+        assert f"not measured; {level} expected, {round(100 * said.shares[0])} % likely" in table
+    card = watched.open(path, "#patient/39").locator('.card[data-variable="ward"]').inner_text()
+    assert re.search("not measured; ICU expected, [0-9]+ % likely", card) and "Measured value" not in card
+    page = watched.open(path, "#patient/1")
+    page.locator("#patient-view summary", has_text="as a table").click()
+    stage = page.locator("#patient-view table tr", has_text="stage").inner_text()
+    assert f"not measured; {explanation.levels()[1, STAGE]} expected" in stage and "likely" not in stage
     for row in range(2, 8):
         page = watched.open(path, f"#patient/{row}")
         text = page.locator("#patient-view").inner_text()
         assert "not measured;" not in text and "How sure\n" not in text
-        sex = "male" if X[row, 1] else "female"
+        sex = frame["sex"][row]
         if page.locator('.card[data-variable="sex"]').count():
             assert f"sex = {sex}" in page.locator('.card[data-variable="sex"] h4').inner_text()
 
 
 def test_risks_by_level_are_those_of_what_if(watched, made):
-    path, model, X = made
-    explanation = model.explain(X)
+    path, model, frame = made
+    explanation = model.explain(frame)
     seen = 0
     for row in range(2, 10):
         page = watched.open(path, f"#patient/{row}")
@@ -86,7 +89,7 @@ def test_every_view_speaks_of_levels(watched, made):
     assert "towards the levels that raise the risk" in downstream and "NaN" not in downstream
     assert "mg/dl" in downstream and "towards 4" in downstream
     page = watched.open(path, "#about/")
-    assert "4 values of 2 patients on this page" in page.locator("#about").inner_text()
+    assert "5 values of 3 patients on this page" in page.locator("#about").inner_text()
     for view in VIEWS:
         page = watched.open(path, f"#{view}/")
         text = page.locator(f"#{view}").inner_text()
@@ -95,7 +98,7 @@ def test_every_view_speaks_of_levels(watched, made):
 
 def test_hostile_levels_are_shown_as_text(watched, tmp_path):
     hostile = list(VARIABLES)
-    hostile[SEX] = Variable("sex", "binary", ("", "x" * 3000))
+    hostile[SEX] = Variable("sex", "binary", ("\ufeff", "x" * 3000))
     hostile[WARD] = Variable("ward", "nominal", HOSTILE)
     path, _, _ = page_of(tmp_path, tuple(hostile))
     assert facts_of(path)["variables"]

@@ -8,7 +8,7 @@ import typer
 
 from ..files.results import write_pieces
 from ..version import __version__
-from ..wording import listed, one_line, quoted, shown
+from ..wording import listed, one_line, plural, quoted, shown
 from .console import (
     made_with,
     patient_label,
@@ -255,7 +255,7 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
     with status_if_slow(f"writing {quoted(out)}"):
         write_pieces(out, (scores(piece) for piece in pieces), made_by)
     say_removed(pieces.n_removed, pieces.n_rows)
-    say(f"scores of {pieces.n_rows} patients written to {shown(out)}")
+    say(f"scores of {plural(pieces.n_rows, 'patient')} written to {shown(out)}")
     first = listed([quoted(name) for name in scores.before])
     say(
         f"columns: {first}, then the log-odds that each variable adds"
@@ -265,7 +265,8 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
         unsaid = (
             "" if scores.kinds else "; they come without intervals, since of the first rows all was measured"
         )
-        say(f"{scores.n_imputed} patients have values that were not measured: see 'imputed'{unsaid}")
+        have = "1 patient has" if scores.n_imputed == 1 else f"{scores.n_imputed} patients have"
+        say(f"{have} values that were not measured: see 'imputed'{unsaid}")
     say(
         f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
         "it is not the prevalence"

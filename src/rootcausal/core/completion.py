@@ -48,7 +48,9 @@ class Completion:
         sd = columns.sd[chosen]
         mean = columns.mean.copy()
         mean[chosen] += joint.mean[:m] * sd
-        return cls(mean, chosen, joint.covariance[:m, :m] * np.outer(sd, sd))
+        covariance = joint.covariance[:m, :m] * np.outer(sd, sd)
+        # Sums of products need not be the same to the last bit across the diagonal; a file asks for that.
+        return cls(mean, chosen, 0.5 * (covariance + covariance.T))
 
     @cached_property
     def _sd(self) -> F64:

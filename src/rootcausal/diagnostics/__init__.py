@@ -36,6 +36,7 @@ def diagnose(
     model: CausalModel,
     X: F64,
     y: np.ndarray | None,
+    stated: F64,
     names: list[str],
     ids: Sequence[Any] | None,
     provenance: dict[str, Any],
@@ -45,6 +46,7 @@ def diagnose(
     Parameters
     ----------
     y : (n,) labels in {0, 1}, or None where unknown.
+    stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn at random.
     names : (q,) of the columns, such as "age" and "ward = ICU".
     ids : (n,) of the patients; None for their row numbers, from 1.
     """
@@ -80,7 +82,7 @@ def diagnose(
         check_confounding(population),
         check_mechanism(evidence, fit),
         check_terminal(evidence, fit),
-        check_link(model.log_odds(X), y, prevalence),
+        check_link(stated, y, prevalence),
         check_influence(evidence, fit, patient),
         in_range,
     )

@@ -271,6 +271,7 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
         raise ValueError("the covariance of its completion is none")
     if (np.abs(covariance) > (1 + ROUNDING) * np.outer(sd, sd)).any():
         raise ValueError("the covariance of its completion is none")
+    np.linalg.cholesky(covariance / np.outer(sd, sd))  # a ValueError where it has no inverse
     return Completion(mean, columns, covariance)
 
 

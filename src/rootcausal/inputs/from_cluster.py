@@ -270,8 +270,14 @@ def _condensed(error: Exception) -> str:
     return "; ".join(" ".join(line.split()) for line in lines if line)
 
 
-def scored_frame(score: Callable[[pd.DataFrame], F64], X: Any, columns: Sequence[str]) -> Any:
-    """Scores (n, p) of a dask dataframe as another one; nothing is computed yet."""
+def scored_frame(
+    score: Callable[[pd.DataFrame], F64], X: Any, columns: Sequence[str], known: Sequence[str]
+) -> Any:
+    """Scores (n, p) of a dask dataframe as another one; nothing is computed yet.
+
+    What it lacks of the columns that are ``known`` by name is missing; that was said by now.
+    """
+    X = X.assign(**{name: np.nan for name in known if name not in X.columns})
     return X.map_partitions(_scored, score, list(columns), meta=dict.fromkeys(columns, "f8"))
 
 

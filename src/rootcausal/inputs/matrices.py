@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +35,6 @@ from .rules import (
     refuse_text,
     refuse_too_large,
 )
-
-# Who asked for scores: past this function, those below, and the method of the estimator.
-CALLER = 5
 
 
 @dataclass(frozen=True)
@@ -229,7 +227,7 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
         warnings.warn(
             f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
             UserWarning,
-            stacklevel=CALLER,
+            stacklevel=_caller(),
         )
 
 
@@ -237,11 +235,24 @@ def warn_of_lacking(names: Sequence[str]) -> None:
     """Say which variables that a model uses nobody was measured on."""
     if names:
         warnings.warn(
-            f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which the model uses: what "
-            "is expected, given all that was measured, stands in",
+            f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which "
+            f"{'is' if len(names) == 1 else 'are'} needed: what is expected, given all that was measured, "
+            "stands in",
             UserWarning,
-            stacklevel=CALLER,
+            stacklevel=_caller(),
         )
+
+
+def _caller() -> int:
+    """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
+
+    Nor is it scikit-learn, which wraps methods of estimators.
+    """
+    between = (__name__.partition(".")[0], "sklearn")
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _refuse_lacking(names: list[str]) -> None:
