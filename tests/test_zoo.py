@@ -173,6 +173,7 @@ def test_explain(animal: Animal) -> None:
     assert (explanation.values <= explanation.upper).all()
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
+    assert all(explanation.text(0, column) for column in range(len(animal.names)))
     # A resample in which it is no root cause does not rank it among the root causes.
     stated = explanation.values > 0
     assert (explanation.rank_stability <= explanation.frequency)[stated].all()

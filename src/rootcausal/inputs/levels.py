@@ -151,11 +151,21 @@ def place_of(variable: Variable, level: Any) -> int:
     """The level that is meant, by itself or by its text; an InputError lists those there are."""
     for place, known in enumerate(variable.levels):
         same = known == level and isinstance(known, str) == isinstance(level, str)
-        if same or text_of(known) == level:
+        if same or text_of(known) == level or _same_number(known, level):
             return place
     raise InputError(
         f"{quoted(variable.name)} has no level {quoted(level)}: choose one of {levels_listed(variable)}"
     )
+
+
+def _same_number(known: Any, text: Any) -> bool:
+    """Whether a text such as 1.0 is the number that a level is."""
+    if isinstance(known, str | bool) or not isinstance(text, str):
+        return False
+    try:
+        return float(text) == known
+    except ValueError:
+        return False
 
 
 def levels_listed(variable: Variable) -> str:
