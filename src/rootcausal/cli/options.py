@@ -75,7 +75,12 @@ Missing = Annotated[
 ]
 MissingWords = Annotated[
     list[str] | None,
-    typer.Option("--na", help="Word or number that means missing, beside NA and the like; many times."),
+    typer.Option(
+        "--na",
+        metavar="[COLUMN=]WORD",
+        help="Word or number that means missing, beside NA and the like, in all columns or in one, as in "
+        "glucose=0; many times.",
+    ),
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
