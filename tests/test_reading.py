@@ -518,7 +518,14 @@ def test_a_damaged_origin_is_refused(tmp_path: Path) -> None:
     model = RCI(alpha=1.0, backend="numpy").fit(
         pd.DataFrame(rng.standard_t(4, (40, 2)), columns=["a", "b"]), np.arange(40) % 2
     )
-    for reading in ({"origins": {"a": "never"}}, {"origins": {"a": 3}}, {"na": "x"}, ["x"], {"origins": 3}):
+    for reading in (
+        {"origins": {"a": "never"}},
+        {"origins": {"a": 3}},
+        {"na": "x"},
+        ["x"],
+        {"origins": 3},
+        {"date_orders": {"a": "x"}},
+    ):
         model.provenance_["reading"] = reading
         model.save(tmp_path / "m.rci")
         with pytest.raises(InputError, match="damaged"):
