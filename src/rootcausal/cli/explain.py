@@ -154,10 +154,10 @@ def _print_first(
     if question is not None:
         print_answers(question, first, explanation)
     else:
-        _print_root_causes(first, explanation, top, pieces)
+        _print_root_causes(first, explanation, top, pieces.n_rows)
 
 
-def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, all_: _Counted) -> None:
+def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_rows: int) -> None:
     prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = [
         (
@@ -174,9 +174,10 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
     elif explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
-    n_more = all_.n_rows - PATIENTS_SHOWN
+    n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
-        say(f"and {plural(n_more, f'more {all_.row_noun}')}; --out scores.csv writes them all")
+        noun = "more patient" if patients.groups is None else "more row"
+        say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence)
 
 

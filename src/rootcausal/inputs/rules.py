@@ -158,7 +158,9 @@ def refuse_missing_in_file(
     """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
     found = [
         f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
-        for name, count in sorted(counts.items(), key=lambda one: -one[1])
+        for name, count in (
+            counts.items() if rows.n_kept else sorted(counts.items(), key=lambda one: -one[1])
+        )
         if count
     ]
     if found and not drop_missing:
