@@ -321,16 +321,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         matrix = self._patients(X, self._needed_variables())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
-        doubt = matrix.doubt(self._model)
+        model, doubt = self._model, matrix.doubt(self._model)
         return Explanation.of(
-            self._model,
-            resamples,
-            matrix,
-            self._encoding.variables,
-            X,
-            ids_of(X, ids),
-            self.provenance_,
-            doubt,
+            model, resamples, matrix, self._encoding.variables, X, ids_of(X, ids), self.provenance_, doubt
         )
 
     def _needed_variables(self) -> Index:
@@ -349,6 +342,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         target: str | None = None,
         notes: Sequence[str] = (),
         redact_ids: bool = False,
+        groups: Any = None,
     ) -> None:
         """Write a page about these patients: one HTML file that works offline and sends nothing.
 
@@ -363,11 +357,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         target : what to call the diagnosis.
         notes : sentences to print under "How it was made".
         redact_ids : put the numbers 1 to n in place of the ids.
+        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
         """
         from .report import write_report
 
         check_is_fitted(self)
-        write_report(self, X, out, y, ids, units=units, target=target, notes=notes, redact_ids=redact_ids)
+        write_report(self, X, out, y, ids, units, target, notes, redact_ids, groups)
 
     def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.

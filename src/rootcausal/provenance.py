@@ -95,8 +95,9 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
         if place in used and shares[one.name] >= MOSTLY_MISSING
     ]
     if guessed:
+        of_them = "it leans on how it goes" if len(guessed) == 1 else "them leans on how they go"
         yield (
-            f"mostly imputed: {listed(guessed)}. What the model says of them leans on how they go with other "
+            f"mostly imputed: {listed(guessed)}. What the model says of {of_them} with other "
             "variables, and who was measured may itself tell the outcome; leave out what few have"
         )
     if cohort.missing_by_class is None:
@@ -186,7 +187,9 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
             "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
             "has no finite answer: "
             f"coefficients come from {settings.attribution.prior}. "
-            "Ranks are still useful; risks are uncertain. More rows help."
+            "Ranks are still useful; risks are uncertain. A column that decides for some patients may be a "
+            "part of the outcome (rootcausal look names such columns); more rows help only where there are "
+            "few."
         )
     if not learned.converged:
         _warn(

@@ -210,3 +210,20 @@ def test_ties_are_said(watched, tmp_path):
     ):
         page = watched.open(path, f"#patient/{row}")
         assert re.search(words, page.locator("#patient").text_content())  # the folded table, too
+
+
+def test_rows_of_repeated_patients_and_a_shock_that_changes_little(watched, tmp_path):
+    X, y = draw(120, 2)
+    model = RCI(alpha=1.0, backend="numpy").fit(X, y)
+    path = tmp_path / "visits.html"
+    low = X.copy()
+    low[:, 0] = np.where(np.arange(120) == 0, -40.0, X[:, 0])  # at under 1 %, whatever the other shock is
+    low[0, 1] = 0.8 * -40.0 + 3.0
+    model.report(low, path, groups=np.arange(120) // 3)
+    page = watched.open(path)
+    assert page.locator("#subtitle").inner_text().startswith("120 rows of 40 patients. ")
+    said = page.locator("#patient").inner_text()
+    assert "would change little: it would still be under 1 %" in said
+    assert "Rows on this page" in watched.open(path, "#about/").locator("#about").inner_text()
+    model.report(X, path)
+    assert watched.open(path).locator("#subtitle").inner_text().startswith("120 patients. ")

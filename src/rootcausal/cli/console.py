@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ..version import __version__
-from ..wording import listed, one_line, printable
+from ..wording import listed, one_line, plural, printable
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -93,12 +93,17 @@ def say_kinds(readings: "Readings") -> None:
     missing = readings.missing
     if missing.any():
         most = sorted(zip(-missing, readings.encoding.names, strict=True))[:KINDS_SHOWN]
-        shown = [f"{one_line(name, 40)} {-n / len(readings.table):.0%}" for n, name in most if n]
+        shown = [f"{one_line(name, 40)} {_rounded(-n / len(readings.table))}" for n, name in most if n]
         more = int((missing > 0).sum()) - len(shown)
         say(
             f"{missing.sum()} of {readings.table.size} cells are missing: {', '.join(shown)}"
-            + (f" and {more} more variables" if more > 0 else "")
+            + (f" and {plural(more, 'more variable')}" if more > 0 else "")
         )
+
+
+def _rounded(part: float) -> str:
+    """Return a share that is neither none nor all, in percent that say so."""
+    return "<1%" if part < 0.005 else ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
 
 
 def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
@@ -172,7 +177,7 @@ def say_order(model: "RCI") -> None:
         size = f"{model.coef_[k]:+.3f}" if kinds[k] != "nominal" else f" {abs(model.coef_[k]):.3f} either way"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
-        say(f"       and {len(order) - VARIABLES_SHOWN} more variables")
+        say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
     _say_left_out(left_out(names, order, model.provenance_))
 
 

@@ -1,12 +1,15 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
-from collections.abc import Container, Iterator, Sequence
+import warnings
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InputError
 from ..files.results import write_pieces
+from ..files.tables import FORMATS, table_format
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, shown
 from .console import (
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from ..inputs.patients import Patients
 
 PATIENTS_SHOWN = 10
+# Log-odds. Less is +0.00 on screen; tables keep it.
+LEAST_SHOWN = 0.005
 # What tells how sure a score is, where it is known.
 KINDS = ("lower", "upper", "frequency")
 
@@ -74,7 +79,10 @@ def explain(
     of a 95% interval and the share of resamples in which the variable is a root
     cause, and --what-if the risk and the measurements it predicts. The last
     column names the variables that were not measured: what is expected of them,
-    given all others, stands in for them.
+    given all others, stands in for them. Without a bootstrap, a table in which
+    something was not measured has intervals (_lower, _upper) of the variables
+    that the model uses: they hold what these values leave open, and nothing of
+    the doubt about the model.
 
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv
@@ -91,13 +99,12 @@ def explain(
                 "--top is for the printed table; --out writes every variable.", param_hint="--top"
             )
         check_output(out, model_file, patients_file)
+    if model_file.suffix.lower() in FORMATS:
+        raise InputError(f"{shown(model_file)} is not a model: give the model first, then the patients.")
     model = load_model(model_file)
     question = None if asked is None else understood(asked, model)
-    pieces = _Counted(
-        stream_new_patients(
-            patients_file, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
-        )
-    )
+    wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
+    pieces = _Counted(stream_new_patients(patients_file, **wanted))
     made = made_with(model)
     if out is None:
         _print_first(patients_file, pieces, model, question, 3 if top is None else top)
@@ -105,7 +112,10 @@ def explain(
         details = {"model": model_file.name, **made}
         if question is not None:
             details["what_if"] = str(question)
-        _write_scores(out, pieces, _Scores(model, id_column, question), details)
+        scores = _Scores(model, id_column, question)
+        if table_format(patients_file) == "parquet":
+            scores.look_ahead(stream_new_patients(patients_file, **wanted))
+        _write_scores(out, pieces, scores, details)
     say(provenance("explain", {"model": quoted(model_file.name), **made}))
 
 
@@ -116,11 +126,18 @@ class _Counted:
         self._pieces = pieces
         self.n_rows = 0
         self.n_removed = 0
+        self._repeated = False
+
+    @property
+    def row_noun(self) -> str:
+        """What a row is: a patient, unless some have several."""
+        return "row" if self._repeated else "patient"
 
     def __iter__(self) -> Iterator["Patients"]:
         for piece in self._pieces:
             self.n_rows += piece.X.num_rows
             self.n_removed += piece.n_removed
+            self._repeated = self._repeated or piece.groups is not None
             if piece.X.num_rows:
                 yield piece
 
@@ -140,14 +157,14 @@ def _print_first(
         _print_root_causes(first, explanation, top, pieces.n_rows)
 
 
-def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_patients: int) -> None:
+def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_rows: int) -> None:
     prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = [
         (
             patient_label(patients, row),
             percent(explanation.probability[row], prevalence),
             f"{explanation.log_odds[row]:+.2f}",
-            ", ".join(_cause(cause, explanation, row) for cause in causes)
+            ", ".join(_cause(cause, explanation, row) for cause in causes if cause.shapley >= LEAST_SHOWN)
             or "none: no shock raises the risk",
         )
         for row, causes in enumerate(explanation.root_causes(top=top))
@@ -157,10 +174,10 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
     elif explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
-    n_more = n_patients - PATIENTS_SHOWN
+    n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
-        of_what = "patients" if patients.groups is None else "rows"
-        say(f"and {n_more} more {of_what}; --out scores.csv writes them all")
+        noun = "more patient" if patients.groups is None else "more row"
+        say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence)
 
 
@@ -184,8 +201,8 @@ class _Scores:
     Attributes
     ----------
     before, after : names of the columns before and after those of the variables, once a table was made.
-    kinds : what is written of how sure each score is.
-    n_imputed : patients so far of whom something was not measured.
+    kinds : what is written of how sure each score is; None until a table was made.
+    n_imputed : rows so far of which something was not measured.
     """
 
     def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
@@ -194,10 +211,32 @@ class _Scores:
         self._model = model
         self._id_column = id_column
         self._question = question
-        self.kinds: list[str] | None = None
+        self.kinds: list[str] | None = list(KINDS) if model.bootstrap_ is not None else None
         self.n_imputed = 0
         self.before: list[str] = []
         self.after: list[str] = []
+
+    @property
+    def of_measurement_only(self) -> bool:
+        """Whether intervals are those that values not measured leave, and nothing else."""
+        return bool(self.kinds) and self._model.bootstrap_ is None
+
+    def look_ahead(self, pieces: Iterator["Patients"]) -> None:
+        """See whether any row of a table that comes in pieces has to be filled in: all get intervals then."""
+        if self.kinds is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they come once more with the rows that are scored
+                some = any(self._fills_in(piece) for piece in pieces)
+            self.kinds = ["lower", "upper"] if some else []
+
+    def _fills_in(self, patients: "Patients") -> bool:
+        import pyarrow.compute as pc
+
+        names = patients.X.column_names
+        needed = {str(self._model.feature_names_in_[place]) for place in self._model._needed_variables()}
+        return any(
+            pc.any(patients.X[name].is_null(nan_is_null=True)).as_py() for name in names if name in needed
+        )
 
     def __call__(self, patients: "Patients") -> Any:
         import pyarrow as pa
@@ -209,11 +248,11 @@ class _Scores:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
         risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
         before = _named_apart([who, *risk], scores)
-        if self.kinds is None:
-            # Pieces of a table have the same columns, and the first decides which.
-            self.kinds = [kind for kind in KINDS if getattr(explanation, kind) is not None]
+        if self.kinds is None:  # a table in one piece
+            self.kinds = [] if explanation.lower is None else ["lower", "upper"]
         self.n_imputed += int(explanation.imputed.any(axis=1).sum())
-        more = _uncertainty_columns(explanation, self.kinds)
+        used = range(len(scores)) if not self.of_measurement_only else sorted(self._model.causal_order_)
+        more = _uncertainty_columns(explanation, self.kinds, used)
         if self._question is not None:
             more += answer_columns(self._question, explanation)
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
@@ -228,13 +267,18 @@ def _not_measured(explanation: "Explanation") -> list[str | None]:
     return ["; ".join(names[c] for c in row.nonzero()[0]) or None for row in explanation.imputed]
 
 
-def _uncertainty_columns(explanation: "Explanation", kinds: Sequence[str]) -> list[tuple[str, Any]]:
-    """For each variable the ends of its interval and its frequency, as far as there are such ``kinds``."""
+def _uncertainty_columns(
+    explanation: "Explanation", kinds: Sequence[str], variables: Iterable[int]
+) -> list[tuple[str, Any]]:
+    """For some variables the ends of the interval and the frequency, as far as there are such ``kinds``."""
     tables = {kind: getattr(explanation, kind) for kind in kinds}
     return [
         # Patients of whom all was measured have no interval of their own: it is the value.
-        (f"{name}_{kind}", (explanation.values if table is None else table)[:, place])
-        for place, name in enumerate(explanation.feature_names)
+        (
+            f"{explanation.feature_names[place]}_{kind}",
+            (explanation.values if table is None else table)[:, place],
+        )
+        for place in variables
         for kind, table in tables.items()
     ]
 
@@ -255,18 +299,22 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
     with status_if_slow(f"writing {quoted(out)}"):
         write_pieces(out, (scores(piece) for piece in pieces), made_by)
     say_removed(pieces.n_removed, pieces.n_rows)
-    say(f"scores of {plural(pieces.n_rows, 'patient')} written to {shown(out)}")
+    say(f"scores of {plural(pieces.n_rows, pieces.row_noun)} written to {shown(out)}")
     first = listed([quoted(name) for name in scores.before])
     say(
         f"columns: {first}, then the log-odds that each variable adds"
         + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
     )
     if scores.n_imputed:
-        unsaid = (
-            "" if scores.kinds else "; they come without intervals, since of the first rows all was measured"
+        has = "has" if scores.n_imputed == 1 else "have"
+        say(
+            f"{plural(scores.n_imputed, pieces.row_noun)} {has} values that were not measured: see 'imputed'"
+            + (
+                "; '_lower' and '_upper' hold only what these leave open"
+                if scores.of_measurement_only
+                else ""
+            )
         )
-        have = "1 patient has" if scores.n_imputed == 1 else f"{scores.n_imputed} patients have"
-        say(f"{have} values that were not measured: see 'imputed'{unsaid}")
     say(
         f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
         "it is not the prevalence"

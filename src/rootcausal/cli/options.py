@@ -75,7 +75,12 @@ Missing = Annotated[
 ]
 MissingWords = Annotated[
     list[str] | None,
-    typer.Option("--na", help="Word or number that means missing, beside NA and the like; many times."),
+    typer.Option(
+        "--na",
+        metavar="[COLUMN=]WORD",
+        help="Word or number that means missing, beside NA and the like, in all columns or in one, as in "
+        "glucose=0; many times.",
+    ),
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
@@ -233,7 +238,8 @@ def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
     The reach is the largest value that can be scored. ``variables`` are those that are no numbers. Words for
-    missing (``na``) are those of the model's cohort and those given. Dates are counted from the ``origins``.
+    missing (``na``) are those of the model's cohort and those given. Dates are counted from the ``origins``,
+    and written as ``date_orders`` say.
     """
     reading, encoding = model.provenance_.get("reading", {}), model._encoding
     names = [str(name) for name in model.feature_names_in_]
@@ -245,4 +251,5 @@ def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
         "variables": {one.name: one for one in encoding.variables if one.levels},
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),
+        "date_orders": reading.get("date_orders", {}),
     }

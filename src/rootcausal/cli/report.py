@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..wording import quoted, shown
+from ..wording import plural, quoted, shown
 from .console import (
     made_with,
     patient_labels,
@@ -146,9 +146,10 @@ def report(
                 *([removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else []),
             ],
             redact_ids=redact_ids,
+            groups=patients.groups,
         )
-    of_what = "patients" if patients.groups is None else "rows"
-    say(f"page about {patients.X.num_rows} {of_what} written to {shown(out)}: open it in a browser")
+    of_what = "patient" if patients.groups is None else "row"
+    say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
     used = {} if model_file is None else {"model": quoted(model_file.name)}
     say(provenance("report", {**used, **made_with(model)}))
 

@@ -6,6 +6,7 @@ Every function takes and returns pyarrow tables or columns, whatever file they c
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -42,37 +43,72 @@ _GROUPED = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _MILLISECONDS_A_DAY = 86_400_000
 
 
+@dataclass(frozen=True)
+class OwnWords:
+    """Words for missing that a user added.
+
+    Attributes
+    ----------
+    everywhere : in all columns.
+    of_column : in one column only, by its name.
+    """
+
+    everywhere: list[str] = field(default_factory=list)
+    of_column: dict[str, list[str]] = field(default_factory=dict)
+
+    def of(self, column: str) -> list[str]:
+        return [*self.everywhere, *self.of_column.get(column, ())]
+
+
+def own_words(na: Sequence[str], columns: Collection[str]) -> OwnWords:
+    """What texts such as "999" and "glucose=0" mean: what stands before the last "=" that leaves the name of
+    a column is that column; without one, the whole text is a word.
+    """
+    known = set(columns)
+    found = OwnWords()
+    for text in na:
+        ends = [place for place, letter in enumerate(text) if letter == "=" and text[:place] in known]
+        if ends:
+            found.of_column.setdefault(text[: ends[-1]], []).append(text[ends[-1] + 1 :].strip())
+        else:
+            found.everywhere.append(text.strip())
+    return found
+
+
 def with_missing(table: Any, na: Sequence[str], untouched: str | None, untyped: Collection[str] = ()) -> Any:
     """The table with nulls where a word for missing stands; the column `untouched` (the ids) stays as it is.
 
     Parameters
     ----------
-    na : words of the user beside :data:`WORDS_FOR_MISSING`; those that are numbers count in numbers, too.
+    na : words of the user beside :data:`WORDS_FOR_MISSING`, as :func:`own_words` reads them; those that are
+        numbers count in numbers, too.
     untyped : columns of which the file does not say whether they are texts: blanks around texts go, and
         where all that is not missing is a number, or a date, so is the column.
     """
     import pyarrow as pa
 
-    words = [*WORDS_FOR_MISSING, *(word.strip() for word in na)]
-    numbers = _numbers_among(na)
+    words = own_words(na, table.column_names)
     columns = [
-        column if name == untouched else _settled(column, words, numbers, name not in untyped)
+        column if name == untouched else _settled(column, words.of(name), name not in untyped)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     # At once: one by one would take seconds where columns are many.
     return pa.table(columns, names=table.column_names)
 
 
-def _settled(column: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
+def _settled(column: Any, own: list[str], typed: bool) -> Any:
     import pyarrow as pa
 
+    words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = _settled_texts(column, words, typed)
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _settled_texts(column, words, typed)
     if pa.types.is_dictionary(kind):
         return _settled_levels(column, words, numbers)
     if numbers and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return _without_numbers(column, numbers)
+    if own and (pa.types.is_boolean(kind) or holds_dates(column)):
+        return _without_words(column, own)
     return column
 
 
@@ -131,6 +167,17 @@ def _without_numbers(column: Any, numbers: list[float]) -> Any:
     import pyarrow.compute as pc
 
     found = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+    return pc.if_else(found, None, column) if pc.any(found).as_py() else column
+
+
+def _without_words(column: Any, words: list[str]) -> Any:
+    """Truth values and dates without those that are written like this: true, 1900-01-01."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    some = words if holds_dates(column) else [word.lower() for word in words]
+    days = pc.replace_substring_regex(column.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
+    found = pc.is_in(days, pa.array(some, pa.string()))
     return pc.if_else(found, None, column) if pc.any(found).as_py() else column
 
 

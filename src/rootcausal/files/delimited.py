@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..wording import plural, quoted, shown
-from .cells import WORDS_FOR_MISSING, with_decimal_commas, with_missing
+from .cells import WORDS_FOR_MISSING, own_words, with_decimal_commas, with_missing
 from .unpacking import is_packed, opened
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -190,7 +190,7 @@ def read_text(
     path: str | PathLike[str], columns: Sequence[str], text_column: str | None, na: Sequence[str]
 ) -> Any:
     """Some columns as a pyarrow.Table, in the file's own encoding; anything but UTF-8 is said."""
-    file = _TextFile(path, dialect_of(path), na)
+    file = _TextFile(path, dialect_of(path), own_words(na, columns).everywhere)
     texts = [] if text_column is None else [text_column]
     table = file.columns(columns, texts)
     table = with_missing(table, na, text_column, untyped=set(columns))

@@ -36,6 +36,7 @@ from .model_arrays import (
     packed_names,
     unpack,
 )
+from .written_dates import ORDERS
 
 # Arrays that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
@@ -303,6 +304,9 @@ def _check_reading(reading: Any) -> None:
     if not all(isinstance(day, str) for pair in origins.items() for day in pair):
         raise ValueError("its first days are no texts")
     np.array(list(origins.values()), dtype="datetime64[D]")
+    orders = reading.get("date_orders", {})
+    if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
+        raise ValueError("it does not say how dates are written")
 
 
 def _names(names: Any, p: int) -> np.ndarray:

@@ -114,7 +114,8 @@ def read_columns(
     Parameters
     ----------
     text_column : keeps its text as it is ("007", "NA"): the ids.
-    na : words for missing beside :data:`~rootcausal.files.cells.WORDS_FOR_MISSING`.
+    na : words for missing beside :data:`~rootcausal.files.cells.WORDS_FOR_MISSING`: "999", or in one column
+        only, "glucose=0".
     """
     kind = table_format(path)
     with _reading(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..files.tables import column_names, read_columns, stream_columns
-from ..wording import shown
+from ..files.written_dates import Order
+from ..wording import quoted, shown
 from .cells import Found
 from .dates import in_days, in_days_of_the_cohort
 from .guess import ON_COMMAND_LINE
@@ -22,6 +24,9 @@ from .reading import Reading
 from .roles import Roles, choose_features, columns_found, columns_named
 from .rules import Findings, note_usable_columns
 from .target import Disease, choose_disease, refuse_few_of_a_class
+
+# On average. Somebody may have that many visits; that everybody has is rare.
+MOST_ROWS_A_PATIENT = 50
 
 
 def read_cohort(
@@ -75,6 +80,13 @@ def _with_notes(patients: Patients, roles: Roles) -> Patients:
     if patients.groups is not None:
         n_rows, n_patients = len(patients.groups), int(patients.groups.max()) + 1
         notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples patients, not rows",)
+        if n_rows > MOST_ROWS_A_PATIENT * n_patients:
+            warnings.warn(
+                f"{quoted(roles.id_column)} has only {n_patients:,} different ids in {n_rows:,} rows, which "
+                "hardly tells patients apart: is it a group, such as a ward? --id is for patients",
+                UserWarning,
+                stacklevel=3,
+            )
     if roles.na:
         reading["na"] = list(roles.na)
     if roles.negative is not None:
@@ -95,18 +107,16 @@ def _read_cohort(
     reading = Reading(path, features, roles.target, roles.id_column, roles.drop_missing)
     reading.may_miss = roles.wishes.may_miss
     reading.choose_labels(roles.positive, roles.negative)
-    with reading.unreadable.noting():
-        dates.refuse(shown(path))
+    dates.note(shown(path), reading.unreadable)
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
     usable = np.array([name in cells for name in features], dtype=bool)
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)
     readings = settled(found, features, roles.wishes, ON_COMMAND_LINE, findings, usable)
-    if roles.wishes.may_miss:
+    if roles.wishes.may_miss and len(readings.table):
         note_holes(readings.table, features, findings)
-    kept = {"origins": dates.origins} if dates.origins else {}
-    return replace(patients, readings=readings, reading=kept), findings, reading.labels, table
+    return replace(patients, readings=readings, reading=dates.reading()), findings, reading.labels, table
 
 
 def read_new_patients(
@@ -121,20 +131,22 @@ def read_new_patients(
     may_miss: bool = False,
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
+    date_orders: Mapping[str, Order] | None = None,
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
     The file may lack columns that are not `needed` (None: all are), or values of them; where values of these
     `may_miss`, also columns that are. Values beyond the `reach` of a column are too large for the model.
     `variables` are those that are no numbers; a level of them that the cohort did not have is missing, with a
-    warning. `na` are words for missing; `origins` the days from which the model counts dates.
+    warning. `na` are words for missing; `origins` the days from which the model counts dates, and
+    `date_orders` how its cohort wrote them.
     """
     may_miss = may_miss and not drop_missing
     found = columns_found(path, column_names(path), features, needed, id_column, may_miss)
     reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
     reading.may_miss = may_miss
     table = read_columns(path, [*found, *_listed(id_column)], id_column, na)
-    patients = reading.patients(in_days(table, origins or {}))
+    patients = reading.patients(in_days(table, origins or {}, date_orders))
     reading.findings().refuse()
     return patients
 
@@ -151,6 +163,7 @@ def stream_new_patients(
     may_miss: bool = False,
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
+    date_orders: Mapping[str, Order] | None = None,
 ) -> Iterator[Patients]:
     """The same in pieces of rows where the file is Parquet, so that it may be larger than memory.
 
@@ -162,7 +175,7 @@ def stream_new_patients(
     reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
     reading.may_miss = may_miss
     for table in stream_columns(path, [*found, *_listed(id_column)], id_column, na):
-        patients = reading.patients(in_days(table, origins or {}))
+        patients = reading.patients(in_days(table, origins or {}, date_orders))
         if reading.text or reading.unreadable:
             break  # what no row can mend
         if reading.all_fine:

@@ -36,8 +36,8 @@ class Patients:
     notes : tuple of str
         Sentences on what else was done when reading.
     reading : dict
-        What of the reading the results depend on: ``na``, ``negative``, ``origins`` (see
-        :mod:`rootcausal.inputs.dates`).
+        What of the reading the results depend on: ``na``, ``negative``, ``origins``,
+        ``date_orders`` (see :mod:`rootcausal.inputs.dates`).
     """
 
     X: Any

@@ -24,6 +24,7 @@ from .patients import Patients
 from .rules import (
     FileWords,
     Findings,
+    Rows,
     refuse_missing_in_file,
     refuse_text_in_file,
     refuse_too_large_in_file,
@@ -31,6 +32,7 @@ from .rules import (
 from .target import one_spelling, two_labels
 
 TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill in what was measured"
+IMPUTE = "impute what is missing with --missing impute (the default), or leave these columns out with --drop"
 TOO_FAR = "too large for the model"
 
 
@@ -65,7 +67,9 @@ class Reading:
         self._id_column = id_column
         self._drop_missing = drop_missing
         self._words = (
-            FileWords(shown(path), TO_FIT) if reach is None else FileWords(shown(path), TO_SCORE, TOO_FAR)
+            FileWords(shown(path), TO_FIT, IMPUTE)
+            if reach is None
+            else FileWords(shown(path), TO_SCORE, TO_SCORE, TOO_FAR)
         )
         self._needed = set(features if needed is None else needed)
         self.unreadable = Findings()
@@ -80,6 +84,7 @@ class Reading:
         self._missing: Counter[str] = Counter()
         self._n_rows = 0
         self._n_kept = 0
+        self._n_whole = 0
         self.labels: npt.NDArray[Any] = np.empty(0)
         self._two_labels: tuple[str, str] | None = None
 
@@ -109,11 +114,12 @@ class Reading:
         with self.unreadable.noting():
             if self._id_column is not None:
                 ids = self._texts(table[self._id_column], self._id_column, "--id")
-        keep = ~others
+        whole = ~others
         for name, where in missing.items():
             self._missing[name] += int((where & ~others).sum())
-            if self._drop_missing:
-                keep &= ~where
+            whole &= ~where
+        keep = whole if self._drop_missing else ~others
+        self._n_whole += int(whole.sum())
         row_numbers = np.flatnonzero(keep) + self._n_rows + 1
         self._n_rows += keep.size
         self._n_kept += row_numbers.size
@@ -142,7 +148,8 @@ class Reading:
         if self.may_miss and not self._drop_missing:
             counts = Counter({name: n for name, n in counts.items() if name == self._target})
         with findings.noting():
-            refuse_missing_in_file(file, counts, self._target, self._drop_missing, self._n_rows, self._n_kept)
+            rows = Rows(self._n_rows, self._n_kept, self._n_whole)
+            refuse_missing_in_file(file, counts, self._target, self._drop_missing, rows)
         warn_of_unseen({name: list(levels) for name, levels in self._unseen.items()})
         return findings
 

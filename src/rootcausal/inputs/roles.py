@@ -27,7 +27,7 @@ class Roles:
     drop_missing : leave out rows with missing values.
     wishes : what the variables are, and whether values of them may be missing.
     keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
-    na : words that stand for a missing value, beside the usual ones.
+    na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     """
 

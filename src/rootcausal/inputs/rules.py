@@ -57,10 +57,13 @@ class Findings:
 
 @dataclass(frozen=True)
 class FileWords:
-    """What to call a file in messages, what to do about a column, and which values are too large."""
+    """What to call a file in messages, what to do about a column, what to do instead of leaving out rows with
+    missing values, and which values are too large.
+    """
 
     name: str
     advice: str
+    instead: str
     too_large: str = f"above {LARGEST:g}"
 
 
@@ -140,33 +143,48 @@ def refuse_too_large_in_file(file: FileWords, counts: Mapping[str, int]) -> None
         )
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a file: all, those that are kept, and those in which nothing is missing."""
+
+    n: int
+    n_kept: int
+    n_whole: int
+
+
 def refuse_missing_in_file(
-    file: FileWords,
-    counts: Mapping[str, int],
-    target: str | None,
-    drop_missing: bool,
-    n_rows: int,
-    n_kept: int,
+    file: FileWords, counts: Mapping[str, int], target: str | None, drop_missing: bool, rows: Rows
 ) -> None:
     """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
     found = [
         f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
-        for name, count in counts.items()
+        for name, count in (
+            counts.items() if rows.n_kept else sorted(counts.items(), key=lambda one: -one[1])
+        )
         if count
     ]
     if found and not drop_missing:
         only_target = target is not None and sum(counts.values()) == counts[target]
-        empty = [quoted(name) for name, count in counts.items() if count == n_rows]
+        empty = [quoted(name) for name, count in counts.items() if count == rows.n]
+        says = f"{file.name} has missing values, here with their counts: {listed(found)}. "
+        if rows.n_whole or empty:
+            says += "Leave out the rows concerned with --drop-missing" + (
+                "." if only_target else f", or {file.advice}."
+            )
+        elif only_target:
+            says += (
+                "Leave these rows out of the file; --drop-missing would leave no row, since each misses a "
+            )
+            says += "value."
+        else:
+            says += f"--drop-missing would leave no row: {file.instead}."
         raise InputError(
-            f"{file.name} has missing values, here with their counts: {listed(found)}. Leave out the rows "
-            "concerned with --drop-missing"
-            + ("." if only_target else f", or {file.advice}.")
-            + (f" Without {listed(empty)}, that is: no row has a value there." if empty else "")
+            says + (f" Without {listed(empty)}, that is: no row has a value there." if empty else "")
         )
-    if not n_kept:
+    if not rows.n_kept:
         raise InputError(
-            f"--drop-missing leaves no row of {file.name}: every row has a missing value ({listed(found)}). "
-            f"{file.advice[0].upper()}{file.advice[1:]}."
+            f"--drop-missing leaves no row of {file.name}, since each misses a value; most are missing in "
+            f"{listed(found)}. Instead of --drop-missing, {file.instead}."
         )
 
 

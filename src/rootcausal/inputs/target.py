@@ -22,10 +22,13 @@ from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..errors import InputError
 from ..files.cells import WORDS_FOR_MISSING
-from ..wording import listed, plain, plural, quoted
+from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, row_index
 from .labels import KNOWN_LABELS, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
+
+# Of numbers. More are no labels but a measurement.
+MOST_LABELS = 10
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,17 @@ def choose_counted(
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
     ]
+    if len(unique) > MOST_LABELS and unique.dtype.kind in "iuf":
+        raise InputError(
+            f"the target {quoted(target)} holds {len(unique)} different numbers, from {texts[0]} to "
+            f"{texts[-1]}, and a diagnosis is needed that is yes or no: make one by a threshold, in a column "
+            "of its own with 1 above it and 0 below."
+        )
+    if len(unique) > 2 and positive is not None and _key(positive) in map(_key, texts):
+        raise InputError(
+            f"the target {quoted(target)} holds {len(unique)} labels: {listed(named)}; beside --positive "
+            f"{one_line(positive, 30)}, say which of the others are the controls: add --negative LABEL."
+        )
     if len(unique) != 2:
         found = (
             f"only one label, {named[0]}"

@@ -50,6 +50,7 @@ def page_content(
     target: str | None,
     notes: Sequence[str],
     redact_ids: bool,
+    groups: Any = None,
 ) -> Content:
     """Everything that the page of these patients shows."""
     units = {} if units is None else units
@@ -79,6 +80,7 @@ def page_content(
     facts = {
         "numbers": numbers,
         "labels": labels,
+        "n_patients": _repeated(explanation.ids if groups is None else groups),
         "target": "the disease" if target is None else _text(target, "target") or "the disease",
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
@@ -159,6 +161,14 @@ def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
             taken.add(label)
         labels.append(label)
     return labels
+
+
+def _repeated(ids: Sequence[Any]) -> int | None:
+    """How many patients there are, where some have several rows; those without an id have one each."""
+    texts = [str(name) for name in ids]
+    named = [text for text in texts if text.strip()]
+    n_patients = len(set(named)) + len(texts) - len(named)
+    return n_patients if n_patients < len(texts) else None
 
 
 def _by_variable(quantiles: F64, numbers: str) -> list[list[float]]:

@@ -55,14 +55,14 @@ def write_report(
     out: str | PathLike[str],
     y: Any = None,
     ids: Any = None,
-    *,
     units: dict[str, str] | None = None,
     target: str | None = None,
     notes: Sequence[str] = (),
     redact_ids: bool = False,
+    groups: Any = None,
 ) -> None:
     """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters."""
-    content = page_content(model, X, y, ids, units, target, notes, redact_ids)
+    content = page_content(model, X, y, ids, units, target, notes, redact_ids, groups)
     page = _page(content).encode("utf-8")
     with atomic_write(out) as handle:
         handle.write(page)

@@ -25,9 +25,9 @@ function drawAbout() {
         : line("Population", `${population()}: cases and controls count as many as in it, and risks are those in it`),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
-      line("Patients on this page", labels.length.toLocaleString("en")),
+      line(`${content.n_patients === null ? "Patients" : "Rows"} on this page`, labels.length.toLocaleString("en")),
       content.not_measured.cells
-        ? line("Not measured", `${count(content.not_measured.cells, "value")} of ${count(content.not_measured.patients, "patient")} on this page: what is expected given the other values stands in for them, and is marked`)
+        ? line("Not measured", `${count(content.not_measured.cells, "value")} of ${count(content.not_measured.patients, rowNoun)} on this page: what is expected given the other values stands in for them, and is marked`)
         : [],
       made.notes.map((note) => line("Note", note)),
       line("Places in the cohort", content.quantiles.of_fit

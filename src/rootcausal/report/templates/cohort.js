@@ -42,8 +42,8 @@ function drawCohort() {
     swarm,
     caption(
       cohort.swarm.length < n
-        ? `Drawn: ${cohort.swarm.length} of ${n.toLocaleString("en")} patients, evenly spread from the lowest to the highest risk.`
-        : "All patients are drawn.",
+        ? `Drawn: ${cohort.swarm.length} of ${count(n, rowNoun)}, evenly spread from the lowest to the highest risk.`
+        : `All ${rowNoun}s are drawn.`,
     ),
     element("h3", {}, "Patients ordered by similarity"),
     element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is a group of patients with the same root cause."),
@@ -66,7 +66,7 @@ function heatCaption(heat, n) {
   if (!heat.sizes.length) return "One column for each patient. Choose a column to open the patient.";
   return (
     `Each column is the mean of a group of similar patients: ${heat.sizes.length} groups of ` +
-    `${d3.min(heat.sizes)} to ${d3.max(heat.sizes).toLocaleString("en")} make up all ${n.toLocaleString("en")} patients.`
+    `${d3.min(heat.sizes)} to ${d3.max(heat.sizes).toLocaleString("en")} make up all ${count(n, rowNoun)}.`
   );
 }
 
@@ -108,7 +108,7 @@ function drawBars(place, shown) {
       marginBottom: 40,
       y: { type: "band", domain: shown, padding: 0.25, label: null },
       marks: [
-        Plot.axisX({ label: "patients", labelAnchor: "center", ticks: Math.min(labels.length, 5), tickFormat: "d" }),
+        Plot.axisX({ label: `${rowNoun}s`, labelAnchor: "center", ticks: Math.min(labels.length, 5), tickFormat: "d" }),
         Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortName(variables[variable].name, letters) }),
         Plot.barX(rows, { x: "any", y: "variable", fill: "var(--harm-light)" }),
         Plot.barX(rows, { x: "strongest", y: "variable", fill: "var(--harm)" }),

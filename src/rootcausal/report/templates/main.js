@@ -49,7 +49,7 @@ function start() {
   document.title = title;
   document.getElementById("title").replaceChildren("Root causes of “", named(outcome), "”");
   document.getElementById("subtitle").textContent =
-    `${count(labels.length, "patient")}. A model's reading for research, not medical advice. This file works offline and sends nothing.`;
+    `${count(labels.length, rowNoun)}${content.n_patients === null ? "" : ` of ${count(content.n_patients, "patient")}`}. A model's reading for research, not medical advice. This file works offline and sends nothing.`;
   for (const tab of tabs) {
     tab.addEventListener("click", () => showView(tab.getAttribute("aria-controls")));
     tab.addEventListener("keydown", onTabKey);

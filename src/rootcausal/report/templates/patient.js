@@ -73,7 +73,7 @@ function inWords(row, harmful, protective) {
       ...(first.imputed ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
       ": its own shock, the part that its causes do not explain, is ",
       `${standing("errors", first.variable, first.shock).words}. `,
-      ...without(first),
+      ...without(first, percent(probability(logOdds(row)))),
     );
     const next = notable(harmful, 3).slice(1);
     if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next.map(nameAndLevel)), ". ");
@@ -90,11 +90,16 @@ function nameAndLevel(one) {
   return one.level === null || one.imputed ? [named(one.name)] : [named(one.name), " = ", element("bdi", {}, shownLevel(one.level))];
 }
 
-/** What the risk would be: of a number without its shock, of levels at the one where it is lowest. */
-function without(one) {
+/** What the risk, now this one in words, would be: of a number without its shock, of levels at the lowest. */
+function without(one, now) {
   const best = d3.least(one.byLevel, (other) => other.risk);
-  if (one.imputed || !best || best.now) return [`Without this shock the risk would be ${percent(one.riskWithout)}. `];
-  return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead the risk would be ${percent(best.risk)}${one.byLevel.length > 2 ? ", the lowest of its levels" : ""}. `];
+  if (one.imputed || !best || best.now) {
+    const then = percent(one.riskWithout);
+    return [then === now ? `Without this shock the risk would change little: it would still be ${then}. ` : `Without this shock the risk would be ${then}. `];
+  }
+  const then = percent(best.risk);
+  const words = then === now ? `” instead the risk would change little: it would still be ${then}` : `” instead the risk would be ${then}`;
+  return ["At “", element("bdi", {}, shownLevel(best.level)), `${words}${one.byLevel.length > 2 ? ", the lowest of its levels" : ""}. `];
 }
 
 function cards(title, shocks, limit, none) {

@@ -4,6 +4,8 @@ const content = JSON.parse(document.getElementById("content").textContent);
 const variables = content.variables;
 const nVariables = variables.length;
 const labels = content.labels;
+// What a row of the table is: a patient, unless some have several.
+const rowNoun = content.n_patients === null ? "patient" : "row";
 
 const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
