@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ..version import __version__
-from ..wording import listed, one_line, printable
+from ..wording import listed, one_line, plural, printable
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -97,7 +97,7 @@ def say_kinds(readings: "Readings") -> None:
         more = int((missing > 0).sum()) - len(shown)
         say(
             f"{missing.sum()} of {readings.table.size} cells are missing: {', '.join(shown)}"
-            + (f" and {more} more variables" if more > 0 else "")
+            + (f" and in {plural(more, 'other variable')}" if more > 0 else "")
         )
 
 
@@ -172,7 +172,7 @@ def say_order(model: "RCI") -> None:
         size = f"{model.coef_[k]:+.3f}" if kinds[k] != "nominal" else f" {abs(model.coef_[k]):.3f} either way"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
-        say(f"       and {len(order) - VARIABLES_SHOWN} more variables")
+        say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
     _say_left_out(left_out(names, order, model.provenance_))
 
 
