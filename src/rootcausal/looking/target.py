@@ -150,8 +150,8 @@ def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:
     if facts.open:
         sentence = (
             f"The target {name} has {len(facts.labels)} labels: {shown}. They do not say which is the "
-            "disease and which is health: say it with --positive and --negative. Rows with other labels are left "
-            f"out. Until then {quoted(facts.disease, 30)} is taken for the disease and "
+            "disease and which is health: say it with --positive and --negative. Rows with other labels are "
+            f"left out. Until then {quoted(facts.disease, 30)} is taken for the disease and "
             f"{quoted(facts.healthy, 30)} for health in what is said here."
         )
         found.append(
