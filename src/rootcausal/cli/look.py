@@ -90,7 +90,7 @@ def _print(seen: "Look", path: Path) -> None:
     say()
     if line is not None:
         labels = ", and put labels in the place of LABEL" if LABEL in line else ""
-        say(f"To fit with all of this taken into account (change what you know better{labels}):")
+        _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
         say()
         say(as_line(line))
     elif again is not None:
