@@ -97,7 +97,7 @@ def say_kinds(readings: "Readings") -> None:
         more = int((missing > 0).sum()) - len(shown)
         say(
             f"{missing.sum()} of {readings.table.size} cells are missing: {', '.join(shown)}"
-            + (f" and in {plural(more, 'other variable')}" if more > 0 else "")
+            + (f" and {plural(more, 'more variable')}" if more > 0 else "")
         )
 
 
