@@ -75,14 +75,19 @@ def test_columns_that_only_sound_or_look_odd_are_left_alone() -> None:
         "smoking_status": np.arange(N) // 2 % 3,
         "uric_acid": np.rint(NOISE[:, 3] * 40 + 300),
         "age_at_diagnosis": np.rint(NOISE[:, 4] * 9 + 60),
-        "family_history_of_death": np.arange(N) % 2,
+        "family_history_of_death": np.arange(N) // 9 % 2,
         "pregnancies": np.arange(N) % 13,
         "visits": np.minimum(np.arange(N) % 11, 9),
-        "gleason": 6 + np.arange(N) % 4,
+        "gleason": 6 + np.arange(N) // 7 % 4,
         "change": np.arange(N) % 3 - 1,
         "bp": [f"{120 + k % 40}/{70 + k % 20}" for k in range(20)] * 10,
         "pack_years": np.where(np.arange(N) % 3, np.abs(NOISE[:, 5]) * 20 + 1, 0.0),
-        "year": 1990 + np.arange(N) % 12,
+        "year": np.arange(N) % 12 / 2,
+        "cd4": 1990 + np.arange(N) % 17,
+        "birth_year": 1930 + np.arange(N) % 40,
+        "seen_at_time": np.where(NOISE[:, 5] > 0.3, "08:30", np.where(NOISE[:, 4] > 0, "9:15", "12:05")),
+        "Start": np.arange(N) % 19,
+        "menostat": np.arange(N) // 3 % 2,
     }
     assert names(look(table(**columns), "ill")) == set()
 
@@ -260,20 +265,23 @@ def test_levels_are_no_words_among_numbers() -> None:
     assert found("code for missing", ward=["A", "B", "unknown", "C"] * 50) == ("ward",)
 
 
-def test_a_code_that_another_column_means_is_not_in_the_line() -> None:
+def test_a_code_that_another_column_means_is_named_for_its_columns_only() -> None:
     seen = look(table(lab=with_codes(AGE, 999), dose=NOISE[:, 3] * 10 + 999 * (np.arange(N) == 7)), "ill")
-    assert [one.in_line for one in seen.findings if one.name == "code for missing"] == [True]
+    assert [one.options for one in seen.findings if one.name == "code for missing"] == [(("--na", "999"),)]
     dose = np.rint(NOISE[:, 3] * 300 + 1000)
     dose[:2] = 999
     seen = look(table(lab=with_codes(AGE, 999), dose=dose), "ill")
     (one,) = [finding for finding in seen.findings if finding.name == "code for missing"]
-    assert not one.in_line and "'dose'" in one.sentence
+    assert one.in_line and one.options == (("--na", "lab=999"),)
+    assert "In 'dose' the same may be a value" in one.sentence
 
 
 def test_zero_in_a_lab_that_is_never_zero() -> None:
     glucose = np.rint(NOISE[:, 2] * 20 + 120)
     zeros = with_codes(glucose, 0, times=6)
     assert found("zero for missing", marker=zeros) == ("marker",)
+    (one,) = look(table(marker=zeros, insulin=zeros[::-1]), "ill").findings
+    assert one.in_line and one.options == (("--na", "marker=0"), ("--na", "insulin=0"))
     assert found("zero for missing", marker=with_codes(glucose, 0, times=2)) is None
     # Half without: a dose that many do not take; of glucose, that cannot be.
     half = np.where(np.arange(N) % 2, glucose, 0)
@@ -333,9 +341,34 @@ def test_a_column_that_decides_the_outcome() -> None:
     assert found("decides", marker=NOISE[:, 2] + 9 * ILL) == ("marker",)
     assert found("decides", marker=NOISE[:, 2] - 9 * ILL) == ("marker",)
     assert found("decides", marker=NOISE[:, 2] + 1.5 * ILL) is None
-    cause = [("flu", "cold")[k % 2] if ill else ("well", "fine", "good")[k % 3] for k, ill in enumerate(ILL)]
+    # Of levels with few rows, none says it alone, but all of them do.
+    cause = [f"{'ill' if ill else 'well'} {k % 12}" for k, ill in enumerate(ILL)]
     assert found("decides", cause=cause) == ("cause",)
     assert found("decides", cause=[f"level {k % 28}" for k in range(N)]) is None
+
+
+def test_a_good_measurement_is_the_users_to_decide() -> None:
+    for shift, expected in ((1.9, "nearly decides"), (3.3, "decides")):
+        marker = np.random.default_rng(0).standard_normal(N) + shift * ILL * np.sqrt(1.6)
+        (one,) = look(table(marker=marker), "ill").findings
+        assert (one.name, one.options) == (expected, (("--drop", "marker"),))
+        assert one.in_line == (expected == "decides")
+
+
+def test_a_level_in_which_everybody_is_a_case() -> None:
+    mi = np.where(ILL == 1, np.arange(N) % 2, 0)
+    seen = look(table(mi=mi, kind=np.where(mi == 1, "infarct", np.where(np.arange(N) % 3, "x", "y"))), "ill")
+    (one,) = seen.findings
+    assert (one.name, one.columns, one.in_line) == ("part of the outcome", ("mi", "kind"), True)
+    assert f"'mi' (= 1, {mi.sum()} rows)" in one.sentence and "(= infarct," in one.sentence
+    # One control with it, few rows, or many cases: chance, or a strong cause.
+    almost = mi.copy()
+    almost[np.flatnonzero(ILL == 0)[0]] = 1
+    assert found("part of the outcome", mi=almost) is None
+    assert found("part of the outcome", mi=mi * (np.cumsum(mi) < 20)) is None
+    common = (np.arange(N) % 10 > 0).astype(int)
+    rare = pa.table({"a": NOISE[:, 0], "mi": common * (np.arange(N) % 9 == 1), "ill": common})
+    assert names(look(rare, "ill")) == set()
 
 
 def test_few_cases_decide_nothing() -> None:
@@ -357,11 +390,13 @@ def test_a_column_whose_absence_tells_the_outcome() -> None:
 
 AFTER = (
     "time days d.time futime follow_up death DiedInHospital status vital_status TIMEDTH survtime censored "
+    "ptime rtime pgtime time_in_hospital uncensored_time_treated event.time "
     "recurrence relapse_free event os outcome diagnosis timetodeath"
 )
 NOT_AFTER = (
     "protime prothrombin.time smoking_status marital.status ecog_status bleeding_time survey census "
-    "timed_walk age_at_diagnosis days_on_drug prior_relapse family_death_history lifetime"
+    "timed_walk age_at_diagnosis days_on_drug prior_relapse family_death_history lifetime diagtime "
+    "time_since_diagnosis time_of_day bedtime pttime start stop pstat"
 )
 
 
@@ -374,6 +409,32 @@ def test_names_of_what_comes_after(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_AFTER.split())
 def test_names_of_what_does_not(name: str) -> None:
     assert not says_end(name)
+
+
+def test_names_that_are_an_end_beside_others() -> None:
+    whole = np.rint(np.abs(NOISE[:, 2:5]) * 99).T
+    assert found("after the outcome", start=whole[0], stop=whole[1]) == ("start", "stop")
+    assert found("after the outcome", start=whole[0], surgery=whole[1]) is None
+    assert found("after the outcome", ptime=whole[0], pstat=np.arange(N) // 2 % 2) == ("ptime", "pstat")
+    assert found("after the outcome", pstat=np.arange(N) // 2 % 2) is None
+
+
+def test_numbers_that_go_with_follow_up() -> None:
+    time = np.exp(NOISE[:, 2])
+    like = np.where(np.arange(N) % 7, time**2 + 0.1 * NOISE[:, 3] ** 2, np.nan)
+    seen = look(table(futime=time, interval=like), "ill")
+    (one,) = [finding for finding in seen.findings if finding.name == "goes with follow-up"]
+    assert one.columns == ("interval",) and one.in_line and "with 'futime'" in one.sentence
+    assert found("goes with follow-up", futime=time, interval=np.log(time) + NOISE[:, 3]) is None
+    assert found("goes with follow-up", dose=time, interval=like) is None
+
+
+@pytest.mark.parametrize("name", ["year", "dxyr", "sample.yr", "YearOfDiagnosis"])
+def test_calendar_years_are_the_users_to_decide(name: str) -> None:
+    seen = look(table(**{name: 1990 + np.arange(N) % 12}), "ill")
+    (one,) = seen.findings
+    assert (one.name, one.columns, one.in_line) == ("calendar year", (name,), False)
+    assert found("calendar year", **{name: np.arange(N) % 12}) is None
 
 
 def test_levels_that_are_an_end() -> None:
@@ -398,6 +459,22 @@ def test_kinds_that_names_and_levels_say() -> None:
     assert found("order", ward=["1", "2", "3", "4a"] * 50) is None
 
 
+@pytest.mark.parametrize(
+    ("levels", "order"),
+    [
+        (["under $11k", "$25-$50k", ">$50k", "$11-$25k"], "x=under $11k<$11-$25k<$25-$50k<>$50k"),
+        (["60+", "0-19", "20-39", "40-59"], "x=0-19<20-39<40-59<60+"),
+        (["<=20", "20-50", ">50", "unknown"], None),  # "<" stands between levels
+        (["0-19", "10-29", "30-39", "40+"], None),
+        (["0-19", "20-39", "n40", "40+"], None),
+        (["120-80", "130-90", "110-70", "60+"], None),
+    ],
+)
+def test_ranges_in_order(levels: list[str], order: str | None) -> None:
+    said = [one.options for one in look(table(x=levels * 50), "ill").findings if one.name == "order"]
+    assert said == ([(("--kind", order),)] if order else [])
+
+
 # --- the target -------------------------------------------------------------------------------------------
 
 
@@ -412,7 +489,11 @@ def target_of(values: Any) -> Any:
         ([True, False] * 20, "true", "false", False),
         (["Yes", "no"] * 20, "yes", "no", False),
         ([1, 2] * 20, "2", "1", True),
-        (["dead", "alive"] * 20, "dead", "alive", True),
+        (["dead", "alive"] * 20, "dead", "alive", False),
+        (["pos", "neg"] * 20, "pos", "neg", False),
+        (["Y", "N"] * 20, "y", "n", False),
+        (["absent", "present"] * 20, "present", "absent", False),
+        (["malignant", "benign"] * 20, "malignant", "benign", False),
         (["M", "B"] * 20, "M", "B", True),
         ([0, 1, 2, 0] * 10, "2", "0", True),
         (["relapse", "censored", "other", "other"] * 10, "relapse", "censored", True),
@@ -434,9 +515,27 @@ def test_targets_that_are_none(values: Any) -> None:
 def test_rows_without_a_label_and_other_labels_are_counted() -> None:
     seen = look(pa.table({"a": NOISE[:40, 0], "y": [0, 1, 2, None] * 10}), "y")
     sentences = " ".join(one.sentence for one in seen.findings)
-    assert "The 10 rows with other labels" in sentences and "10 rows without a label" in sentences
+    assert "'1' (10), '2' (10). They do not say" in sentences and "10 rows without a label" in sentences
     line = fit_arguments(seen, "t.csv")
-    assert line is not None and line[2:8] == ["--target", "y", "--positive", "2", "--negative", "0"]
+    assert line is not None and line[2:8] == ["--target", "y", "--positive", "LABEL", "--negative", "LABEL"]
+
+
+@pytest.mark.parametrize("target", ["y", "relapse"])
+def test_labels_that_say_it_are_in_the_line(target: str) -> None:
+    ill = "died" if target == "y" else "relapse, any"
+    seen = look(pa.table({"a": NOISE[:40, 0], target: [ill, "alive", "lost", "lost"] * 10}), target)
+    line = fit_arguments(seen, "t.csv")
+    assert line is not None and line[4:8] == ["--positive", ill, "--negative", "alive"]
+    assert "The 20 rows with other labels" in seen.findings[0].sentence
+
+
+def test_open_labels_on_the_page(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", pa.table({"a": NOISE[:40, 0], "status": [1, 2, 3, 2] * 10}))
+    printed = ok("look", path, "--target", "status")
+    assert "is the disease (" not in printed and "put labels in the place of LABEL" in " ".join(
+        printed.split()
+    )
+    assert printed.rstrip().endswith("--positive LABEL --negative LABEL --out model.rci")
 
 
 def test_even_classes_are_asked_about() -> None:
@@ -478,7 +577,7 @@ def test_wide_tables_are_cut_on_screen_and_whole_in_json(tmp_path: Path) -> None
 
 
 def test_json_has_its_keys_and_nothing_else_is_printed(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", table(time=NOISE[:, 2], lab=with_codes(AGE, 999), stage=[1, 2] * 100))
+    path = write(tmp_path / "t.csv", table(time=NOISE[:, 3], lab=with_codes(AGE, 999), stage=[1, 2] * 100))
     result = run("look", path, "--target", "ill", "--json")
     page = json.loads(result.stdout)
     assert result.stderr == ""
@@ -555,6 +654,69 @@ def test_fit_and_check_warn_in_few_lines(cohort: Path) -> None:
         assert "rootcausal look says" in result.stderr
     quiet = run("check", cohort, "--target", "d", "--drop", "futime", "--drop", "lab")
     assert "rootcausal look" not in quiet.stderr
+
+
+def test_fit_does_not_warn_of_what_was_said(cohort: Path) -> None:
+    drawn = arrow_csv.read_csv(cohort).drop_columns(["patient"])
+    for name, levels in {"tgrade": ["I", "II", "III", "II"], "race": [1, 2, 3, 2, 1]}.items():
+        drawn = drawn.append_column(name, pa.array((levels * 50)[:200]))
+    arrow_csv.write_csv(drawn, cohort)
+    arguments = ["check", cohort, "--target", "d"]
+    warned = run(*arguments).stderr
+    assert "'tgrade' has levels whose names say an order" in warned and "'race' holds whole numbers" in warned
+    for said in (["race=nominal", "tgrade=ordinal"], ["race=nominal", "tgrade=I<II<III"]):
+        result = run(*arguments, "--kind", said[0], "--kind", said[1])
+        assert result.exit_code == 0, result.output
+        assert "'tgrade'" not in result.stderr and "'race'" not in result.stderr
+
+
+def test_a_date_that_is_kept_does_not_count_the_rows(cohort: Path) -> None:
+    drawn = arrow_csv.read_csv(cohort)
+    days = pa.array(range(200), pa.int32()).cast(pa.date32())
+    arrow_csv.write_csv(drawn.append_column("seen", days), cohort)
+    kept = [name for name in drawn.column_names if name not in ("patient", "d")]
+    result = run("check", cohort, "--target", "d", "--keep", ",".join([*kept, "seen"]))
+    assert result.exit_code == 0, result.output
+    assert "'seen'" not in result.stderr
+
+
+def test_rows_are_copies_only_if_equal_in_the_whole_file(cohort: Path) -> None:
+    drawn = arrow_csv.read_csv(cohort).drop_columns(["patient"])
+    twice = pa.concat_tables([drawn, drawn.slice(0, 20)])
+    visit = pa.array([f"v{k}" for k in range(220)])
+    again = "20 rows are there again"
+    arguments = ["check", cohort, "--target", "d"]
+    arrow_csv.write_csv(twice, cohort)
+    assert again in run(*arguments).stderr
+    arrow_csv.write_csv(twice.append_column("visit", visit), cohort)
+    for option in ("--id", "--drop"):
+        result = run(*arguments, option, "visit")
+        assert result.exit_code == 0, result.output
+        assert again not in result.stderr and "'visit'" not in result.stderr
+    same = pa.array([f"p{k % 200}" for k in range(220)])
+    arrow_csv.write_csv(twice.append_column("patient", same), cohort)
+    assert again in run(*arguments, "--id", "patient").stderr
+
+
+def test_rows_of_repeated_patients_are_called_rows(tmp_path: Path) -> None:
+    for patient, word in ((np.arange(N) // 4 * 37, "rows"), (np.arange(N) * 37, "patients")):
+        path = write(tmp_path / "t.csv", table(patient=patient))
+        assert f"of {N} {word}), '0' is not" in " ".join(ok("look", path, "--target", "ill").split())
+
+
+def test_a_row_that_repeats_the_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", table(sex=["m", "f"] * (N // 2)))
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:100], lines[0], *lines[100:]]) + "\n")
+    page = json.loads(ok("look", path, "--target", "ill", "--json"))
+    assert [one["name"] for one in page["findings"]] == ["repeated header"]
+    assert page["findings"][0]["sentence"].startswith("Row 100 repeats the header: remove it")
+    assert page["rows"] == N and page["columns"][0]["kind"] == "number"
+    assert page["fit"]["arguments"][2:] == ["--target", "ill", "--out", "model.rci"]
+    # A row of which one cell happens to be the name is no header.
+    path.write_text("\n".join([*lines[:100], '1,2,"sex",1', *lines[100:]]) + "\n")
+    page = json.loads(ok("look", path, "--target", "ill", "--json"))
+    assert page["rows"] == N + 1 and page["findings"] == []
 
 
 # --- hostile and small tables -----------------------------------------------------------------------------

@@ -7,7 +7,9 @@ import typer
 from ..wording import one_line, printable
 
 if TYPE_CHECKING:
+    from ..inputs.kinds import Kind
     from ..inputs.patients import Patients
+    from ..inputs.roles import Roles
 
 LINES = 5
 # More rows would not change what is found, and a look must cost little beside a fit. Of wide tables, whose
@@ -21,8 +23,11 @@ WORTH_A_LINE = (
     "date",
     "after the outcome",
     "named like the target",
+    "goes with follow-up",
     "absence tells",
+    "part of the outcome",
     "decides",
+    "nearly decides",
     "code for missing",
     "zero for missing",
     "coarser",
@@ -32,7 +37,7 @@ WORTH_A_LINE = (
 )
 
 
-def warn_of_doubts(patients: "Patients", target: str) -> None:
+def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
     """Print on stderr what to doubt in the columns that are about to be fitted."""
     import numpy as np
     import pyarrow as pa
@@ -41,12 +46,29 @@ def warn_of_doubts(patients: "Patients", target: str) -> None:
 
     if patients.X.num_columns > MOST_COLUMNS:
         return
-    table = patients.X.append_column(target, pa.array(patients.target))
+    table = patients.X.append_column(roles.target, pa.array(patients.target))
+    if patients.ids is not None and roles.id_column is not None:
+        table = table.append_column(roles.id_column, pa.array(patients.ids))
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
-    doubts = [one for one in look(table, target).findings if one.name in WORTH_A_LINE]
+    seen = look(table, roles.target, roles.id_column, _said(patients, roles))
+    # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
+    silent = {"repeated rows"} if roles.drop or roles.keep else set()
+    doubts = [
+        one
+        for one in seen.findings
+        if one.name in WORTH_A_LINE and one.name not in silent and one.columns != (roles.id_column,)
+    ]
     for one in doubts[:LINES]:
         typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
     if doubts:
         more = f"{len(doubts) - LINES} more; " if len(doubts) > LINES else ""
         typer.echo(f"warning: {more}rootcausal look says what to do about it, and writes the line", err=True)
+
+
+def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
+    """What the user said that columns are; dates that were kept are numbers of days."""
+    said: dict[str, Kind] = dict.fromkeys(patients.reading.get("origins", {}), "number")
+    for name, kind in roles.wishes.kinds.items():
+        said[str(name)] = "ordinal" if isinstance(kind, tuple) else kind
+    return said

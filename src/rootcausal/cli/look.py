@@ -71,6 +71,7 @@ def _read(cohort: Path, target: str | None, id_column: str | None) -> "Look":
 
 def _print(seen: "Look", path: Path) -> None:
     from ..looking.fit_line import as_line, fit_arguments, look_arguments
+    from ..looking.target import LABEL
 
     say(f"{shown(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
     rows = [_row(column) for column in seen.columns[:COLUMNS_SHOWN]]
@@ -88,7 +89,8 @@ def _print(seen: "Look", path: Path) -> None:
         )
     say()
     if line is not None:
-        say("To fit with all of this taken into account (change what you know better):")
+        labels = ", and put labels in the place of LABEL" if LABEL in line else ""
+        _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
         say()
         say(as_line(line))
     elif again is not None:
@@ -127,10 +129,12 @@ def _print_target(seen: "Look") -> None:
             names = [quoted(name, 30) for name in seen.candidates]
             _paragraph(f"Could be the target (--target): {listed(names, CANDIDATES_SHOWN)}.")
         return
-    if target.disease is not None:
+    if target.disease is not None and not target.open:
+        repeated = any(finding.name == "repeated patients" for finding in seen.findings)
+        of_what = "rows" if repeated else "patients"
         _paragraph(
             f"Target {quoted(target.name)}: {quoted(target.disease, 30)} is the disease "
-            f"({target.n_cases} of {target.n_cases + target.n_controls} patients), "
+            f"({target.n_cases} of {target.n_cases + target.n_controls} {of_what}), "
             f"{quoted(target.healthy, 30)} is not."
         )
 

@@ -214,7 +214,7 @@ def read_labelled(
             say_kinds(patients.readings)
         of_what = "patients" if patients.groups is None else "rows"
         say_disease(roles.target, disease, n_rows, prevalence, of_what)
-    warn_of_doubts(patients, roles.target)
+    warn_of_doubts(patients, roles)
     return patients, disease
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-# Controls for each case, or the other way round, that designs choose and life seldom gives.
+# Controls for each case that designs choose and life seldom gives; nobody chooses fewer controls than cases.
 CHOSEN = (1, 2, 3, 4)
-WITHIN = 0.05
+WITHIN = 0.02
 ROWS_TO_SEE_IT = 50
 # Shares of cases vary by chance, and prevalences are rounded.
 CLEARLY_ABOVE = 1.25
@@ -18,8 +18,6 @@ def chosen_ratio(n_cases: int, n_rows: int) -> str | None:
     for times in CHOSEN:
         if abs(n_controls / n_cases / times - 1.0) <= WITHIN:
             return f"1:{times}"
-        if abs(n_cases / n_controls / times - 1.0) <= WITHIN:
-            return f"{times}:1"
     return None
 
 

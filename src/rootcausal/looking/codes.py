@@ -9,7 +9,7 @@ import numpy as np
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 from ..wording import listed, plural, quoted
 from .cells import Cells, as_text
-from .findings import Finding, columns_in_words
+from .findings import Finding, by_number, columns_in_words
 from .names import says_lab, says_missing
 from .shape import FITTED, Shape
 
@@ -62,13 +62,18 @@ def _finding(code: str, counts: dict[str, int], columns: Sequence[Cells]) -> Fin
         else f"{where} {holds} {quoted(code, 20)} among numbers or levels: a code for missing?"
     )
     elsewhere = [cells.name for cells in columns if cells.name not in counts and holds_value(cells, code)]
-    if elsewhere:
-        what += (
-            f" {listed([quoted(name) for name in elsewhere])} may mean it where it holds the same: --na "
-            "would empty these cells too, so correct the file instead."
-        )
-        return Finding("code for missing", names, what, (("--na", code),))
-    return Finding("code for missing", names, what, (("--na", code),), True)
+    if not elsewhere:
+        return Finding("code for missing", names, what, (("--na", code),), True)
+    what += (
+        f" In {listed([quoted(name) for name in elsewhere])} the same may be a value, so it is named for "
+        f"{by_number(names, 'this column', 'these columns')} only."
+    )
+    return Finding("code for missing", names, what, missing_in(names, code), True)
+
+
+def missing_in(names: Sequence[str], code: str) -> tuple[tuple[str, ...], ...]:
+    """The options that take a code for missing in these columns only."""
+    return tuple(("--na", f"{name}={code}") for name in names)
 
 
 def holds_value(cells: Cells, code: str) -> bool:
@@ -141,8 +146,9 @@ def find_zeros(
             "zero for missing",
             names,
             f"{columns_in_words(names, lambda name: plural(counts[name], 'zero'))} "
-            f"{'holds' if len(names) == 1 else 'hold'} 0, and nothing else near it: not measured? Empty "
-            "these cells in the file (--na 0 would empty every 0 of the table).",
+            f"{by_number(names, 'holds', 'hold')} 0, and nothing else near it: not measured?",
+            missing_in(names, "0"),
+            True,
         )
     ]
 

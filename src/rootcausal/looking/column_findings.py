@@ -10,7 +10,8 @@ from ..inputs.kinds import MOST_LEVELS, variable_of_texts
 from ..wording import plural, quoted
 from .cells import Cells, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_codes, says_id, says_order, says_patient
+from .names import says_codes, says_id, says_missing, says_order, says_patient
+from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
 # Most of such a column would be made up by whatever fills it in.
@@ -78,7 +79,7 @@ def find_dates(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
             names,
             f"{columns_in_words(names, by_example(columns))} {by_number(names, 'is a date', 'are dates')}: "
             "when something was written down is no measurement. If the time between two dates matters, make "
-            "a column of it.",
+            "a column of it; one that --keep names is counted in days since the first.",
             dropping(names),
             True,
         )
@@ -178,7 +179,9 @@ def find_kinds(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
                 True,
             )
         )
-    ordered = tuple(cells.name for cells in columns if kinds[cells.name] == "nominal" and _ordered(cells))
+    nominal = [cells for cells in columns if kinds[cells.name] == "nominal" and cells.form == "text"]
+    options = {cells.name: option for cells in nominal if (option := _order_of(cells))}
+    ordered = tuple(options)
     if ordered:
         found.append(
             Finding(
@@ -186,22 +189,23 @@ def find_kinds(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
                 ordered,
                 f"{columns_in_words(ordered)} {by_number(ordered, 'has', 'have')} levels whose names "
                 "say an order.",
-                tuple(("--kind", f"{name}=ordinal") for name in ordered),
+                tuple(("--kind", option) for option in options.values()),
                 True,
             )
         )
     return found
 
 
-def _ordered(cells: Cells) -> bool:
-    levels = [str(level) for level in cells.different]
+def _order_of(cells: Cells) -> str | None:
+    """What to write after --kind of levels that say their order; None where they do not."""
+    levels = [str(level) for level in cells.different if not says_missing(str(level))]
     if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
-        return False
+        return kind_of_ranges(cells.name, levels)
     try:
         variable_of_texts(cells.name, levels, "ordinal")
     except InputError:
-        return False
-    return True
+        return kind_of_ranges(cells.name, levels)
+    return f"{cells.name}=ordinal"
 
 
 def _of_kind(columns: Sequence[Cells], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..core.table import Index
+from ..inputs.kinds import Kind
+from .after import find_after
 from .cells import Cells, cells_of
 from .codes import find_codes, find_zeros
 from .column_findings import (
@@ -21,9 +24,10 @@ from .column_findings import (
 )
 from .copies import find_coarser, find_copies, find_repeated_rows
 from .findings import Finding
+from .header import find_headers, repeated_headers
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
 from .target import TargetFacts, candidates, find_target, target_of
-from .telling import find_after, find_deciding, find_telling_absence
+from .telling import find_deciding, find_parts, find_telling_absence
 
 # Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
 ROWS_ASKED = 20_000
@@ -53,10 +57,22 @@ class Look:
     n_asked: int
 
 
-def look(table: Any, target: str | None = None, id_column: str | None = None) -> Look:
-    """Look at a pyarrow table; ``target`` and ``id_column`` are columns of it."""
+def look(
+    table: Any,
+    target: str | None = None,
+    id_column: str | None = None,
+    said: Mapping[str, Kind] | None = None,
+) -> Look:
+    """Look at a pyarrow table; ``target`` and ``id_column`` are columns of it.
+
+    What the user ``said`` that a column is needs no guess, and no doubt.
+    """
+    headers = repeated_headers(table)
+    if headers.size:
+        table = table.take(np.setdiff1d(np.arange(table.num_rows), headers))
     columns = [cells_of(name, table[name]) for name in table.column_names]
     kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
+    kinds |= {name: kind for name, kind in (said or {}).items() if name in kinds}
     if id_column is not None:
         kinds[id_column] = "id"
     if target is not None and kinds[target] == "id":
@@ -65,6 +81,7 @@ def look(table: Any, target: str | None = None, id_column: str | None = None) ->
     variables = [cells for cells in columns if cells.name != target]
     rows = _rows_asked(table.num_rows, table.num_columns)
     findings = [
+        *find_headers(headers),
         *find_ids(variables, kinds, id_column),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
@@ -88,7 +105,7 @@ def look(table: Any, target: str | None = None, id_column: str | None = None) ->
         *find_codes(columns, kinds, out, target),
         *find_zeros(columns, kinds, out, target),
         *find_mostly_missing(_kept(variables, findings), kinds),
-        *find_kinds(_kept(variables, findings), kinds),
+        *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
     ]
     could = () if target is not None else tuple(candidates(columns, kinds))
     return Look(table.num_rows, facts, labels, could, tuple(findings), rows.size)
@@ -98,8 +115,9 @@ def _of_outcome(
     variables: list[Cells], kinds: dict[str, Shape], target: str, ill: Index, rows: Index
 ) -> list[Finding]:
     """What tells the outcome: each column is named for the first reason only."""
-    findings = find_after(variables, kinds, target)
+    findings = find_after(variables, kinds, target, rows)
     findings += find_telling_absence(_kept(variables, findings), kinds, ill)
+    findings += find_parts(_kept(variables, findings), kinds, ill)
     return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows))
 
 

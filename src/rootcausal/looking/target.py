@@ -14,11 +14,13 @@ from ..inputs.target import one_spelling
 from ..wording import listed, plural, quoted
 from .cells import Cells, as_text
 from .findings import Finding
-from .names import says_end, tokens, words
+from .names import near, says_end, tokens, words
 from .shape import Shape
 
 # With more labels a target is a code of something else, or a number.
 MOST_LABELS = 10
+# In the line, where nobody but the user knows which label it is.
+LABEL = "LABEL"
 
 _HEALTHY = words(
     "0 no none control controls healthy normal negative neg alive living survived censored censor benign "
@@ -52,6 +54,14 @@ class TargetFacts:
     guessed: bool
     n_cases: int
     n_controls: int
+
+    @property
+    def open(self) -> bool:
+        """Whether the labels are more than two, and none says that it is the disease, or health."""
+        if not self.others or self.disease is None or self.healthy is None:
+            return False
+        says_ill = _ILL & _words(self.disease) or near(self.disease, self.name)
+        return not (says_ill and _HEALTHY & _words(self.healthy))
 
     @property
     def others(self) -> tuple[tuple[str, int], ...]:
@@ -137,7 +147,17 @@ def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:
     options: tuple[tuple[str, ...], ...] = (("--positive", facts.disease),)
     if facts.others or facts.n_missing:
         options += (("--negative", facts.healthy),)
-    if facts.others:
+    if facts.open:
+        sentence = (
+            f"The target {name} has {len(facts.labels)} labels: {shown}. They do not say which is the "
+            "disease and which is health: say it with --positive and --negative. Rows with other labels are "
+            f"left out. Until then {quoted(facts.disease, 30)} is taken for the disease and "
+            f"{quoted(facts.healthy, 30)} for health in what is said here."
+        )
+        found.append(
+            Finding("target", (facts.name,), sentence, (("--positive", LABEL), ("--negative", LABEL)), True)
+        )
+    elif facts.others:
         n_others = sum(count for _, count in facts.others)
         sentence = (
             f"The target {name} has {len(facts.labels)} labels: {shown}. {quoted(facts.disease, 30)} is "
@@ -153,9 +173,10 @@ def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:
         )
         found.append(Finding("target", (facts.name,), sentence, options, True))
     if facts.n_missing:
+        options = () if facts.open else options
         sentence = f"{plural(facts.n_missing, 'row')} without a label in {name} would be left out."
-        found.append(Finding("target missing", (facts.name,), sentence, options, True))
-    ratio = chosen_ratio(facts.n_cases, facts.n_cases + facts.n_controls)
+        found.append(Finding("target missing", (facts.name,), sentence, options, bool(options)))
+    ratio = None if facts.open else chosen_ratio(facts.n_cases, facts.n_cases + facts.n_controls)
     if ratio is not None:
         found.append(
             Finding(

@@ -1,4 +1,4 @@
-"""What tells the outcome: columns that decide it, whose absence tells it, or that are named so."""
+"""What tells the outcome: columns that decide it, levels that only cases have, and absence that tells it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from scipy.stats import norm
 
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
-from ..wording import quoted
-from .cells import Cells
+from ..wording import one_line, plural
+from .cells import Cells, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import level_says_end, near, says_end
 from .shape import FITTED, Shape
 
 # One measurement that tells cases from controls so well (area under the ROC curve) is seldom a cause of the
 # disease: mostly the disease is defined by it, or it was measured after.
 NEARLY_DECIDES = 0.95
+# Good measurements of a disease come near that: below this the user decides.
+DECIDES = 0.98
 # Its absence alone: sensitivity and specificity of 90 % on average.
 ABSENCE_TELLS = 0.9
 # Chance of a word on a table in which no column has to do with the target.
 FALSE_ALARM = 0.01
 LEAST_OF_A_CLASS = 5
+# Of a level with fewer rows, all may be cases by chance, or because it is a strong cause.
+LEAST_OF_A_LEVEL = 20
 
 
 def find_deciding(
@@ -36,18 +39,30 @@ def find_deciding(
         auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
         if auc >= NEARLY_DECIDES and _z(auc, n_cases, n_controls) >= least_z:
             found[cells.name] = auc
+    return [
+        *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, sure=True),
+        *_deciding({name: auc for name, auc in found.items() if auc < DECIDES}, sure=False),
+    ]
+
+
+def _deciding(found: dict[str, float], sure: bool) -> list[Finding]:
     if not found:
         return []
     names = tuple(found)
+    last = (
+        "What decides it is no cause of it."
+        if sure
+        else f"Then leave {by_number(names, 'it', 'them')} out; a good measurement may stay."
+    )
     return [
         Finding(
-            "decides",
+            "decides" if sure else "nearly decides",
             names,
             f"{columns_in_words(names, lambda name: f'AUC {found[name]:.3f}')} "
             f"{by_number(names, 'tells', 'tell')} cases from controls nearly alone: part of the definition "
-            "of the disease, or an effect of it? What decides it is no cause of it.",
+            f"of the disease, or an effect of it? {last}",
             dropping(names),
-            True,
+            sure,
         )
     ]
 
@@ -148,35 +163,37 @@ def find_telling_absence(columns: Sequence[Cells], kinds: dict[str, Shape], ill:
     ]
 
 
-def find_after(columns: Sequence[Cells], kinds: dict[str, Shape], target: str) -> list[Finding]:
-    """Columns that by their names may come after the outcome, or be another form of it."""
-    names = [c.name for c in columns if kinds[c.name] in FITTED and c.name != target]
-    levels = {c.name: c.different for c in columns if c.form == "text" and c.codes is not None}
-    after = tuple(
-        name for name in names if says_end(name) or any(level_says_end(str(v)) for v in levels.get(name, ()))
-    )
-    alike = tuple(name for name in names if name not in after and near(name, target))
-    found = []
-    if after:
-        found.append(
-            Finding(
-                "after the outcome",
-                after,
-                f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
-                "known only then is no cause. Keep what was known before.",
-                dropping(after),
-                True,
+def find_parts(columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+    """Columns with a level in which everybody is a case, of ``ill`` (n,): a kind of the disease, perhaps."""
+    asked = [c for c in columns if kinds[c.name] in ("binary", "nominal") and c.codes is not None]
+    share = float((ill == 1).sum()) / max(int((ill >= 0).sum()), 1)
+    if not 0 < share < 1:
+        return []
+    n_levels = sum(cells.n_different for cells in asked)
+    # So many rows of a level are all cases by chance in one of all tables out of 1 / FALSE_ALARM.
+    least = max(LEAST_OF_A_LEVEL, np.log(FALSE_ALARM / max(n_levels, 1)) / np.log(share))
+    found: dict[str, str] = {}
+    for cells in asked:
+        assert cells.codes is not None
+        there = (cells.codes >= 0) & (ill >= 0)
+        rows = np.bincount(cells.codes[there], minlength=len(cells.different))
+        cases = np.bincount(cells.codes[there & (ill == 1)], minlength=len(cells.different))
+        only_cases = np.flatnonzero((rows == cases) & (rows >= least))
+        if only_cases.size:
+            level = int(only_cases[np.argmax(rows[only_cases])])
+            found[cells.name] = (
+                f"= {one_line(as_text(cells.different[level]), 30)}, {plural(int(rows[level]), 'row')}"
             )
+    if not found:
+        return []
+    names = tuple(found)
+    return [
+        Finding(
+            "part of the outcome",
+            names,
+            f"{columns_in_words(names, found.__getitem__)}: everybody with that level is a case. A part of "
+            "the outcome, or the disease before the study? Neither is a cause of it.",
+            dropping(names),
+            True,
         )
-    if alike:
-        found.append(
-            Finding(
-                "named like the target",
-                alike,
-                f"{columns_in_words(alike)} {by_number(alike, 'is', 'are')} named like the target "
-                f"{quoted(target)}: the same thing in another form? Then leave "
-                f"{by_number(alike, 'it', 'them')} out.",
-                dropping(alike),
-            )
-        )
-    return found
+    ]

@@ -1,0 +1,129 @@
+"""What may come after the outcome: by the names of columns, by their levels, or by what they go with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..core.table import Index
+from ..inputs.kinds import MOST_LEVELS
+from ..wording import quoted
+from .cells import Cells
+from .findings import Finding, by_number, columns_in_words, dropping
+from .names import ends_beside, level_says_end, near, says_end, says_year
+from .shape import FITTED, Shape
+
+# Two times of follow-up go together as this (Spearman's correlation); a measurement and a time do not.
+GOES_WITH = 0.9
+ROWS_TO_CORRELATE = 20
+# Ranks of more rows would not say more.
+ROWS_RANKED = 2000
+CALENDAR = (1900, 2100)
+TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
+
+
+def find_after(
+    columns: Sequence[Cells], kinds: dict[str, Shape], target: str, sample: Index
+) -> list[Finding]:
+    """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``."""
+    asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
+    names = [cells.name for cells in asked]
+    beside = ends_beside([*names, target])
+    after = tuple(c.name for c in asked if c.name in beside or _is_after(c))
+    alike = tuple(name for name in names if name not in after and near(name, target))
+    found = []
+    if after:
+        found.append(
+            Finding(
+                "after the outcome",
+                after,
+                f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
+                "known only then is no cause. Keep what was known before.",
+                dropping(after),
+                True,
+            )
+        )
+    found += _with_follow_up(asked, after, sample)
+    said = {name for one in found for name in one.columns}
+    if alike:
+        found.append(
+            Finding(
+                "named like the target",
+                alike,
+                f"{columns_in_words(alike)} {by_number(alike, 'is', 'are')} named like the target "
+                f"{quoted(target)}: the same thing in another form? Then leave "
+                f"{by_number(alike, 'it', 'them')} out.",
+                dropping(alike),
+            )
+        )
+    return found + _years([cells for cells in asked if cells.name not in said])
+
+
+def _is_after(cells: Cells) -> bool:
+    levels = (
+        [str(value) for value in cells.different] if cells.form == "text" and cells.codes is not None else []
+    )
+    if levels and all(map(TIME_OF_DAY.fullmatch, levels)):
+        return False
+    return says_end(cells.name) or any(map(level_says_end, levels))
+
+
+def _with_follow_up(columns: Sequence[Cells], after: tuple[str, ...], sample: Index) -> list[Finding]:
+    """Numbers whose ranks are nearly those of a time that is known only in the end."""
+    sample = sample[:: -(-max(sample.size, 1) // ROWS_RANKED)]
+    numbers = {c.name: c.numbers for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS}
+    times = {name: values[sample] for name, values in numbers.items() if name in after}
+    found: dict[str, str] = {}
+    for name, values in numbers.items() if times else ():
+        if name in after:
+            continue
+        r, with_time = max((abs(_rank_correlation(values[sample], t)), time) for time, t in times.items())
+        if r > GOES_WITH:
+            found[name] = f"rank correlation {r:.2f} with {quoted(with_time)}"
+    if not found:
+        return []
+    names = tuple(found)
+    return [
+        Finding(
+            "goes with follow-up",
+            names,
+            f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'goes', 'go')} with what may "
+            f"come after the outcome, so {by_number(names, 'it', 'they')} may too.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's, in the rows that have both; 0 where they are few or one of them is the same in all."""
+    both = ~np.isnan(first) & ~np.isnan(second)
+    if int(both.sum()) < ROWS_TO_CORRELATE:
+        return 0.0
+    a, b = (ranks - ranks.mean() for ranks in (rankdata(first[both]), rankdata(second[both])))
+    length = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / length if length else 0.0
+
+
+def _years(columns: Sequence[Cells]) -> list[Finding]:
+    low, high = CALENDAR
+    names = tuple(
+        cells.name
+        for cells in columns
+        if cells.whole
+        and says_year(cells.name)
+        and cells.n_different > 1
+        and low <= cells.different[0]
+        and cells.different[-1] <= high
+    )
+    if not names:
+        return []
+    sentence = (
+        f"{columns_in_words(names)} {by_number(names, 'is a calendar year', 'are calendar years')}: a "
+        "calendar year goes with follow-up time, since who came early was watched for longer. With an "
+        "outcome at a fixed time it may stay."
+    )
+    return [Finding("calendar year", names, sentence, dropping(names))]
