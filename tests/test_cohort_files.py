@@ -156,7 +156,10 @@ def test_hostile_names_survive_a_round_trip(tmp_path: Path, ending: str) -> None
             "a,b,d\n1,,0\n1,2,1\n",
             "Leave out the rows concerned with --drop-missing, or leave the column out with --drop",
         ),
-        ("a,d\n1,0\n2,\n3,\n", "'d' (the target) (2). Leave out the rows concerned with --drop-missing."),
+        (
+            "a,d\n1,0\n2,\n3,\n",
+            "concerned with --drop-missing, or only these by naming both labels",
+        ),
         ("a,d\n1,yes\n2,NA\n3,no\n", "'d' (the target) (1)"),
         (
             "a,b,d\n1,inf,0\n2,-Inf,1\n",

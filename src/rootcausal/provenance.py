@@ -63,7 +63,9 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
 
 def _what_was_filled_in(filled: Imputation, cohort: Cohort) -> dict[str, Any]:
     """What a model remembers of the values that were filled in, by the names of the variables."""
-    cells, unknown = _by_name(filled.missing, cohort), _by_name(filled.unknown, cohort)
+    filled_in = np.zeros(cohort.layout.n_columns)
+    filled_in[filled.columns] = np.asarray(filled.missing)[filled.columns]
+    cells, unknown = _by_name(filled_in, cohort), _by_name(filled.unknown, cohort)
     return {
         "cells": {name: int(n) for name, n in cells.items() if n},
         "rows": int(filled.rows),

@@ -49,6 +49,7 @@ class FirstLook:
     projection : (p,) Σ w x: a random projection, by which copies of a column are found.
     rows_by_partition : how the rows are spread.
     rows_with_holes : rows that lack some value.
+    rows_without_values : rows that lack all of them.
     """
 
     rows: int
@@ -62,6 +63,7 @@ class FirstLook:
     projection: F64
     rows_by_partition: tuple[int, ...]
     rows_with_holes: int
+    rows_without_values: int
 
     def __add__(self, other: FirstLook) -> FirstLook:
         moments = dict(self.moments)
@@ -80,6 +82,7 @@ class FirstLook:
             self.projection + other.projection,
             self.rows_by_partition + other.rows_by_partition,
             self.rows_with_holes + other.rows_with_holes,
+            self.rows_without_values + other.rows_without_values,
         )
 
 
@@ -273,6 +276,7 @@ def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashab
         projection=projection,
         rows_by_partition=(len(X),),
         rows_with_holes=int(missing.any(axis=1).sum()),
+        rows_without_values=int(missing.all(axis=1).sum()),
     )
 
 

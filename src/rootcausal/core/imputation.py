@@ -39,6 +39,7 @@ class Imputation:
     Attributes
     ----------
     missing : (q,) values of each column that were missing.
+    columns : (m,) those that were filled in; the others show no sign of depending on D.
     rows : patients who lacked some value.
     draws : how often each was filled in.
     rounds : of EM.
@@ -49,6 +50,7 @@ class Imputation:
     """
 
     missing: F64
+    columns: Index
     rows: int
     draws: int
     rounds: int
@@ -122,6 +124,7 @@ def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local:
     unknown[chosen] = sums.unknown[:-1] / n / np.diagonal(joint.covariance)[:-1]
     done = Imputation(
         missing=n - measured,
+        columns=chosen,
         rows=raw.rows_with_holes(),
         draws=DRAWS,
         rounds=rounds,

@@ -21,7 +21,7 @@ from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
 from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cluster_kinds import encoded_frame, kinds_on_cluster
@@ -156,6 +156,8 @@ def _checked(
         refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
     with findings.noting():
         refuse_not_finite(np.where(empty | may_miss, 0, look.missing), look.infinite, names)
+    with findings.noting():
+        _refuse_rows_without_values(look.rows_without_values if may_miss else 0)
     too_large = look.too_large - look.infinite
     with findings.noting():
         refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
@@ -171,12 +173,28 @@ def _checked(
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskHoles(client, rows) if target and look.rows_with_holes else DaskRaw(client, rows)
     columns = describe_columns(raw, prevalence)
-    if not look.missing.any():
-        note_flat(columns, names, rows.extremes, findings)
+    note_flat(columns, names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), names)
     findings.refuse()
-    return Cohort(raw, columns, encoding, classes, n_cases)
+    return Cohort(
+        raw, columns, encoding, classes, n_cases, missing_by_class=_missing_by_class(columns, encoding)
+    )
+
+
+def _refuse_rows_without_values(count: int) -> None:
+    if count:
+        rows = "1 row has" if count == 1 else f"{count} rows have"
+        raise InputError(f"{rows} no value in any column: leave out who was not measured")
+
+
+def _missing_by_class(columns: Columns, encoding: Encoding) -> Index | None:
+    """(2, p): missing values of each variable among controls and cases; None where there are none."""
+    moments = columns.moments
+    if moments.measured is None or len(moments.count) < 2:
+        return None
+    first = np.searchsorted(encoding.layout.variable, np.arange(len(encoding.variables)))
+    return (moments.count[:, None] - moments.measured)[:, first].astype(np.intp)
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:

@@ -104,21 +104,22 @@ class Reading:
         missing = self._read(table)
         ids: list[str] | None = None
         labels = no_label = None
-        others = np.zeros(table.num_rows, dtype=bool)
+        others = neither = np.zeros(table.num_rows, dtype=bool)
         with self.unreadable.noting():
             if self._target is not None:
                 labels, no_label = self._labels(table[self._target])
                 missing[self._target] = no_label
                 if self._two_labels is not None:
                     labels, others = two_labels(labels, no_label, self._target, *self._two_labels)
+                    neither = others | no_label
         with self.unreadable.noting():
             if self._id_column is not None:
                 ids = self._texts(table[self._id_column], self._id_column, "--id")
-        whole = ~others
+        whole = ~neither
         for name, where in missing.items():
-            self._missing[name] += int((where & ~others).sum())
+            self._missing[name] += int((where & ~neither).sum())
             whole &= ~where
-        keep = whole if self._drop_missing else ~others
+        keep = whole if self._drop_missing else ~neither
         self._n_whole += int(whole.sum())
         row_numbers = np.flatnonzero(keep) + self._n_rows + 1
         self._n_rows += keep.size
@@ -130,9 +131,14 @@ class Reading:
         if labels is not None and no_label is not None:
             if others.any():
                 notes = (_others_left_out(labels[others]),)
+            unlabelled = int((neither & no_label).sum())
+            if unlabelled:
+                notes += (
+                    f"{_rows(unlabelled)} without a label {'is' if unlabelled == 1 else 'are'} left out",
+                )
             self.labels = _whole_numbers(labels[keep & ~no_label])
             labels = _whole_numbers(labels[keep])
-        n_removed = keep.size - row_numbers.size - int(others.sum())
+        n_removed = keep.size - row_numbers.size - int(neither.sum())
         return Patients(_as_table(self.cells), labels, ids, row_numbers, n_removed, notes=notes)
 
     def findings(self) -> Findings:
@@ -232,8 +238,12 @@ def _as_table(cells: Mapping[str, Cells]) -> Any:
 
 def _others_left_out(labels: npt.NDArray[Any]) -> str:
     named = [one_line(plain(label), 30) for label in np.unique(_whole_numbers(labels))]
-    rows = "1 row" if labels.size == 1 else f"{labels.size:,} rows"
-    return f"{rows} with other labels ({listed(named)}) {'is' if labels.size == 1 else 'are'} left out"
+    are = "is" if labels.size == 1 else "are"
+    return f"{_rows(labels.size)} with other labels ({listed(named)}) {are} left out"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

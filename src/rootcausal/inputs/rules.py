@@ -169,7 +169,9 @@ def refuse_missing_in_file(
         says = f"{file.name} has missing values, here with their counts: {listed(found)}. "
         if rows.n_whole or empty:
             says += "Leave out the rows concerned with --drop-missing" + (
-                "." if only_target else f", or {file.advice}."
+                ", or only these by naming both labels with --positive and --negative."
+                if only_target
+                else f", or {file.advice}."
             )
         elif only_target:
             says += (
@@ -339,7 +341,7 @@ def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy:
     constant, and a copy with the same holes a copy.
     """
     there = np.abs(X) <= LARGEST
-    seen = there.sum(axis=0) > 1
+    seen = np.asarray(there.any(axis=0))
     if len(X) > 1 and seen.any():
         X, there = X[:, seen], there[:, seen]
         first = X[there.argmax(axis=0), np.arange(X.shape[1])]

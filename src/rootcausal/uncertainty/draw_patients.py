@@ -17,6 +17,8 @@ from ..core.table import Index
 from ..errors import InputError
 
 MAX_DRAWS = 1000
+# One patient drawn again and again would look like certainty.
+LEAST_PATIENTS = 2
 
 
 def draw_patients(y: np.ndarray, groups: Index, rng: np.random.Generator, *, by_class: bool) -> Index:
@@ -36,8 +38,14 @@ def draw_patients(y: np.ndarray, groups: Index, rng: np.random.Generator, *, by_
         is_case = np.zeros(ends.size, dtype=bool)
         is_case[groups[y == 1]] = True
         kinds = [np.flatnonzero(~is_case), np.flatnonzero(is_case)]
+    if min(kind.size for kind in kinds) < LEAST_PATIENTS:
+        of_a_kind = " of each kind, cases and controls," if by_class else ""
+        raise InputError(
+            f"resamples draw patients, and need at least {LEAST_PATIENTS}{of_a_kind} to draw from: are the "
+            "ids those of patients?"
+        )
     for _ in range(MAX_DRAWS):
-        drawn = np.concatenate([kind[rng.integers(kind.size, size=kind.size)] for kind in kinds if kind.size])
+        drawn = np.concatenate([kind[rng.integers(kind.size, size=kind.size)] for kind in kinds])
         sizes = ends[drawn] - starts[drawn]
         # Each patient's places in `by_patient`, one after another.
         within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
