@@ -298,3 +298,24 @@ def test_shares_above_none_and_one_more_variable(tmp_path: Path) -> None:
     table.loc[0, list("abcdef")] = np.nan
     said = ok("fit", write(tmp_path, table), "--target", "ill", "--out", tmp_path / "m.rci")
     assert "6 of 7000 cells are missing: a <1%, b <1%, c <1%, d <1%, e <1% and 1 more variable\n" in said
+
+
+def test_a_column_that_decides_may_be_the_outcome(tmp_path: Path) -> None:
+    table = cohort()
+    with pytest.warns(
+        UserWarning, match=r"may be a part of the outcome .*more rows help only where there are"
+    ):
+        RCI(alpha=1.0, backend="numpy").fit(table[["a", "b"]], table["b"] > 0.1)
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [(["b"], "says of it leans on how it goes with"), (["a", "b"], "says of them leans on how they go with")],
+)
+def test_what_is_mostly_imputed_in_one_and_in_many(gone: list[str], words: str) -> None:
+    table = cohort(400).assign(c=np.random.default_rng(4).standard_t(4, 400))
+    rng = np.random.default_rng(5)
+    for name in gone:
+        table.loc[rng.random(400) < 0.7, name] = np.nan
+    with pytest.warns(UserWarning, match=words):
+        RCI(alpha=1.0, backend="numpy").fit(table[["a", "b", "c"]], table["ill"])
