@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -171,9 +172,14 @@ def test_constants_and_copies_are_found_among_holes() -> None:
     assert "columns 'sex' and 'male' are copies" in said
 
 
-def test_a_dummy_that_copies_a_column_is_named() -> None:
-    said = refused(lambda: RCI().fit(X.assign(icu=(X["ward"] == WARDS[1]).astype(int)), y))
-    assert f"columns 'ward = {WARDS[1]}' and 'icu' are copies" in said
+def test_a_column_that_one_level_says_is_no_copy_but_adds_nothing() -> None:
+    both = X.assign(icu=(X["ward"] == WARDS[1]).astype(int))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model = RCI(variant="plus").fit(both, y)
+    assert any("residual variance is exhausted" in str(one.message) for one in heard)
+    alone = RCI(variant="plus").fit(X, y)
+    assert model.predict_proba(both) == pytest.approx(alone.predict_proba(X), abs=0.02)
 
 
 def filled(missing: list[int], **changes: Any) -> Any:
@@ -184,6 +190,7 @@ def filled(missing: list[int], **changes: Any) -> Any:
         "converged": True,
         "level": 1.0,
         "unknown": np.full(len(missing), 0.25),
+        "columns": np.arange(len(missing)),
     }
     return SimpleNamespace(missing=np.array(missing), **{**made, **changes})
 
@@ -202,6 +209,8 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
         "converged": True,
         "unknown": {"ward": 0.25, "crp": 0.25},
     }
+    of_crp = filled(counts, columns=np.flatnonzero(cohort.layout.variable == list(X).index("crp")))
+    assert list(_what_was_filled_in(of_crp, cohort)["cells"]) == ["crp"]
     order = np.arange(9)
     said = list(_doubts_of_imputation(filled(counts, converged=False), cohort, order, alpha=0.2))
     assert "did not settle within its 9 rounds" in said[0]

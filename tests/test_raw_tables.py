@@ -319,3 +319,17 @@ def test_what_is_mostly_imputed_in_one_and_in_many(gone: list[str], words: str) 
         table.loc[rng.random(400) < 0.7, name] = np.nan
     with pytest.warns(UserWarning, match=words):
         RCI(alpha=1.0, backend="numpy").fit(table[["a", "b", "c"]], table["ill"])
+
+
+def test_fit_says_how_missing_values_were_filled_in(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.exponential(size=200), rng.exponential(size=200)
+    ill = (a + b + rng.logistic(size=200) > 2).astype(int)
+    holed = pd.DataFrame({"a": np.where(np.arange(200) % 4, a, np.nan), "b": b, "ill": ill})
+    holed.to_csv(tmp_path / "c.csv", index=False)
+    printed = ok("fit", tmp_path / "c.csv", "--target", "ill", "--out", tmp_path / "m.rci")
+    assert "50 missing values of 1 variable were filled in 5 times, by what was measured" in printed
+    assert re.search(r"at most: a 2\d%", printed)
+    assert "filled in" not in ok(
+        "fit", tmp_path / "c.csv", "--target", "ill", "--drop", "a", "--out", tmp_path / "n.rci"
+    )

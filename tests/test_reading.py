@@ -428,9 +428,13 @@ def test_chosen_labels_in_any_spelling(
 
 def test_gaps_of_rows_that_are_left_out_are_no_gaps(tmp_path: Path) -> None:
     path = write(tmp_path, "a,d\n1,0\n2,0\n,1\n4,2\n5,2\n6,\n")
-    with pytest.raises(InputError) as caught:
-        read_labelled_cohort(path, Roles("d", "2", negative="0"))
-    assert "here with their counts: 'd' (the target) (1)." in str(caught.value)
+    patients, disease = read_labelled_cohort(path, Roles("d", "2", negative="0"))
+    assert (patients.X.num_rows, disease.n_cases, patients.n_removed) == (4, 2, 0)
+    assert patients.row_numbers.tolist() == [1, 2, 4, 5]
+    assert patients.notes == (
+        "1 row with other labels (1) is left out",
+        "1 row without a label is left out",
+    )
 
 
 DATES = "a,when,d\n" + "".join(f"{k * 7 % 11},2020-0{1 + k % 3}-0{1 + k % 5},{k % 2}\n" for k in range(5, 35))

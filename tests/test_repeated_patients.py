@@ -138,7 +138,7 @@ def test_a_rare_class_is_drawn_again_or_refused() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         assert (y[draw_patients(y, groups, rng, by_class=False)] == 1).any()
-    with pytest.raises(InputError, match=r"too few patients of one kind to resample \(30 patients in all\)"):
+    with pytest.raises(InputError, match="need at least 2 of each kind, cases and controls, to draw from"):
         draw_patients(
             np.eye(1, 60, dtype=int)[0], np.append(0, np.arange(59) // 2 + 1).clip(max=29), rng, by_class=True
         )
@@ -226,3 +226,10 @@ def test_rows_of_one_patient_have_names_of_their_own(tmp_path: Path) -> None:
     assert patient_labels(patients) == expected
     assert [patient_label(patients, row) for row in range(5)] == expected
     assert patients.groups is not None and patients.groups.tolist() == [0, 0, 1, 2, 3]
+
+
+def test_one_patient_is_no_cohort_to_draw_from() -> None:
+    X, y, _ = visits()
+    model = RCI().fit(X, y, groups=["p"] * len(y))
+    with pytest.raises(InputError, match="need at least 2 to draw from: are the ids those of patients"):
+        model.bootstrap(2)

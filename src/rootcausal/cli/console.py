@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5
 LEVELS_SHOWN = 6
+LEAST_KNOWN_SHOWN = 3
 SECONDS_BEFORE_STATUS = 2.0
 
 
@@ -104,6 +105,20 @@ def say_kinds(readings: "Readings") -> None:
 def _rounded(part: float) -> str:
     """Return a share that is neither none nor all, in percent that say so."""
     return "<1%" if part < 0.005 else ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
+
+
+def say_filled_in(model: "RCI") -> None:
+    """Say how missing values were filled in, and of which variables least is known for it."""
+    filled = model.provenance_.get("missing")
+    if filled and filled["cells"]:
+        unknown = sorted(filled["unknown"].items(), key=lambda one: -one[1])[:LEAST_KNOWN_SHOWN]
+        least = [f"{one_line(name, 40)} {percent(share)}" for name, share in unknown]
+        say(
+            f"{sum(filled['cells'].values())} missing values of {plural(len(filled['cells']), 'variable')} were "
+            f"filled in {filled['draws']} times, by what was measured in the same patient (EM, "
+            f"{plural(filled['rounds'], 'round')}); variance that neither measurements nor these tell, at most: "
+            f"{', '.join(least)}"
+        )
 
 
 def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
