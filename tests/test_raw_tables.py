@@ -1,5 +1,6 @@
 """Raw clinical tables on the command line: what users meet there, and in which words it is said."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,5 @@ def test_fit_says_how_missing_values_were_filled_in(tmp_path: Path) -> None:
     printed = ok("fit", tmp_path / "c.csv", "--target", "ill", "--out", tmp_path / "m.rci")
     assert "50 missing values of 1 variable were filled in 5 times, by what was measured" in printed
     assert re.search(r"at most: a 2\d%", printed)
-    assert "filled in" not in ok(
-        "fit", tmp_path / "c.csv", "--target", "ill", "--drop", "a", "--out", tmp_path / "n.rci"
-    )
+    without = ["--target", "ill", "--drop", "a"]
+    assert "filled in" not in ok("fit", tmp_path / "c.csv", *without, "--out", tmp_path / "n.rci")

@@ -113,11 +113,11 @@ def say_filled_in(model: "RCI") -> None:
     if filled and filled["cells"]:
         unknown = sorted(filled["unknown"].items(), key=lambda one: -one[1])[:LEAST_KNOWN_SHOWN]
         least = [f"{one_line(name, 40)} {percent(share)}" for name, share in unknown]
+        cells, variables = sum(filled["cells"].values()), plural(len(filled["cells"]), "variable")
         say(
-            f"{sum(filled['cells'].values())} missing values of {plural(len(filled['cells']), 'variable')} were "
-            f"filled in {filled['draws']} times, by what was measured in the same patient (EM, "
-            f"{plural(filled['rounds'], 'round')}); variance that neither measurements nor these tell, at most: "
-            f"{', '.join(least)}"
+            f"{cells} missing values of {variables} were filled in {filled['draws']} times, by what was "
+            f"measured in the same patient (EM, {plural(filled['rounds'], 'round')}); variance that is not "
+            f"known, at most: {', '.join(least)}"
         )
 
 
