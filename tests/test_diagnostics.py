@@ -249,3 +249,25 @@ def test_tests_keep_their_level_on_true_errors():
             rejected[name] += p_value < 0.05
     # Three standard errors around 5 %.
     assert all(0.017 < count / draws < 0.083 for count in rejected.values()), rejected
+
+
+def test_levels_that_are_independent_are_no_alarm() -> None:
+    verdicts = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.integers(0, 2, (1000, 2)), rng.laplace(size=(1000, 2))]).astype(float)
+        y = (X @ [1, 0, 1, 0] + rng.logistic(size=1000) > 0.5).astype(int)
+        diagnosis = RCI().fit(X, y).diagnose(X, y)
+        verdicts.append(diagnosis.verdict)
+        assert {"independent", "linear", "unconfounded"} <= {check.name for check in diagnosis.checks}
+        assert "Not checked of columns with levels" in diagnosis.not_made
+    assert verdicts.count("fine") >= 4
+
+
+def test_without_two_numbers_there_are_no_pairs_to_check() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (1000, 3))
+    y = X[:, 0] ^ (rng.random(1000) < 0.3)
+    diagnosis = RCI().fit(X, y).diagnose(X, y)
+    assert diagnosis.verdict == "fine"
+    assert not {"independent", "linear", "unconfounded"} & {check.name for check in diagnosis.checks}

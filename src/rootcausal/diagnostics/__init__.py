@@ -32,6 +32,12 @@ OTHER_CHECKS = (
 )
 
 
+LEVELS_NOT_CHECKED = (
+    "Not checked of columns with levels: independence of their errors, straight lines, hidden causes. Those "
+    "checks are made for numbers."
+)
+
+
 def diagnose(
     model: CausalModel,
     X: F64,
@@ -72,18 +78,23 @@ def diagnose(
     prevalence = provenance["parameters"].get("prevalence")  # models of before have none
     evidence = gather(model, X, y, names, prevalence)
     population = evidence.of_population()
-    pairs = pairwise_tests(population.errors)
+    numbers = population.of_numbers()
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     fit = fit_plain(evidence.errors, evidence.y)
+    of_pairs: tuple[Check, ...] = ()
+    if numbers.columns.size > 1 or not evidence.with_levels.any():
+        of_pairs = (
+            check_independence(numbers, pairwise_tests(numbers.errors)),
+            check_linearity(numbers),
+            check_confounding(numbers),
+        )
     checks = (
         check_gaussianity(population),
-        check_independence(population, pairs),
-        check_linearity(population),
-        check_confounding(population),
+        *of_pairs,
         check_mechanism(evidence, fit),
         check_terminal(evidence, fit),
         check_link(stated, y, prevalence),
         check_influence(evidence, fit, patient),
         in_range,
     )
-    return Diagnosis(checks, provenance)
+    return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")

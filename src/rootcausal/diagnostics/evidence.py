@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from ..backends.choose import choose_table
 from ..backends.reference import ReferenceTable
+from ..core.layout import Layout
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
 from ..core.moments import describe_columns
@@ -33,6 +34,7 @@ class Evidence:
     rows : (n,) which row of the cohort each is.
     population : (m,) places among these n that make up a sample of the population: all, unless cases and
         controls were sampled apart.
+    with_levels : (k,) which columns are no numbers.
     """
 
     errors: F64
@@ -41,6 +43,7 @@ class Evidence:
     names: tuple[str, ...]
     rows: Index
     population: Index
+    with_levels: np.ndarray
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -50,6 +53,21 @@ class Evidence:
         few = self.population
         return replace(
             self, errors=self.errors[few], y=self.y[few], rows=self.rows[few], population=np.arange(few.size)
+        )
+
+    def of_numbers(self) -> Evidence:
+        """The same without columns that have levels.
+
+        What regression leaves of a few levels still shows which level it was, so that two such errors look
+        dependent, and bent, whatever the truth.
+        """
+        kept = ~self.with_levels
+        return replace(
+            self,
+            errors=self.errors[:, kept],
+            columns=self.columns[kept],
+            names=tuple(name for name, stays in zip(self.names, kept, strict=True) if stays),
+            with_levels=self.with_levels[kept],
         )
 
     def named(self, places: Index) -> tuple[str, ...]:
@@ -92,10 +110,14 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
     learned = values if population.size == rows.size else values[population]
     varies = learned.min(axis=0) < learned.max(axis=0)
     raw = choose_table("auto", learned[:, varies], None)
-    mechanism = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0).mechanism(int(varies.sum()))
+    layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
+    layout = layout.take(chosen[varies])
+    found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
+    mechanism = found.mechanism(int(varies.sum()))
     errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
     columns = chosen[varies][mechanism.order]
-    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows, population)
+    with_levels = layout.discrete[mechanism.order]
+    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows, population, with_levels)
 
 
 @dataclass(frozen=True)
