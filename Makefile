@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/rootcausal demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -q -m slow

@@ -197,12 +197,12 @@ def test_a_table_too_large_for_a_page_is_refused_with_what_fits(tmp_path):
 
 
 def test_ties_are_said(watched, tmp_path):
-    """Of a yes or no, nobody is higher than half of those who are the same."""
+    """Of a yes or no that is taken for a number, nobody is higher than half of those who are the same."""
     random = np.random.default_rng(5)
     X = np.column_stack([np.arange(400) % 10 < 3, random.laplace(size=400)]).astype(float)
     y = (2.0 * X[:, 0] + X[:, 1] + random.logistic(size=400) > 1.0).astype(int)
     path = tmp_path / "ties.html"
-    RCI(variant="plus").fit(X, y).report(X, path)
+    RCI(variant="plus", kinds={"x0": "number"}).fit(X, y).report(X, path)
     # Quantiles come in steps of one percent.
     for row, words in (
         (0, r"the same in (30|31) of 100 patients, lower in (69|70)"),

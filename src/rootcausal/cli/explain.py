@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..files.results import write_pieces
-from ..files.tables import FORMATS, table_format
+from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, shown
 from .console import (
@@ -99,6 +99,7 @@ def explain(
                 "--top is for the printed table; --out writes every variable.", param_hint="--top"
             )
         check_output(out, model_file, patients_file)
+    refuse_streams(model_file)
     if model_file.suffix.lower() in FORMATS:
         raise InputError(f"{shown(model_file)} is not a model: give the model first, then the patients.")
     model = load_model(model_file)
