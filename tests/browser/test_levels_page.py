@@ -117,3 +117,23 @@ def test_complete_numbers_have_no_word_of_either(watched, tmp_path):
     path, _, _ = page_of(tmp_path, holes=False)
     page = watched.open(path)
     assert "not measured" not in page.locator("body").inner_text()
+
+
+def test_a_root_cause_that_was_not_measured_is_no_more_than_likely(watched, tmp_path):
+    frame = with_holes(frame_of(draw()[0][:40]), age=range(40))
+    path = tmp_path / "unmeasured.html"
+    model = fitted()
+    model.report(frame, path)
+    explanation = model.explain(frame)
+    first = explanation.values.argmax(axis=1)
+    unmeasured = [
+        row for row in range(40) if explanation.imputed[row, first[row]] and explanation.values[row].max() > 0
+    ]
+    measured = [
+        row
+        for row in range(40)
+        if not explanation.imputed[row, first[row]] and explanation.values[row].max() > 0
+    ]
+    for row, words in ((unmeasured[0], "cause may be age"), (measured[0], "The strongest root cause is ")):
+        said = watched.open(path, f"#patient/{row}").locator("#patient-view").inner_text()
+        assert words in said

@@ -68,10 +68,10 @@ function inWords(row, harmful, protective) {
   } else {
     const first = harmful[0];
     words.push(
-      "The strongest root cause is ",
+      first.imputed ? "The strongest root cause may be " : "The strongest root cause is ",
       element("strong", {}, ...nameAndLevel(first)),
       ...(first.imputed ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
-      ": its own shock, the part that its causes do not explain, is ",
+      first.imputed ? ", going by all that was measured: its own shock, the part that its causes do not explain, would be " : ": its own shock, the part that its causes do not explain, is ",
       `${standing("errors", first.variable, first.shock).words}. `,
       ...without(first, percent(probability(logOdds(row)))),
     );
