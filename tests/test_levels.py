@@ -35,7 +35,7 @@ from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.files.model_arrays import arrays_of, kinds_of, model_from, pack, unpack
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
-from rootcausal.inputs.levels import Cells, place_of
+from rootcausal.inputs.levels import TableInWords, place_of
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.resample import bootstrap
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -268,14 +268,14 @@ def test_intervals_hold_what_was_not_measured(door):
 
 def test_words_for_values_that_were_expected():
     columns = np.array([[70.0, 0.51, 0.3, 0.6, 2.4, 3.0, 0.0], [70.0, 1.0, 0.0, 0.0, np.nan, 3.0, 0.0]])
-    cells = Cells(VARIABLES, LAYOUT, columns)
+    cells = TableInWords(VARIABLES, LAYOUT, columns)
     assert [cells.text(0, v) for v in range(4)] == ["70", "male (51%)", "medicine (60%)", "2"]
     assert cells.levels()[0].tolist() == [None, "male", "medicine", "2", None, None]
     assert cells.levels()[1].tolist() == [None, "male", "surgery", None, None, None]
     numbers = cells.numbers()
     assert numbers[0, :4].tolist() == [70.0, 0.51, 2.0, 2.4] and np.isnan(numbers[1, STAGE])
     coded = (Variable("ward", "nominal", (7.0, 3.0, 9.0)),)
-    codes = Cells(coded, layout_of(coded), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    codes = TableInWords(coded, layout_of(coded), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     assert codes.numbers()[:, 0].tolist() == [7, 3, 9] and codes.levels()[:, 0].tolist() == ["7", "3", "9"]
     assert Encoding(VARIABLES).column_names[1:4] == ("sex", "ward = ICU", "ward = medicine")
 

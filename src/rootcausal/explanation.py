@@ -16,7 +16,7 @@ from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
-from .inputs.levels import Cells, columns_of_level, level_texts, levels_listed, place_of
+from .inputs.levels import TableInWords, columns_of_level, level_texts, levels_listed, place_of
 from .inputs.matrices import Matrix
 from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if, with_doubt
 from .wording import quoted
@@ -70,7 +70,7 @@ class WhatIf:
     log_odds: F64
     probability: F64
     data: F64
-    _cells: Cells = field(repr=False)
+    _cells: TableInWords = field(repr=False)
     log_odds_interval: F64 | None = None
     probability_interval: F64 | None = None
     data_interval: F64 | None = None
@@ -119,7 +119,7 @@ class Explanation:
     ids: tuple[Any, ...]
     provenance: dict[str, Any]
     imputed: np.ndarray
-    _cells: Cells = field(repr=False)
+    _cells: TableInWords = field(repr=False)
     _model: CausalModel = field(repr=False)
     _library: Any = field(repr=False)
     lower: F64 | None = None
@@ -155,7 +155,7 @@ class Explanation:
             spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd))
         elif imputation_sd is not None:
             spread["lower"], spread["upper"] = with_doubt(values, None, imputation_sd)
-        cells = Cells(
+        cells = TableInWords(
             tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
         )
         return cls(
@@ -243,7 +243,7 @@ class Explanation:
         ask = self._shock_set(place, error) if level is None else self._level_set(place, error, level)
         columns = self._cells.columns
         log_odds, then = ask(self._model, columns)
-        cells = Cells(self.variables, self._model.layout, then)
+        cells = TableInWords(self.variables, self._model.layout, then)
         if not self._resamples:
             return WhatIf(log_odds, expit(log_odds), cells.numbers(), cells)
         log_odds_ends, ends = spread_of_what_if(self._resamples, columns, ask, log_odds, then)

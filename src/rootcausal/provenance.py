@@ -13,7 +13,7 @@ from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
 from .core.table import Index
-from .inputs.cohort import Cohort
+from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
@@ -24,8 +24,6 @@ BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cu
 
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
-# A variable is mostly guessed where this share of its values is missing.
-MOSTLY_MISSING = 0.6
 # So many more cases than controls, or fewer, lack a variable whose absence says who is ill.
 TELLS_THE_OUTCOME = 0.9
 # Who called fit: past these functions, _fit and fit itself.

@@ -15,6 +15,9 @@ from ..core.table import F64, Index, RawTable
 from .encoding import Encoding
 from .kinds import Variable
 
+# Most of a column that lacks this share of its values would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
+
 
 class Target(NamedTuple):
     """The diagnosis: its labels, and which one is the disease (None: see :mod:`.target`)."""

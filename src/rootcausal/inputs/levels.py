@@ -21,7 +21,7 @@ SURE = 0.995
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class LevelsSaid:
     """What cells of one variable with levels say.
 
     Attributes
@@ -36,7 +36,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class TableInWords:
     """A table of numbers, and the variables that it is about.
 
     Attributes
@@ -71,7 +71,7 @@ class Cells:
             found[:, v] = texts[self.said(v).places]
         return found
 
-    def said(self, v: int, row: int | None = None) -> Said:
+    def said(self, v: int, row: int | None = None) -> LevelsSaid:
         """What a variable with levels says, of one patient or of all."""
         rows = slice(None) if row is None else slice(row, row + 1)
         return said_by(self.variables[v], self.of(v)[rows])
@@ -124,20 +124,20 @@ def codes_of(variable: Variable) -> F64:
     return np.array([float(level) for level in variable.levels])
 
 
-def said_by(variable: Variable, columns: F64) -> Said:
+def said_by(variable: Variable, columns: F64) -> LevelsSaid:
     """What columns (n, m) of a variable with levels say."""
     known = ~np.isnan(columns).any(axis=1)
     places, shares = np.full(len(columns), -1), np.full(len(columns), np.nan)
     if variable.kind == "nominal":
         likely = shares_of_levels(columns[known])
         places[known], shares[known] = likely.argmax(axis=1), likely.max(axis=1)
-        return Said(places, shares)
+        return LevelsSaid(places, shares)
     codes = codes_of(variable)
     places[known] = np.abs(columns[known] - codes).argmin(axis=1)
     if variable.kind == "binary":
         high = np.clip((columns[known, 0] - codes[0]) / (codes[1] - codes[0]), 0.0, 1.0)
         shares[known] = np.maximum(high, 1.0 - high)
-    return Said(places, shares)
+    return LevelsSaid(places, shares)
 
 
 def columns_of_level(variable: Variable, place: int) -> F64:

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import quoted
-from .cells import Cells
+from .counted import Counted
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import ends_beside, level_says_end, near, says_end, says_year
 from .shape import FITTED, Shape
@@ -26,7 +26,7 @@ TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?
 
 
 def find_after(
-    columns: Sequence[Cells], kinds: dict[str, Shape], target: str, sample: Index
+    columns: Sequence[Counted], kinds: dict[str, Shape], target: str, sample: Index
 ) -> list[Finding]:
     """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``."""
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
@@ -62,7 +62,7 @@ def find_after(
     return found + _years([cells for cells in asked if cells.name not in said])
 
 
-def _is_after(cells: Cells) -> bool:
+def _is_after(cells: Counted) -> bool:
     levels = (
         [str(value) for value in cells.different] if cells.form == "text" and cells.codes is not None else []
     )
@@ -71,7 +71,7 @@ def _is_after(cells: Cells) -> bool:
     return says_end(cells.name) or any(map(level_says_end, levels))
 
 
-def _with_follow_up(columns: Sequence[Cells], after: tuple[str, ...], sample: Index) -> list[Finding]:
+def _with_follow_up(columns: Sequence[Counted], after: tuple[str, ...], sample: Index) -> list[Finding]:
     """Numbers whose ranks are nearly those of a time that is known only in the end."""
     sample = sample[:: -(-max(sample.size, 1) // ROWS_RANKED)]
     numbers = {c.name: c.numbers for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS}
@@ -108,7 +108,7 @@ def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(a @ b) / length if length else 0.0
 
 
-def _years(columns: Sequence[Cells]) -> list[Finding]:
+def _years(columns: Sequence[Counted]) -> list[Finding]:
     low, high = CALENDAR
     names = tuple(
         cells.name

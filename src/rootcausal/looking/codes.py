@@ -8,7 +8,7 @@ import numpy as np
 
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 from ..wording import listed, plural, quoted
-from .cells import Cells, as_text
+from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words
 from .names import says_lab, says_missing
 from .shape import FITTED, Shape
@@ -35,7 +35,7 @@ MOST_ZEROS = 0.05
 
 
 def find_codes(
-    columns: Sequence[Cells], kinds: dict[str, Shape], left_out: Iterable[str], target: str | None
+    columns: Sequence[Counted], kinds: dict[str, Shape], left_out: Iterable[str], target: str | None
 ) -> list[Finding]:
     """One finding for each code, whatever columns it is in; columns that are left out are not asked."""
     out = set(left_out)
@@ -50,7 +50,7 @@ def find_codes(
     return [_finding(code, counts, others) for code, counts in places.items()]
 
 
-def _finding(code: str, counts: dict[str, int], columns: Sequence[Cells]) -> Finding:
+def _finding(code: str, counts: dict[str, int], columns: Sequence[Counted]) -> Finding:
     names = tuple(counts)
     where = columns_in_words(names, lambda name: plural(counts[name], "cell"))
     holds = "holds" if len(names) == 1 else "hold"
@@ -76,7 +76,7 @@ def missing_in(names: Sequence[str], code: str) -> tuple[tuple[str, ...], ...]:
     return tuple(("--na", f"{name}={code}") for name in names)
 
 
-def holds_value(cells: Cells, code: str) -> bool:
+def holds_value(cells: Counted, code: str) -> bool:
     """Whether a column has a cell that reads as ``code``."""
     if cells.numbers is None:
         return code in cells.different
@@ -87,7 +87,7 @@ def holds_value(cells: Cells, code: str) -> bool:
     return bool((cells.numbers == value).any())
 
 
-def number_codes(cells: Cells) -> list[tuple[float, int]]:
+def number_codes(cells: Counted) -> list[tuple[float, int]]:
     """Values of a column of numbers that look like codes, and how many cells hold each."""
     if cells.numbers is None or not cells.different or isinstance(cells.different[0], bool):
         return []
@@ -108,7 +108,7 @@ def number_codes(cells: Cells) -> list[tuple[float, int]]:
     return [(float(v), int(c)) for v, c in zip(values, counts, strict=True) if float(v) in codes]
 
 
-def _beside_levels(code: float, cells: Cells, rest: np.ndarray) -> bool:
+def _beside_levels(code: float, cells: Counted, rest: np.ndarray) -> bool:
     """1, 2, 3 and 9; 0, 1 and -9. Not -1, 0, 1, which may be less, the same, more."""
     if rest.max() - rest.min() > MOST_ORDINAL_NUMBERS:
         return _beside_numbers(code, cells, rest)
@@ -116,7 +116,7 @@ def _beside_levels(code: float, cells: Cells, rest: np.ndarray) -> bool:
     return bool(away >= STEPS_AWAY and (code > 0 or rest.min() >= 0))
 
 
-def _beside_numbers(code: float, cells: Cells, rest: np.ndarray) -> bool:
+def _beside_numbers(code: float, cells: Counted, rest: np.ndarray) -> bool:
     assert cells.numbers is not None
     if code < 0:
         # Below zero where nothing else is: no distance is needed, but levels could go to -1.
@@ -129,7 +129,7 @@ def _beside_numbers(code: float, cells: Cells, rest: np.ndarray) -> bool:
 
 
 def find_zeros(
-    columns: Sequence[Cells], kinds: dict[str, Shape], left_out: Iterable[str], target: str | None
+    columns: Sequence[Counted], kinds: dict[str, Shape], left_out: Iterable[str], target: str | None
 ) -> list[Finding]:
     """Columns in which 0 seems to stand for missing: everything else is far from it."""
     out = {*left_out, target}
@@ -153,7 +153,7 @@ def find_zeros(
     ]
 
 
-def zeros(cells: Cells) -> int:
+def zeros(cells: Counted) -> int:
     """How many zeros of a column of numbers look like codes; 0 where they do not."""
     if cells.numbers is None or len(cells.different) <= MOST_LEVELS or cells.different[0] != 0:
         return 0
@@ -168,7 +168,7 @@ def zeros(cells: Cells) -> int:
     return count if far and (known_lab or values[0] >= SHARE_OF_MEDIAN * np.median(positive)) else 0
 
 
-def _missing_words(cells: Cells) -> list[tuple[str, int]]:
+def _missing_words(cells: Counted) -> list[tuple[str, int]]:
     """Levels of a column of texts that say that nothing is known."""
     if cells.form != "text":
         return []

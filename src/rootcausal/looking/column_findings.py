@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 
 from ..core.table import LARGEST
 from ..errors import InputError
+from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, variable_of_texts
 from ..wording import plural, quoted
-from .cells import Cells, as_text
+from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import says_codes, says_id, says_missing, says_order, says_patient
 from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
-# Most of such a column would be made up by whatever fills it in.
-MOSTLY_MISSING = 0.6
 
-
-def find_ids(columns: Sequence[Cells], kinds: dict[str, Shape], chosen: str | None) -> list[Finding]:
+def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | None) -> list[Finding]:
     """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out."""
     ids = [cells for cells in columns if kinds[cells.name] == "id"]
     patient = chosen
@@ -52,7 +50,7 @@ def find_ids(columns: Sequence[Cells], kinds: dict[str, Shape], chosen: str | No
     return found
 
 
-def _of_patients(cells: Cells) -> Finding:
+def _of_patients(cells: Counted) -> Finding:
     name, option = cells.name, (("--id", cells.name),)
     n_ids = cells.n_different + len(cells.strange)
     if n_ids >= cells.n_observed:
@@ -69,7 +67,7 @@ def _of_patients(cells: Cells) -> Finding:
     )
 
 
-def find_dates(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_dates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     names = _of_kind(columns, kinds, "date")
     if not names:
         return []
@@ -86,7 +84,7 @@ def find_dates(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
     ]
 
 
-def find_texts(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_texts(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     names = _of_kind(columns, kinds, "text")
     if not names:
         return []
@@ -104,7 +102,7 @@ def find_texts(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
     ]
 
 
-def find_empty(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_empty(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns that hold nothing, or the same everywhere."""
     found = []
     empty = _of_kind(columns, kinds, "empty")
@@ -119,7 +117,7 @@ def find_empty(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
     return found
 
 
-def find_mostly_missing(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_mostly_missing(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     some = [
         cells
         for cells in columns
@@ -140,7 +138,7 @@ def find_mostly_missing(columns: Sequence[Cells], kinds: dict[str, Shape]) -> li
     ]
 
 
-def find_too_large(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_too_large(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     names = tuple(
         cells.name
         for cells in columns
@@ -157,7 +155,7 @@ def find_too_large(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Fi
     return [Finding("too large", names, sentence, dropping(names), True)]
 
 
-def find_kinds(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Finding]:
+def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns whose name, or whose levels, say another kind than the guess."""
     found = []
     codes = tuple(
@@ -196,7 +194,7 @@ def find_kinds(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[Findin
     return found
 
 
-def _order_of(cells: Cells) -> str | None:
+def _order_of(cells: Counted) -> str | None:
     """What to write after --kind of levels that say their order; None where they do not."""
     levels = [str(level) for level in cells.different if not says_missing(str(level))]
     if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
@@ -208,11 +206,11 @@ def _order_of(cells: Cells) -> str | None:
     return f"{cells.name}=ordinal"
 
 
-def _of_kind(columns: Sequence[Cells], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:
+def _of_kind(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:
     return tuple(cells.name for cells in columns if kinds[cells.name] == kind)
 
 
-def by_example(columns: Sequence[Cells]) -> Callable[[str], str]:
+def by_example(columns: Sequence[Counted]) -> Callable[[str], str]:
     """What to say of a column in brackets: a value that it holds."""
     by_name = {cells.name: cells for cells in columns}
     return lambda name: (

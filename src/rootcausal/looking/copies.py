@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.table import F64
 from ..wording import plural, quoted
-from .cells import Cells
+from .counted import Counted
 from .findings import Finding, dropping
 from .shape import FITTED, Shape, is_row_number
 
@@ -26,7 +26,7 @@ ROWS_A_LEVEL = 5
 EXPECTED_BY_CHANCE = 0.01
 
 
-def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
     """Columns that say what an earlier one says; numbers are suspected by the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
     levels = [cells for cells in asked if kinds[cells.name] != "number"]
@@ -48,7 +48,7 @@ def find_copies(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.nd
     ]
 
 
-def find_coarser(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
     """Columns with levels that a finer one decides: a class of diagnoses beside the diagnosis itself.
 
     They are suspected by the rows ``sample``.
@@ -76,7 +76,7 @@ def find_coarser(columns: Sequence[Cells], kinds: dict[str, Shape], sample: np.n
     return [Finding("coarser", names, sentence, dropping(names), True)]
 
 
-def _decides(fine: Cells, coarse: Cells, rows: slice | np.ndarray, least: int) -> bool:
+def _decides(fine: Counted, coarse: Counted, rows: slice | np.ndarray, least: int) -> bool:
     """Whether each level of one column, none of fewer rows than ``least``, has one level of the other."""
     assert fine.codes is not None and coarse.codes is not None
     a, b = fine.codes[rows], coarse.codes[rows]
@@ -89,7 +89,7 @@ def _decides(fine: Cells, coarse: Cells, rows: slice | np.ndarray, least: int) -
     return bool((counts > 0).sum(axis=1).max() == 1 and counts.sum(axis=1).min() >= least)
 
 
-def _same_numbers(columns: Sequence[Cells], sample: np.ndarray) -> dict[str, str]:
+def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, str]:
     """Which columns of numbers are linear images of earlier ones, with the same holes."""
     some = [cells for cells in columns if cells.numbers is not None and cells.n_observed > 2]
     if len(some) < 2:
@@ -105,7 +105,7 @@ def _same_numbers(columns: Sequence[Cells], sample: np.ndarray) -> dict[str, str
     return found
 
 
-def _standardized(cells: Cells, rows: slice | np.ndarray) -> F64:
+def _standardized(cells: Counted, rows: slice | np.ndarray) -> F64:
     """(rows,) with mean 0 and length 1, holes at the mean; zeros where it does not vary."""
     assert cells.numbers is not None
     values = cells.numbers[rows]
@@ -133,7 +133,7 @@ def _pairs(z: F64) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairs]
 
 
-def _alike(first: Cells, second: Cells) -> bool:
+def _alike(first: Counted, second: Counted) -> bool:
     if not np.array_equal(first.missing, second.missing):
         return False
     everyone = slice(None)
@@ -141,7 +141,7 @@ def _alike(first: Cells, second: Cells) -> bool:
     return r > ROUNDED_COPY
 
 
-def _recoded(columns: Sequence[Cells]) -> dict[str, str]:
+def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
     """Which columns with few levels are others with the levels renamed, one to one."""
     first_of: dict[bytes, str] = {}
     found: dict[str, str] = {}
@@ -161,7 +161,7 @@ def _recoded(columns: Sequence[Cells]) -> dict[str, str]:
     return found
 
 
-def find_repeated_rows(columns: Sequence[Cells], table: object) -> list[Finding]:
+def find_repeated_rows(columns: Sequence[Counted], table: object) -> list[Finding]:
     """Rows that are there again, cell by cell, where chance would not have it."""
     asked = [c for c in columns if c.form != "other" and c.name.strip() and not is_row_number(c)]
     numbers = [cells for cells in asked if cells.numbers is not None and cells.codes is None]
@@ -182,7 +182,7 @@ def find_repeated_rows(columns: Sequence[Cells], table: object) -> list[Finding]
     return [Finding("repeated rows", (), sentence)]
 
 
-def _expected_by_chance(numbers: Sequence[Cells]) -> float:
+def _expected_by_chance(numbers: Sequence[Counted]) -> float:
     """How many pairs of rows would agree in the numbers, if these were independent."""
     n = numbers[0].n_rows
     expected = n * n / 2.0
@@ -193,7 +193,7 @@ def _expected_by_chance(numbers: Sequence[Cells]) -> float:
     return expected
 
 
-def _keys(cells: Cells, table: object) -> np.ndarray:
+def _keys(cells: Counted, table: object) -> np.ndarray:
     """(n,) a number for each row that is the same where the cells are."""
     if cells.numbers is not None and not cells.strange:
         values = np.where(np.isnan(cells.numbers), 0.5, cells.numbers) + 0.0

@@ -11,7 +11,6 @@ import numpy as np
 from ..core.table import Index
 from ..inputs.kinds import Kind
 from .after import find_after
-from .cells import Cells, cells_of
 from .codes import find_codes, find_zeros
 from .column_findings import (
     find_dates,
@@ -23,6 +22,7 @@ from .column_findings import (
     find_too_large,
 )
 from .copies import find_coarser, find_copies, find_repeated_rows
+from .counted import Counted, counted_of
 from .findings import Finding
 from .header import find_headers, repeated_headers
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
@@ -70,13 +70,13 @@ def look(
     headers = repeated_headers(table)
     if headers.size:
         table = table.take(np.setdiff1d(np.arange(table.num_rows), headers))
-    columns = [cells_of(name, table[name]) for name in table.column_names]
+    columns = [counted_of(name, table[name]) for name in table.column_names]
     kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
     kinds |= {name: kind for name, kind in (said or {}).items() if name in kinds}
     if id_column is not None:
         kinds[id_column] = "id"
     if target is not None and kinds[target] == "id":
-        kinds[target] = "number" if cells_of(target, table[target]).form == "number" else "text"
+        kinds[target] = "number" if counted_of(target, table[target]).form == "number" else "text"
     facts = tuple(facts_of(cells, kinds[cells.name]) for cells in columns)
     variables = [cells for cells in columns if cells.name != target]
     rows = _rows_asked(table.num_rows, table.num_columns)
@@ -112,7 +112,7 @@ def look(
 
 
 def _of_outcome(
-    variables: list[Cells], kinds: dict[str, Shape], target: str, ill: Index, rows: Index
+    variables: list[Counted], kinds: dict[str, Shape], target: str, ill: Index, rows: Index
 ) -> list[Finding]:
     """What tells the outcome: each column is named for the first reason only."""
     findings = find_after(variables, kinds, target, rows)
@@ -132,7 +132,7 @@ def _left_out(findings: list[Finding]) -> set[str]:
     }
 
 
-def _kept(columns: list[Cells], findings: list[Finding]) -> list[Cells]:
+def _kept(columns: list[Counted], findings: list[Finding]) -> list[Counted]:
     out = _left_out(findings)
     return [cells for cells in columns if cells.name not in out]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..inputs.kinds import MOST_LEVELS, variable_of_numbers, variable_of_texts
-from .cells import Cells, as_text, is_whole_date
+from .counted import Counted, as_text, is_whole_date
 from .names import says_date, says_id, says_row_number
 
 Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
@@ -49,7 +49,7 @@ class ColumnFacts:
     example: str | None
 
 
-def shape_of(cells: Cells) -> Shape:
+def shape_of(cells: Counted) -> Shape:
     """What a column is, by its cells and its name."""
     if not cells.n_observed:
         return "empty"
@@ -66,7 +66,7 @@ def shape_of(cells: Cells) -> Shape:
     return _guess(cells)
 
 
-def is_row_number(cells: Cells) -> bool:
+def is_row_number(cells: Counted) -> bool:
     """Whether a column counts the rows, from 0 or from 1."""
     numbers = cells.numbers
     if numbers is None or cells.n_missing or not cells.whole or not cells.all_distinct:
@@ -76,7 +76,7 @@ def is_row_number(cells: Cells) -> bool:
     return numbers[0] in (0.0, 1.0) and bool((np.diff(numbers) == 1.0).all())
 
 
-def _is_id(cells: Cells) -> bool:
+def _is_id(cells: Counted) -> bool:
     if not cells.name.strip():
         return True  # an exported index; a column without a name can be no variable
     if cells.form == "number":
@@ -90,19 +90,19 @@ def _is_id(cells: Cells) -> bool:
     return cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS and _are_words(cells)
 
 
-def _rises(cells: Cells) -> bool:
+def _rises(cells: Counted) -> bool:
     numbers = cells.numbers
     assert numbers is not None
     enough = cells.n_rows >= ROWS_TO_RISE and not cells.n_missing
     return enough and cells.all_distinct and bool((np.diff(numbers) > 0).all())
 
 
-def _are_words(cells: Cells) -> bool:
+def _are_words(cells: Counted) -> bool:
     texts = [str(text) for text in cells.different]
     return max(map(len, texts)) <= LONGEST_ID and sum(" " in text for text in texts) < len(texts) / 2
 
 
-def _guess(cells: Cells) -> Shape:
+def _guess(cells: Counted) -> Shape:
     """The kind that a fit would take a column for."""
     if cells.form == "number":
         if cells.n_different > MOST_LEVELS:
@@ -115,7 +115,7 @@ def _guess(cells: Cells) -> Shape:
     return variable_of_texts(cells.name, [str(text) for text in cells.different], order=cells.order).kind
 
 
-def facts_of(cells: Cells, kind: Shape) -> ColumnFacts:
+def facts_of(cells: Counted, kind: Shape) -> ColumnFacts:
     """What is shown of a column."""
     numeric = cells.form == "number" and len(cells.different) > 0
     few = kind in ("binary", "ordinal", "nominal", "constant")

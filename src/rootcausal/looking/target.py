@@ -12,7 +12,7 @@ from ..inputs.labels import place_of_disease
 from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
 from ..wording import listed, plural, quoted
-from .cells import Cells, as_text
+from .counted import Counted, as_text
 from .findings import Finding
 from .names import near, says_end, tokens, words
 from .shape import Shape
@@ -69,7 +69,7 @@ class TargetFacts:
         return tuple(pair for pair in self.labels if pair[0] not in (self.disease, self.healthy))
 
 
-def target_of(cells: Cells) -> tuple[TargetFacts, Index]:
+def target_of(cells: Counted) -> tuple[TargetFacts, Index]:
     """What the target holds, and (n,) 1 for cases, 0 for controls, -1 for neither."""
     nobody = np.full(cells.n_rows, -1)
     if cells.codes is None or not 2 <= cells.n_different <= MOST_LABELS or cells.strange:
@@ -190,7 +190,7 @@ def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:
     return found
 
 
-def candidates(columns: Sequence[Cells], kinds: dict[str, Shape]) -> list[str]:
+def candidates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[str]:
     """Columns that could be the target, those whose names say so first."""
     could = [
         cells

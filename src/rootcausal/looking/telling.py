@@ -10,7 +10,7 @@ from scipy.stats import norm
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import one_line, plural
-from .cells import Cells, as_text
+from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .shape import FITTED, Shape
 
@@ -29,7 +29,7 @@ LEAST_OF_A_LEVEL = 20
 
 
 def find_deciding(
-    columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index, sample: np.ndarray
+    columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index, sample: np.ndarray
 ) -> list[Finding]:
     """Columns that all by themselves nearly decide the outcome ``ill`` (n,), in the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
@@ -67,7 +67,7 @@ def _deciding(found: dict[str, float], sure: bool) -> list[Finding]:
     ]
 
 
-def _auc_of(cells: Cells, ill: Index, sample: np.ndarray) -> tuple[float, int, int]:
+def _auc_of(cells: Counted, ill: Index, sample: np.ndarray) -> tuple[float, int, int]:
     """Area under the ROC curve, whichever way round, of one column; and the rows that it is of."""
     if cells.form == "text":
         assert cells.codes is not None
@@ -123,7 +123,7 @@ def _least_z(n_columns: int) -> float:
     return float(norm.isf(FALSE_ALARM / (2 * max(n_columns, 1))))
 
 
-def find_telling_absence(columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+def find_telling_absence(columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
     """Columns of which it tells the outcome ``ill`` (n,) that they are missing, or that they are there."""
     labelled = ill >= 0
     y = ill[labelled]
@@ -163,7 +163,7 @@ def find_telling_absence(columns: Sequence[Cells], kinds: dict[str, Shape], ill:
     ]
 
 
-def find_parts(columns: Sequence[Cells], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+def find_parts(columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
     """Columns with a level in which everybody is a case, of ``ill`` (n,): a kind of the disease, perhaps."""
     asked = [c for c in columns if kinds[c.name] in ("binary", "nominal") and c.codes is not None]
     share = float((ill == 1).sum()) / max(int((ill >= 0).sum()), 1)

@@ -36,7 +36,7 @@ Form = Literal["number", "text", "date", "other"]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Counted:
     """One column of a table.
 
     Attributes
@@ -84,7 +84,7 @@ class Cells:
         return np.zeros(self.n_rows, bool) if self.codes is None else self.codes < 0
 
 
-def cells_of(name: str, column: Any) -> Cells:
+def counted_of(name: str, column: Any) -> Counted:
     """Count the cells of a pyarrow column."""
     import pyarrow as pa
 
@@ -107,7 +107,7 @@ def cells_of(name: str, column: Any) -> Cells:
     return _of_texts(name, texts, order)
 
 
-def _uncounted(name: str, form: Form, column: Any) -> Cells:
+def _uncounted(name: str, form: Form, column: Any) -> Counted:
     """A column that nobody fits: one value is enough to show."""
     import pyarrow as pa
 
@@ -118,7 +118,7 @@ def _uncounted(name: str, form: Form, column: Any) -> Cells:
     except (pa.ArrowException, UnicodeDecodeError, ValueError):
         first, n_different = ("(not text)",), len(observed)
     counts = np.ones(len(first), dtype=np.intp)
-    return Cells(name, form, None, first, counts, n_different, len(column), column.null_count)
+    return Counted(name, form, None, first, counts, n_different, len(column), column.null_count)
 
 
 def _of_numbers(
@@ -127,7 +127,7 @@ def _of_numbers(
     n_missing: int | None = None,
     strange: tuple[tuple[str, int], ...] = (),
     truth: bool = False,
-) -> Cells:
+) -> Counted:
     missing = np.isnan(numbers)
     different, counts = np.unique(numbers[~missing] if missing.any() else numbers, return_counts=True)
     codes = None
@@ -138,7 +138,7 @@ def _of_numbers(
     if n_different > 2 * VALUES_KEPT:
         ends = np.r_[:VALUES_KEPT, n_different - VALUES_KEPT : n_different]
         different, counts = different[ends], counts[ends]
-    return Cells(
+    return Counted(
         name=name,
         form="number",
         numbers=numbers,
@@ -153,7 +153,7 @@ def _of_numbers(
     )
 
 
-def _of_texts(name: str, texts: Any, order: tuple[str, ...] | None) -> Cells:
+def _of_texts(name: str, texts: Any, order: tuple[str, ...] | None) -> Counted:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -179,7 +179,7 @@ def _of_texts(name: str, texts: Any, order: tuple[str, ...] | None) -> Cells:
         place[ranked], place[-1] = np.arange(ranked.size), -1
         found_at = pc.fill_null(pc.index_in(texts, values), -1).to_numpy(zero_copy_only=False)
         codes = place[found_at]
-    return Cells(
+    return Counted(
         name=name,
         form=form,
         numbers=None,
@@ -215,7 +215,7 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def is_whole_date(cells: Cells) -> bool:
+def is_whole_date(cells: Counted) -> bool:
     """Whether whole numbers are days written as 20011231."""
     if not cells.whole or cells.n_different < 2:
         return False
