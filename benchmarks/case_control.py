@@ -9,7 +9,6 @@ Rows are appended as they are made, and a second run goes on where the first one
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from measure import best_of, machine
+from rows_file import read_rows, write_rows
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -74,20 +74,20 @@ def main() -> None:
     if not arguments.render:
         warnings.simplefilter("ignore", UserWarning)  # separated classes count like any other study
         run(arguments.sets)
-        write(FOLDER / "matched.csv", matching(arguments.sets), "w")
-        write(FOLDER / "times.csv", times(), "w")
-    page = render(*(read(FOLDER / f"{name}.csv") for name in ("rows", "matched", "times")))
+        write_rows(FOLDER / "matched.csv", matching(arguments.sets), "w")
+        write_rows(FOLDER / "times.csv", times(), "w")
+    page = render(*(read_rows(FOLDER / f"{name}.csv") for name in ("rows", "matched", "times")))
     (FOLDER / "README.md").write_text(page, encoding="utf-8")
 
 
 def run(n_sets: int) -> None:
     rows_file = FOLDER / "rows.csv"
-    rows = read(rows_file) if rows_file.exists() else []
+    rows = read_rows(rows_file)
     done = {(row["effects"], row["prevalence"], row["m"], row["seed"]) for row in rows}
     for cell in CELLS:
         for seed in range(FIRST_SEED, FIRST_SEED + n_sets):
             if (*cell, seed) not in done:
-                write(rows_file, [evaluate(*cell, seed)], "a")
+                write_rows(rows_file, [evaluate(*cell, seed)])
         print(f"effects x {cell[0]}, prevalence {cell[1]}, m = {cell[2]}: done", flush=True)
 
 
@@ -176,30 +176,6 @@ def times() -> list[dict[str, object]]:
         rows.append({"n": n, "p": p, "variant": variant, **seconds, **kept, "machine": machine()})
         print(rows[-1], flush=True)
     return rows
-
-
-def write(path: Path, rows: list[dict[str, object]], mode: str) -> None:
-    fresh = mode == "w" or not path.exists()
-    with path.open(mode, newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        if fresh:
-            writer.writeheader()
-        writer.writerows(
-            {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
-            for row in rows
-        )
-
-
-def read(path: Path) -> list[dict[str, object]]:
-    with path.open(newline="", encoding="utf-8") as handle:
-        return [{name: number(text) for name, text in row.items()} for row in csv.DictReader(handle)]
-
-
-def number(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def render(

@@ -9,7 +9,6 @@ Rows are appended as they are made, and a second run goes on where the first one
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -17,6 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from rows_file import read_rows, write_rows
 from scipy.special import expit
 
 from rootcausal import __version__
@@ -151,32 +151,18 @@ def main() -> None:
     if not arguments.render:
         warnings.simplefilter("ignore", UserWarning)  # separated classes count like any other cohort
         run(arguments.sets)
-    (FOLDER / "README.md").write_text(render(read(FOLDER / "rows.csv")), encoding="utf-8")
+    (FOLDER / "README.md").write_text(render(read_rows(FOLDER / "rows.csv")), encoding="utf-8")
 
 
 def run(n_sets: int) -> None:
     rows_file = FOLDER / "rows.csv"
-    rows = read(rows_file) if rows_file.exists() else []
+    rows = read_rows(rows_file)
     done = {(row["share"], row["p"], row["n"], row["seed"]) for row in rows}
     for cell in CELLS:
         for seed in range(FIRST_SEED, FIRST_SEED + n_sets):
             if (*cell, seed) not in done:
-                write(rows_file, evaluate(*cell, seed))
+                write_rows(rows_file, [evaluate(*cell, seed)])
         print(f"{cell[0]:.0%} discrete, p = {cell[1]}, n = {cell[2]}: done", flush=True)
-
-
-def write(path: Path, row: dict[str, float]) -> None:
-    fresh = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, list(row))
-        if fresh:
-            writer.writeheader()
-        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
-
-
-def read(path: Path) -> list[dict[str, float]]:
-    with path.open(newline="", encoding="utf-8") as handle:
-        return [{name: float(text) for name, text in row.items()} for row in csv.DictReader(handle)]
 
 
 def render(rows: list[dict[str, float]]) -> str:

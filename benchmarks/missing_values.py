@@ -9,11 +9,11 @@ Rows are appended as they are made, and a second run goes on where the first one
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from rows_file import read_rows, write_rows
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -65,15 +65,15 @@ def main() -> None:
             run(FOLDER / "fitting.csv", p, n, seeds, fitting)
         for p, n in SCORED:
             run(FOLDER / "scoring.csv", p, n, seeds, scoring)
-    page = render(read(FOLDER / "fitting.csv"), read(FOLDER / "scoring.csv"))
+    page = render(read_rows(FOLDER / "fitting.csv"), read_rows(FOLDER / "scoring.csv"))
     (FOLDER / "README.md").write_text(page, encoding="utf-8")
 
 
 def run(path: Path, p: int, n: int, seeds: Iterable[int], work: Work) -> None:
-    done = {(row["p"], row["n"], row["seed"]) for row in (read(path) if path.exists() else [])}
+    done = {(row["p"], row["n"], row["seed"]) for row in read_rows(path)}
     for seed in seeds:
         if (p, n, seed) not in done:
-            write(path, work(p, n, seed))
+            write_rows(path, work(p, n, seed))
     print(f"{path.stem}, p = {p}, n = {n}: done", flush=True)
 
 
@@ -170,30 +170,6 @@ def rising(z: np.ndarray, share: float) -> np.ndarray:
     """Chances that rise with z and are ``share`` in the mean."""
     shift = brentq(lambda at: expit(SLOPE * z + at).mean() - share, -50.0, 50.0)
     return expit(SLOPE * z + shift)
-
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    fresh = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        if fresh:
-            writer.writeheader()
-        writer.writerows(
-            {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()}
-            for row in rows
-        )
-
-
-def read(path: Path) -> list[dict[str, object]]:
-    with path.open(newline="", encoding="utf-8") as handle:
-        return [{name: number(text) for name, text in row.items()} for row in csv.DictReader(handle)]
-
-
-def number(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def render(fitted: list[dict[str, object]], scored: list[dict[str, object]]) -> str:

@@ -23,7 +23,7 @@ LOW_BITS = np.uint64(0xFFFFFFFF)
 
 
 @compiled(nogil=True, inline="always")
-def _scrambled(state):  # type: ignore[no-untyped-def]
+def _scrambled(state: np.uint64) -> np.uint64:
     z = state + STEP
     z = (z ^ (z >> BITS_30)) * MULTIPLY_1
     z = (z ^ (z >> BITS_27)) * MULTIPLY_2
@@ -31,7 +31,7 @@ def _scrambled(state):  # type: ignore[no-untyped-def]
 
 
 @compiled(nogil=True)
-def _normal(bits):  # type: ignore[no-untyped-def]
+def _normal(bits: np.uint64) -> float:
     radius = (np.float64(bits >> BITS_32) + 0.5) * HALF
     angle = np.float64(bits & LOW_BITS) * HALF
     return math.sqrt(-2.0 * math.log(radius)) * math.cos(2.0 * math.pi * angle)

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..errors import InputError
 from ..wording import shown
@@ -47,7 +47,7 @@ class _Limited(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         count = self._source.readinto(buffer)
         self._left -= count
         if self._left < 0:

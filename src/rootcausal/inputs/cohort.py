@@ -41,8 +41,6 @@ class Cohort:
     borrowed : the values may be the user's own array.
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
-    missing_by_class : (2, p) missing values of each variable among controls and cases; None where there are
-        none, or where they were not counted.
     """
 
     raw: RawTable | HoledRaw
@@ -54,7 +52,6 @@ class Cohort:
     borrowed: bool = False
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
-    missing_by_class: Index | None = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -65,6 +62,15 @@ class Cohort:
     def layout(self) -> Layout:
         """Which variable each column belongs to."""
         return self.encoding.layout
+
+    @property
+    def missing_by_class(self) -> Index | None:
+        """(2, p) missing values of each variable among controls and cases; None where there are none."""
+        moments = self.columns.moments
+        if moments.measured is None or moments.count.size < 2:
+            return None
+        first = np.searchsorted(self.layout.variable, np.arange(len(self.variables)))
+        return (moments.count[:, None] - moments.measured)[:, first].astype(np.intp)
 
     def named(self, variables: Index) -> list[str]:
         """What to call some variables."""

@@ -16,9 +16,9 @@ from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, Target, set_names
 from .groups import patients_of
 from .kinds import Wishes
-from .matrices import note_holes, note_not_finite, readings_for_fit
+from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
 from .patients import Patients
-from .rules import Findings, note_columns, note_usable_columns
+from .rules import Findings, note_columns
 from .target import encode_target, labels_of
 
 
@@ -128,19 +128,14 @@ def _in_memory(
     with findings.noting():
         patients = X.groups if of_a_file else patients_of(X, groups, len(table))
     values = encoding.matrix(table)
-    usable = readings.usable[encoding.layout.variable]
     if findings or not whole:
-        names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
-        note_usable_columns(values[:, usable], names, findings, encoding.dummy[usable])
+        note_usable_readings(readings, values, findings)
     findings.refuse()
     raw = choose_table(backend, values, labels)
     columns = describe_columns(raw, prevalence)
     if whole:
         note_columns(values, encoding.column_names, columns, findings, encoding.dummy)
         findings.refuse()
-    by_class = None
-    if labels is not None and not whole:
-        by_class = np.stack([np.isnan(table[labels == c]).sum(axis=0) for c in (0, 1)])
     return Cohort(
         raw=raw,
         columns=columns,
@@ -151,5 +146,4 @@ def _in_memory(
         borrowed=readings.borrowed and values is table,
         groups=patients,
         reading=X.reading if of_a_file else {},
-        missing_by_class=by_class,
     )

@@ -21,13 +21,14 @@ from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
 from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
-from ..core.table import F64, Index
+from ..core.table import F64
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cluster_kinds import encoded_frame, kinds_on_cluster
 from .cohort import Cohort, Target, column_name, names_of, set_names
 from .encoding import Encoding
 from .kinds import Wishes
+from .matrices import refuse_empty_rows
 from .roles import Roles, choose_features
 from .rules import (
     Findings,
@@ -157,7 +158,7 @@ def _checked(
     with findings.noting():
         refuse_not_finite(np.where(empty | may_miss, 0, look.missing), look.infinite, names)
     with findings.noting():
-        _refuse_rows_without_values(look.rows_without_values if may_miss else 0)
+        refuse_empty_rows(look.rows_without_values if may_miss else 0)
     too_large = look.too_large - look.infinite
     with findings.noting():
         refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
@@ -177,24 +178,7 @@ def _checked(
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), names)
     findings.refuse()
-    return Cohort(
-        raw, columns, encoding, classes, n_cases, missing_by_class=_missing_by_class(columns, encoding)
-    )
-
-
-def _refuse_rows_without_values(count: int) -> None:
-    if count:
-        rows = "1 row has" if count == 1 else f"{count} rows have"
-        raise InputError(f"{rows} no value in any column: leave out who was not measured")
-
-
-def _missing_by_class(columns: Columns, encoding: Encoding) -> Index | None:
-    """(2, p): missing values of each variable among controls and cases; None where there are none."""
-    moments = columns.moments
-    if moments.measured is None or len(moments.count) < 2:
-        return None
-    first = np.searchsorted(encoding.layout.variable, np.arange(len(encoding.variables)))
-    return (moments.count[:, None] - moments.measured)[:, first].astype(np.intp)
+    return Cohort(raw, columns, encoding, classes, n_cases)
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:

@@ -18,11 +18,11 @@ from .cells import Found
 from .dates import in_days, in_days_of_the_cohort
 from .guess import ON_COMMAND_LINE
 from .kinds import Variable
-from .matrices import note_holes, settled
+from .matrices import note_holes, note_usable_readings, settled
 from .patients import Patients
 from .reading import Reading
 from .roles import Roles, choose_features, columns_found, columns_named
-from .rules import Findings, note_usable_columns
+from .rules import Findings
 from .target import Disease, choose_disease, refuse_few_of_a_class
 
 # On average. Somebody may have that many visits; that everybody has is rare.
@@ -64,11 +64,7 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
                 refuse_few_of_a_class(*np.unique(labels, return_counts=True))
         readings = everyone.readings
         assert readings is not None
-        encoding, usable = readings.encoding, readings.usable[readings.encoding.layout.variable]
-        names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
-        note_usable_columns(
-            encoding.matrix(readings.table)[:, usable], names, findings, encoding.dummy[usable]
-        )
+        note_usable_readings(readings, readings.encoding.matrix(readings.table), findings)
     findings.refuse()
     assert disease is not None
     return _with_notes(patients, roles), disease

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.layout import Layout, shares_of_levels
+from ..core.layout import Layout, shares_of_levels, values_of
 from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..errors import InputError
@@ -118,10 +118,8 @@ def level_texts(variable: Variable) -> list[str]:
 
 
 def codes_of(variable: Variable) -> F64:
-    """(m,) the number that stands for each level: its own, where levels are numbers, otherwise its place."""
-    if any(isinstance(level, str) for level in variable.levels):
-        return np.arange(float(len(variable.levels)))
-    return np.array([float(level) for level in variable.levels])
+    """(m,) the number that stands for each level on the faces: its own, for a nominal variable too."""
+    return values_of(variable.levels, nominal=False)
 
 
 def said_by(variable: Variable, columns: F64) -> LevelsSaid:

@@ -16,7 +16,7 @@ from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..wording import listed, quoted
+from ..wording import listed, plural, quoted
 from .cells import Found, is_number
 from .cohort import names_of, set_names
 from .encoding import Encoding
@@ -28,6 +28,7 @@ from .rules import (
     Findings,
     are,
     it_or_them,
+    note_usable_columns,
     refuse_empty,
     refuse_few_rows,
     refuse_no_columns,
@@ -151,39 +152,24 @@ def matrix_for_scoring(
     completion : fills in what is missing; None where nothing may be.
     """
     findings = Findings()
-    known = getattr(estimator, "feature_names_in_", None)
     takes_texts = encoding is not None
     encoding = Encoding.numbers(names_of(estimator)) if encoding is None else encoding
-    p = len(encoding.variables)
     X = variables(X)
     frame = as_frame(X)
-    present = np.ones(p, dtype=bool)
-    may_miss = np.full(p, completion is not None)
     if frame is None:
         found = of_array(estimator, X, takes_texts, reset=False)
-    elif known is None:
-        columns = column_names(X)
-        if len(columns) != p:
-            raise InputError(
-                f"X has {len(columns)} features, but {type(estimator).__name__} is expecting {p} features as "
-                "input"
-            )
-        found, _ = of_frame(frame, columns, takes_texts, findings)
+        present = np.ones(len(encoding.variables), dtype=bool)
     else:
-        there = set(column_names(X))
-        present = np.array([name in there for name in known], dtype=bool)
-        # A table with none of the columns is another one, even where the model needs none.
-        wanted = np.sort(needed) if present.any() else np.arange(p)
-        lacking = [known[place] for place in wanted if not present[place]]
-        if completion is None or not present.any():
-            with findings.noting():
-                _refuse_lacking(lacking)
-        else:
-            warn_of_lacking(lacking)
-        may_miss = np.ones(p, dtype=bool)
-        may_miss[needed] = completion is not None
-        found, _ = of_frame(frame, [name for name in known if name in there], takes_texts, findings)
+        present = _present(estimator, X, needed, completion is not None, findings)
+        known = getattr(estimator, "feature_names_in_", column_names(X))
+        found, _ = of_frame(
+            frame, [name for name, here in zip(known, present, strict=True) if here], takes_texts, findings
+        )
         found = found.among(present)
+    # Who matches columns by name may leave out what nobody needs; of others, a column must be whole.
+    by_name = frame is not None and hasattr(estimator, "feature_names_in_")
+    may_miss = np.full(present.size, by_name or completion is not None)
+    may_miss[needed] = completion is not None
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
     table, unseen = encoding.table(found)
@@ -200,6 +186,34 @@ def matrix_for_scoring(
     library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
     return matrix if completion is None else _completed(matrix, completion, encoding, needed)
+
+
+def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Findings) -> np.ndarray:
+    """(p,) which variables a dataframe has; that it lacks one that is needed is noted, or said.
+
+    Without names that the model knows, it must have as many columns as there are variables.
+    """
+    p = estimator.n_features_in_
+    known = getattr(estimator, "feature_names_in_", None)
+    columns = column_names(X)
+    if known is None:
+        if len(columns) != p:
+            raise InputError(
+                f"X has {len(columns)} features, but {type(estimator).__name__} is expecting {p} features as "
+                "input"
+            )
+        return np.ones(p, dtype=bool)
+    there = set(columns)
+    present = np.array([name in there for name in known], dtype=bool)
+    # A table with none of the columns is another one, even where the model needs none.
+    wanted = np.sort(needed) if present.any() else np.arange(p)
+    lacking = [known[place] for place in wanted if not present[place]]
+    if may_lack and present.any():
+        warn_of_lacking(lacking)
+    else:
+        with findings.noting():
+            _refuse_lacking(lacking)
+    return present
 
 
 def _completed(matrix: Matrix, completion: Completion, encoding: Encoding, needed: Index) -> Matrix:
@@ -299,12 +313,23 @@ def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
     with findings.noting():
         refuse_empty([names[c] for c in np.flatnonzero(missing.all(axis=0)).tolist()])
     with findings.noting():
-        refuse_empty_rows(np.flatnonzero(missing.all(axis=1)) + 1)
+        empty = np.flatnonzero(missing.all(axis=1)) + 1
+        refuse_empty_rows(empty.size, empty)
 
 
-def refuse_empty_rows(numbers: Index) -> None:
-    """Refuse rows, by their numbers, in which nothing was measured."""
-    if numbers.size:
-        shown = listed([str(number) for number in numbers], NAMED_AT_MOST)
-        rows, have = ("row", "has") if numbers.size == 1 else ("rows", "have")
-        raise InputError(f"{rows} {shown} {have} no value in any column: leave out who was not measured")
+def refuse_empty_rows(count: int, numbers: Index | None = None) -> None:
+    """Refuse rows in which nothing was measured, by their numbers where these are known."""
+    if count:
+        named = plural(count, "row")
+        if numbers is not None:
+            named = f"{'row' if count == 1 else 'rows'} {listed([str(n) for n in numbers], NAMED_AT_MOST)}"
+        have = "has" if count == 1 else "have"
+        raise InputError(f"{named} {have} no value in any column: leave out who was not measured")
+
+
+def note_usable_readings(readings: Readings, values: F64, findings: Findings) -> None:
+    """Note constants and copies among the columns (n, q) of a cohort that could be read."""
+    encoding = readings.encoding
+    usable = readings.usable[encoding.layout.variable]
+    names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
+    note_usable_columns(values[:, usable], names, findings, encoding.dummy[usable])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -193,13 +194,13 @@ def _expected_by_chance(numbers: Sequence[Counted]) -> float:
     return expected
 
 
-def _keys(cells: Counted, table: object) -> np.ndarray:
+def _keys(cells: Counted, table: Any) -> np.ndarray:
     """(n,) a number for each row that is the same where the cells are."""
     if cells.numbers is not None and not cells.strange:
         values = np.where(np.isnan(cells.numbers), 0.5, cells.numbers) + 0.0
         return values.view(np.uint64) + np.isnan(cells.numbers).astype(np.uint64)
     if cells.codes is not None:
         return (cells.codes + 1).astype(np.uint64)
-    column = table[cells.name]  # type: ignore[index]
+    column = table[cells.name]
     encoded = column.combine_chunks().dictionary_encode()
     return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
