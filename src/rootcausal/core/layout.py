@@ -1,16 +1,18 @@
 """What the columns of a table stand for: numbers, columns with a few levels, and dummies of one variable.
 
 A table holds numbers only. A variable of a user's table is one column of it or, where it is nominal, one
-column of zeros and ones (a dummy) for each of its levels but one.
+column of zeros and ones (a dummy) for each of its levels but one. What is known of the causal order of the
+variables goes with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .precedence import Precedence
 from .table import F64, Index
 
 NO_LEVELS = np.empty(0)
@@ -34,10 +36,12 @@ class Layout:
     ----------
     variable : (q,) the variable of each column, ascending: dummies of one lie side by side.
     levels : (q,) the values that a discrete column takes, ascending; empty for a number.
+    precedence : what is known of the order of the variables; None where that is nothing.
     """
 
     variable: Index
     levels: tuple[F64, ...]
+    precedence: Precedence | None = None
 
     @classmethod
     def numbers(cls, n_columns: int) -> Layout:
@@ -79,10 +83,29 @@ class Layout:
         """The columns of one variable."""
         return np.flatnonzero(self.variable == variable)
 
+    @property
+    def covariate(self) -> np.ndarray:
+        """(q,) which columns are adjusted for, and no root causes."""
+        if self.precedence is None:
+            return np.zeros(self.n_columns, dtype=bool)
+        return self.precedence.covariate[self.variable]
+
+    @property
+    def kept(self) -> np.ndarray:
+        """(q,) which columns no test drops."""
+        if self.precedence is None:
+            return np.zeros(self.n_columns, dtype=bool)
+        return self.precedence.kept[self.variable]
+
+    def knowing(self, precedence: Precedence | None) -> Layout:
+        """The same columns, and what is known of their variables."""
+        return replace(self, precedence=precedence)
+
     def take(self, columns: Index) -> Layout:
         """The layout of some columns, ascending; their variables are numbered anew."""
-        _, variable = np.unique(self.variable[columns], return_inverse=True)
-        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns))
+        variables, variable = np.unique(self.variable[columns], return_inverse=True)
+        known = None if self.precedence is None else self.precedence.take(variables)
+        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns), known)
 
     def any_of(self, probability: F64) -> F64:
         """(p,): that at least one column of each variable is something, by probabilities (q,) of the columns.

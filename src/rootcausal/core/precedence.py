@@ -1,0 +1,101 @@
+"""What is known of the causal order before: which variables come before which others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .table import Index
+
+#: Stages of variables that come before all others: covariates, and after them what was called first.
+COVARIATE, FIRST = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Precedence:
+    """Rules for the causal order of p variables, free of contradictions.
+
+    Attributes
+    ----------
+    stage : (p,) all variables of a stage come before those of the next: :data:`COVARIATE`, :data:`FIRST`, and
+        above it one number for each tier.
+    before, after : (m,) pairs of variables of one stage, the first of which comes before the second. They are
+        complete: with a before b and b before c, also a before c, so that a rule holds when b is left out.
+    """
+
+    stage: Index
+    before: Index
+    after: Index
+
+    @classmethod
+    def of(cls, stage: Index, pairs: Sequence[tuple[int, int]] = ()) -> Precedence:
+        """Rules by stage, and by ``pairs`` (before, after) of variables; ValueError where these go round.
+
+        Pairs of variables whose stages already say the same are left out; so are those that follow.
+        """
+        followers: dict[int, set[int]] = {}
+        for earlier, later in pairs:
+            if stage[earlier] > stage[later] or earlier == later:
+                raise ValueError("a rule contradicts the stages")
+            if stage[earlier] == stage[later]:
+                followers.setdefault(earlier, set()).add(later)
+        reached: dict[int, set[int]] = {}
+        for variable in _followers_first(followers):
+            some = followers.get(variable, set())
+            reached[variable] = some.union(*(reached[one] for one in some))
+        complete = [(a, b) for a in sorted(reached) for b in sorted(reached[a])]
+        before, after = np.array(complete, dtype=np.intp).reshape(-1, 2).T
+        return cls(np.asarray(stage, dtype=np.intp), before, after)
+
+    @property
+    def covariate(self) -> np.ndarray:
+        """(p,) which variables are adjusted for, and no root causes."""
+        return self.stage == COVARIATE
+
+    @property
+    def kept(self) -> np.ndarray:
+        """(p,) which variables no test drops: covariates, and those that come first."""
+        return self.stage <= FIRST
+
+    def take(self, variables: Index) -> Precedence:
+        """The rules among some variables (ascending), which are numbered anew."""
+        place = np.full(self.stage.size, -1)
+        place[variables] = np.arange(variables.size)
+        both = (place[self.before] >= 0) & (place[self.after] >= 0)
+        return Precedence(self.stage[variables], place[self.before[both]], place[self.after[both]])
+
+    def open(self, variables: Index) -> np.ndarray:
+        """(m,) which of these variables, all that are left, have nothing left that must come before them."""
+        if not variables.size:
+            return np.zeros(0, dtype=bool)
+        left = np.zeros(self.stage.size, dtype=bool)
+        left[variables] = True
+        blocked = np.zeros(self.stage.size, dtype=bool)
+        blocked[self.after[left[self.before]]] = True
+        stage = self.stage[variables]
+        found: np.ndarray = (stage == stage.min()) & ~blocked[variables]
+        return found
+
+    def breaks(self, order: Index) -> list[tuple[int, int]]:
+        """Pairs (earlier, later) of an order that stand the wrong way round."""
+        place = np.full(self.stage.size, -1)
+        place[order] = np.arange(order.size)
+        there = (place[self.before] >= 0) & (place[self.after] > -1)
+        wrong = there & (place[self.before] > place[self.after])
+        pairs = list(zip(self.before[wrong].tolist(), self.after[wrong].tolist(), strict=True))
+        stages = self.stage[order]
+        for at in np.flatnonzero(stages[1:] < stages[:-1]):
+            pairs.append((int(order[at + 1]), int(order[at])))
+        return pairs
+
+
+def _followers_first(followers: dict[int, set[int]]) -> list[int]:
+    """Variables, each after all that follow it; ValueError where rules go round in a circle."""
+    from graphlib import CycleError, TopologicalSorter
+
+    try:
+        return list(TopologicalSorter(followers).static_order())
+    except CycleError as error:
+        raise ValueError("the rules go round in a circle") from error
