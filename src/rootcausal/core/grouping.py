@@ -12,7 +12,7 @@ from .table import F64, Index
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The variables of a causal order whose columns may belong together.
+    """The variables of a causal order whose columns may belong together; covariates are none of them.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Grouping:
         Weights are proportional to these effects δ, so that a variable's Shapley value Σ δe is its error
         times the root of Σ δ². Where all δ are zero, the error is that of the first column.
         """
-        owner = layout.variable[order]
-        variables, first = np.unique(owner, return_index=True)
+        owner = np.where(layout.covariate[order], -1, layout.variable[order])
+        variables, first = np.unique(owner[owner >= 0], return_index=True)
         variables = variables[np.argsort(first)]
         alone = np.bincount(layout.variable, minlength=layout.n_variables)[variables] == 1
         places = tuple(np.flatnonzero(owner == variable) for variable in variables)
