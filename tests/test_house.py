@@ -241,6 +241,7 @@ def test_the_core_knows_numpy_and_scipy_only() -> None:
         "math",
         "typing",
         "functools",
+        "graphlib",
     }
     for name, path in modules():
         if room_of(name) == "core":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -93,8 +94,6 @@ class Precedence:
 
 def _followers_first(followers: dict[int, set[int]]) -> list[int]:
     """Variables, each after all that follow it; ValueError where rules go round in a circle."""
-    from graphlib import CycleError, TopologicalSorter
-
     try:
         return list(TopologicalSorter(followers).static_order())
     except CycleError as error:
