@@ -120,6 +120,11 @@ def strong_edges(edges: F64, at_most: int = EDGES_DRAWN) -> list[tuple[int, int,
     return [(int(cause[e]), int(effect[e]), float(edges[effect[e], cause[e]])) for e in strongest]
 
 
+def n_strong_edges(edges: F64) -> int:
+    """How many edges are strong enough to show."""
+    return int(np.count_nonzero(np.abs(edges) >= WEAKEST_EDGE))
+
+
 def edges_among(
     variables: Index,
     edges: Sequence[tuple[int, int, float]],
