@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrows import graph_of, graph_without_disease
 from .core.table import F64
-from .drawing import similarity_order, strong_edges
+from .drawing import similarity_order
 from .errors import InputError, MissingExtraError
+from .graph_figure import draw_graph
 from .inputs.cohort import names_of
 from .wording import one_line
 
@@ -156,37 +158,36 @@ def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) 
 
 
 def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Variables in causal order, an arc for each direct effect of at least 0.1 standard deviations.
+    """Variables in causal order and the disease, an arc for each direct effect of at least 0.1.
 
-    Solid: more of the cause means more of the effect; dashed: less; dotted: a variable whose levels have no
-    order. Of more than ``top`` variables, those
-    are drawn whose shocks change the risk most; of a :class:`~rootcausal.DirectLiNGAM` the first ones.
+    For one standard deviation of the cause, all else held fixed: standard deviations of the effect, or
+    log-odds of the disease, the square node at the end. Solid: more of the cause means more of the effect;
+    dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that its
+    direction was given (tiers are bands, with their names), a question mark that it is unsure: learned, and
+    pointing this way in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap`. Where arrows
+    are few, the share of resamples stands beside each. A legend says so in words.
+
+    Of more than ``top`` variables, those are drawn whose shocks change the risk most; of a
+    :class:`~rootcausal.DirectLiNGAM` the first ones.
     """
-    from matplotlib.patches import FancyArrowPatch
+    from .estimator import RCI
 
-    names, edges, unordered = _named_edges(model, top)
-    ax = _axes(ax, height=0.45 * len(names) + 0.8)
-    for cause, effect, weight in edges:
-        ax.add_patch(
-            FancyArrowPatch(
-                (0, cause),
-                (0, effect),
-                connectionstyle="arc3,rad=-0.5",
-                arrowstyle="-|>",
-                mutation_scale=10,
-                linewidth=0.6 + 3 * min(abs(weight), 1.0),
-                linestyle=_line(weight, {cause, effect} & unordered),
-                color="black" if weight > 0 else "#777777",
-                shrinkA=4,
-                shrinkB=4,
-            )
-        )
-    ax.scatter(np.zeros(len(names)), range(len(names)), color="black", zorder=3)
-    for place, name in enumerate(names):
-        ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
-    ax.set_xlim(-0.5 * max(len(names), 2) * 0.5, 0.3 * max(len(names), 2))
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    ax.set_axis_off()
+    unordered: set[int] = set()
+    if isinstance(model, RCI):
+        causal = model._model
+        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
+        found = graph_of(causal, shown, model.bootstrap_)
+        unordered = set(np.flatnonzero(np.isnan(causal.scale[shown])).tolist())
+    else:
+        shown = np.arange(min(top, model.causal_order_.size))
+        edges = model._standard_edges[np.ix_(shown, shown)]
+        found = graph_without_disease(model.causal_order_[shown], edges, model._precedence)
+    called = [_short(name) for name in names_of(model)]
+    names = [called[variable] for variable in found.variables]
+    if found.into_disease is not None:
+        names.append("the disease")
+    ax = _axes(ax, height=0.45 * len(names) + 1.6)
+    draw_graph(ax, found, names, unordered, [called[variable] for variable in found.covariates])
     return ax
 
 
@@ -199,30 +200,6 @@ def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, f
 def _value(explanation: Explanation, row: int, column: int) -> str:
     text = _short(one_line(explanation.text(row, column)))
     return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
-
-
-def _line(weight: float, unordered: set[int]) -> Any:
-    return ":" if unordered else "-" if weight > 0 else (0, (3, 2))
-
-
-def _named_edges(
-    model: RCI | DirectLiNGAM, top: int
-) -> tuple[list[str], list[tuple[int, int, float]], set[int]]:
-    """Names of the variables drawn, edges among them, and which have levels without an order."""
-    from .estimator import RCI
-
-    order, unordered = model.causal_order_, set()
-    if isinstance(model, RCI):
-        causal = model._model
-        edges = causal.direct_effects()
-        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
-        unordered = set(np.flatnonzero(np.isnan(causal.scale[shown])).tolist())
-    else:
-        edges = model._standard_edges
-        shown = np.arange(min(top, order.size))
-    all_names = names_of(model)
-    names = [_short(all_names[column]) for column in order[shown]]
-    return names, strong_edges(edges[np.ix_(shown, shown)]), unordered
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:

@@ -222,6 +222,15 @@ class CausalModel:
         effects = self.mechanism.direct_effects()
         return effects if self._groups is None else self._groups.direct_effects(effects)
 
+    def effects_on_disease(self) -> F64:
+        """(v,) log-odds that one standard unit of each variable of the order adds, all others held fixed.
+
+        Of a variable of several columns this is a size without a sign. Exact where both halves are linear,
+        and elsewhere right for patients near the average.
+        """
+        effects = (self.mechanism.slopes() @ self.attribution.unit_effects) * self.mechanism.scale
+        return effects if self._groups is None else self._groups.norms(effects)
+
     def total_effects(self) -> F64:
         """(v, v), ``[i, j]``: by how many standard units variable i moves for a unit of the error of j."""
         effects = self.mechanism.total_effects()

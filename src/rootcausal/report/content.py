@@ -88,7 +88,7 @@ def page_content(
         "variables": _variables(model, explanation, units),
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.log_odds),
-        "graph": graph_facts(causal, values),
+        "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
         "intervals": kept,
         "not_measured": {
