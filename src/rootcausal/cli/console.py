@@ -219,13 +219,13 @@ def say_meaning(base_value: float, prevalence: float | None = None, covariates: 
     """Explain the printed numbers."""
     average, parts = "", "what all variables add"
     if covariates:
-        average, parts = " and whose covariates are", "what covariates and all other variables add"
+        average, parts = " and covariates", "what covariates and all other variables add"
     say(
         "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
         "variable whose own shock, the part of its value that its causes do not explain, raises this\n"
         "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves them.\n"
-        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all average;\n"
-        f"it is not the prevalence. The base value and {parts} make the patient's log-odds."
+        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all "
+        f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
     )
     if covariates:
         say_adjusted(covariates)
