@@ -219,7 +219,7 @@ def say_meaning(base_value: float, prevalence: float | None = None, covariates: 
     """Explain the printed numbers."""
     average, parts = "", "what all variables add"
     if covariates:
-        average, parts = " and covariates", "what covariates and all other variables add"
+        average, parts = " and covariates", "what these and all variables add"
     say(
         "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
         "variable whose own shock, the part of its value that its causes do not explain, raises this\n"

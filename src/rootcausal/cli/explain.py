@@ -164,13 +164,13 @@ def _print_first(
 
 def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_rows: int) -> None:
     prevalence = explanation.provenance["parameters"].get("prevalence")
-    covariates, effect = explanation.covariates, explanation.covariate_effect
+    covariates = explanation.covariates
     rows = [
         (
             patient_label(patients, row),
             percent(explanation.probability[row], prevalence),
             f"{explanation.log_odds[row]:+.2f}",
-            *([f"{effect[row]:+.2f}"] if covariates else []),
+            *([_adjustment(explanation, row)] if covariates else []),
             ", ".join(_cause(cause, explanation, row) for cause in causes if cause.shapley >= LEAST_SHOWN)
             or "none: no shock raises the risk",
         )
@@ -189,6 +189,14 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(explanation.base_value, prevalence, covariates)
+
+
+def _adjustment(explanation: "Explanation", row: int) -> str:
+    """What covariates add to one patient, and which of them were not measured."""
+    places = explanation._model.covariates
+    expected = [one_line(explanation.feature_names[k], 20) for k in places if explanation.imputed[row, k]]
+    note = f" ({listed(expected, 2)} not measured)" if expected else ""
+    return f"{explanation.covariate_effect[row]:+.2f}{note}"
 
 
 def _cause(cause: "RootCause", explanation: "Explanation", row: int) -> str:
@@ -335,8 +343,8 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
             )
         )
     say(
-        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
-        "it is not the prevalence"
+        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks"
+        f"{' and covariates' if scores.covariates else ''} are average; it is not the prevalence"
     )
     if scores.covariates:
         say_adjusted(scores.covariates)

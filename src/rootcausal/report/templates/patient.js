@@ -60,12 +60,16 @@ function riskSummary(row) {
 /** "Adjusted for: age, sex and site", and what they add. */
 function covariatesAdd(row) {
   const { value, interval, expected } = adjustment(row);
-  const sure = interval === null ? "" : `, 95 % interval ${signed(interval[0])} to ${signed(interval[1])}`;
+  const notes = [
+    interval === null ? "" : `95 % interval ${signed(interval[0])} to ${signed(interval[1])}`,
+    expected ? "not all measured; what is expected stands in" : "",
+  ].filter(Boolean);
   return element(
     "div",
     {},
     element("dt", {}, "Adjusted for: ", ...covariatesNamed()),
-    element("dd", { id: "covariates-add" }, signed(value), element("small", {}, ` log-odds${sure}${expected ? "; not all measured, but expected" : ""}`)),
+    element("dd", { id: "covariates-add" }, signed(value), element("small", {}, " log-odds")),
+    notes.length ? element("dd", {}, notes.join("; ")) : null,
   );
 }
 
@@ -75,7 +79,7 @@ function inWords(row, harmful, protective) {
     named(outcome),
     `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose ${ofAverage} are all average it is `,
     `${percent(probability(content.base_value))}. `,
-    ...(covariates.length ? [...covariatesNamed(), `, which ${covariates.length === 1 ? "is" : "are"} adjusted for, ${covariates.length === 1 ? "adds" : "add"} ${signed(adjustment(row).value)} to the log-odds. `] : []),
+    ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, adds ${signed(adjustment(row).value)} to the log-odds. `] : []),
   ];
   if (!harmful.length) {
     words.push("No shock raises this patient's risk: the model sees no root cause. ");
