@@ -297,6 +297,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
+        check_is_fitted(self)
         return self._model.log_odds(self._patients(X).values)
 
     def predict_proba(self, X: Any) -> F64:
