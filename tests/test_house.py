@@ -32,7 +32,8 @@ MAY_IMPORT = {
     "arrows": {"core", "uncertainty"},
     "graph_figure": {"arrows"},
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
-    "explanation": {"core", "errors", "inputs", "uncertainty", "wording"},
+    "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
+    "explanation": {"core", "errors", "inputs", "uncertainty", "what_if"},
     "diagnostics": {"backends", "core", "wording"},
     "report": {
         "arrows",
@@ -103,6 +104,7 @@ MAY_IMPORT = {
         "parameters",
         "provenance",
         "version",
+        "what_if",
         "wording",
     },
     "__main__": {"cli"},

@@ -7,6 +7,7 @@ Colours differ in lightness and bars carry their sign, so that the figures can b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .drawing import similarity_order
 from .errors import InputError, MissingExtraError
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
-from .wording import one_line
+from .wording import one_line, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,16 +27,28 @@ if TYPE_CHECKING:
     from .explanation import Explanation
     from .lingam import DirectLiNGAM
 
-HARMFUL, PROTECTIVE = "#c2500a", "#9cc4e6"
+HARMFUL, PROTECTIVE, ADJUSTED = "#c2500a", "#9cc4e6", "#c8c8c8"
 NAME_LIMIT = 30
 # The heat map orders patients by similarity, which needs the distance of every pair.
 HEAT_PATIENTS = 2000
 
 
+@dataclass(frozen=True)
+class _Bar:
+    """A step of the waterfall; ``ends`` are those of the interval of its value, if there is one."""
+
+    label: str
+    value: float
+    colour: str
+    hatched: bool = False
+    ends: tuple[float, float] | None = None
+
+
 def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
     """From the base value to one patient's log-odds, a bar for each shock, with its interval if there is one.
 
-    Hatched bars are of values that were not measured: what is expected stands in for them.
+    Hatched bars are of values that were not measured: what is expected stands in for them. What covariates
+    add together is the first bar, a grey one.
 
     Parameters
     ----------
@@ -50,17 +63,18 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     ranked = np.argsort(-np.abs(values), kind="stable")
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
-    steps = [(f"{_name(explanation, c)} = {_value(explanation, row, c)}", float(values[c])) for c in shown]
-    hatched = [bool(explanation.imputed[row, c]) for c in shown]
-    intervals = [] if explanation.lower is None else [_interval(explanation, row, c) for c in shown]
+    bars = [_shock(explanation, row, c) for c in shown]
+    if explanation.covariates:
+        bars.insert(0, _adjustment(explanation, row))
     if len(ranked) > top:
-        steps.append((f"{len(ranked) - top} others", float(values[ranked[top:]].sum())))
-    ax = _axes(ax, height=0.4 * len(steps) + 1.6)
+        rest = float(values[ranked[top:]].sum())
+        bars.append(_Bar(f"{len(ranked) - top} others", rest, _colour(rest)))
+    ax = _axes(ax, height=0.4 * len(bars) + 1.6)
     at = explanation.base_value
-    for place, (_, value) in enumerate(steps):
-        hatch = "///" if place < len(hatched) and hatched[place] else None
-        ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6, hatch=hatch)
-        low, high = intervals[place] if place < len(intervals) else (value, value)
+    for place, bar in enumerate(bars):
+        value, (low, high) = bar.value, bar.ends or (bar.value, bar.value)
+        hatch = "///" if bar.hatched else None
+        ax.barh(place, value, left=at, color=bar.colour, edgecolor="black", linewidth=0.6, hatch=hatch)
         ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
         side = 1 if value > 0 else -1
         ax.annotate(
@@ -74,11 +88,12 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
         at += value
     ax.axvline(explanation.base_value, color="black", linestyle=":", linewidth=1)
     ax.axvline(at, color="black", linestyle="--", linewidth=1)
-    ax.set_yticks(range(len(steps)), [label for label, _ in steps])
-    ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.use_sticky_edges = False
     ax.margins(x=0.18)
-    base = f"{explanation.base_value:+.2f} with average shocks (dotted)"
+    average = "average shocks and covariates" if explanation.covariates else "average shocks"
+    base = f"{explanation.base_value:+.2f} with {average} (dotted)"
     ax.set_xlabel(f"log-odds: {base}, {at:+.2f} for {_short(str(patient))} (dashed)")
     return ax
 
@@ -191,10 +206,25 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     return ax
 
 
-def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, float]:
-    assert explanation.lower is not None
-    assert explanation.upper is not None
-    return float(explanation.lower[row, column]), float(explanation.upper[row, column])
+def _shock(explanation: Explanation, row: int, column: int) -> _Bar:
+    value, lower, upper = float(explanation.values[row, column]), explanation.lower, explanation.upper
+    ends = None
+    if lower is not None and upper is not None:
+        ends = float(lower[row, column]), float(upper[row, column])
+    label = f"{_name(explanation, column)} = {_value(explanation, row, column)}"
+    return _Bar(label, value, _colour(value), bool(explanation.imputed[row, column]), ends)
+
+
+def _adjustment(explanation: Explanation, row: int) -> _Bar:
+    """What covariates add together; hatched where one of them was not measured."""
+    ends, value = explanation.covariate_interval, float(explanation.covariate_effect[row])
+    return _Bar(
+        _short(together(explanation.covariates, NAME_LIMIT)),
+        value,
+        ADJUSTED,
+        bool(explanation.imputed[row, explanation._model.covariates].any()),
+        None if ends is None else (float(ends[0, row]), float(ends[1, row])),
+    )
 
 
 def _value(explanation: Explanation, row: int, column: int) -> str:
