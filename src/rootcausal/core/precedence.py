@@ -41,12 +41,16 @@ class Precedence:
                 raise ValueError("a rule contradicts the stages")
             if stage[earlier] == stage[later]:
                 followers.setdefault(earlier, set()).add(later)
-        reached: dict[int, set[int]] = {}
+        reached: dict[int, int] = {}  # sets as bits of a number: joining p² of them takes no time
         for variable in _followers_first(followers):
-            some = followers.get(variable, set())
-            reached[variable] = some.union(*(reached[one] for one in some))
-        complete = [(a, b) for a in sorted(reached) for b in sorted(reached[a])]
-        before, after = np.array(complete, dtype=np.intp).reshape(-1, 2).T
+            bits = 0
+            for one in followers.get(variable, ()):
+                bits |= reached[one] | 1 << one
+            reached[variable] = bits
+        some = [variable for variable in sorted(reached) if reached[variable]]
+        after_each = [_places(reached[variable], len(stage)) for variable in some]
+        before = np.repeat(np.array(some, dtype=np.intp), [places.size for places in after_each])
+        after = np.concatenate([np.empty(0, dtype=np.intp), *after_each])
         return cls(np.asarray(stage, dtype=np.intp), before, after)
 
     @property
@@ -89,6 +93,12 @@ class Precedence:
         for at in np.flatnonzero(stages[1:] < stages[:-1]):
             pairs.append((int(order[at + 1]), int(order[at])))
         return pairs
+
+
+def _places(bits: int, size: int) -> Index:
+    """Which bits of a number of so many are set, ascending."""
+    content = np.frombuffer(bits.to_bytes((size + 7) // 8, "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(content, bitorder="little"))
 
 
 def _followers_first(followers: dict[int, set[int]]) -> list[int]:
