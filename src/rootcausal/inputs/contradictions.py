@@ -7,26 +7,27 @@ have an order themselves, so a circle through several has a rule against them, w
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from ..core.table import Index
 from ..errors import InputError
 from ..wording import listed, quoted
 from .rules import NAMED_AT_MOST, Findings
 
 # Contradictions of which one error speaks: more are one mistake, many times.
 SAID_AT_MOST = 100
+# Circles that are looked for, one after the other.
+CIRCLES_AT_MOST = 20
 # Columns of a circle that are named; longer ones are no slip of the hand.
 NAMED_OF_A_CIRCLE = 50
 
 # Earlier, later, and by which words of the user.
 Rule = tuple[str, str, str]
-Column = TypeVar("Column", bound=Hashable)
 
 
 def stages_broken(
@@ -47,52 +48,64 @@ def stages_broken(
             )
 
 
-def circles(rules: Sequence[Rule], most: int) -> Iterator[str]:
-    """What to say of the circles that rules make, at most so many; no two of them share a rule."""
+def circles(rules: Sequence[Rule]) -> Iterator[str]:
+    """What to say of the circles that rules make; no two of them share a rule."""
     words = {(earlier, later): said for earlier, later, said in reversed(rules)}
-    left = dict.fromkeys(words)
-    for _ in range(most):
-        left = dict.fromkeys(going_round(list(left)))
-        if not left:
+    pairs, columns = list(words), _columns(list(words))
+    ends = _ends(pairs, columns)
+    left = _together(ends, len(columns))
+    for _ in range(CIRCLES_AT_MOST):
+        if not left.size:
             return
-        circle = _one_circle(list(left))
-        for pair in circle:
-            del left[pair]
-        steps = [f"{quoted(a)} before {quoted(b)} ({words[a, b]})" for a, b in circle]
+        at = _one_circle(ends[:, left], len(columns))
+        steps = [f"{quoted(a)} before {quoted(b)} ({words[a, b]})" for a, b in (pairs[k] for k in left[at])]
         yield f"these go round in a circle: {listed(steps, NAMED_OF_A_CIRCLE)}; leave one of them out"
+        left = np.delete(left, at)
+        left = left[_together(ends[:, left], len(columns))]
+    if left.size:
+        yield f"{left.size} more rules go round in circles"
 
 
-def going_round(pairs: Sequence[tuple[Column, Column]]) -> list[tuple[Column, Column]]:
+def going_round(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs (earlier, later) that lie on some circle of them."""
-    places = {column: place for place, column in enumerate(dict.fromkeys(c for pair in pairs for c in pair))}
-    if not places:
-        return []
-    ends = np.array([(places[a], places[b]) for a, b in pairs], dtype=np.intp).T
-    graph = csr_array((np.ones(len(pairs), dtype=np.int8), tuple(ends)), shape=(len(places), len(places)))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    together = component[ends[0]] == component[ends[1]]
-    return [pairs[place] for place in np.flatnonzero(together).tolist()]
+    columns = _columns(pairs)
+    return [pairs[place] for place in _together(_ends(pairs, columns), len(columns)).tolist()]
 
 
-def _one_circle(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A shortest circle through the first column of pairs that all lie on circles."""
-    followers: dict[str, list[str]] = {}
-    for earlier, later in pairs:
-        followers.setdefault(earlier, []).append(later)
-    start = pairs[0][0]
-    came_from: dict[str, str] = {}
-    waiting = deque([start])
-    while start not in came_from:
-        column = waiting.popleft()
-        for later in followers[column]:
-            if later not in came_from:
-                came_from[later] = column
-                waiting.append(later)
-    circle = [(came_from[start], start)]
-    while circle[-1][0] != start:
-        column = circle[-1][0]
-        circle.append((came_from[column], column))
-    return circle[::-1]
+def _columns(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """A number for each column."""
+    return {column: place for place, column in enumerate(dict.fromkeys(chain.from_iterable(pairs)))}
+
+
+def _ends(pairs: Sequence[tuple[str, str]], columns: Mapping[str, int]) -> Index:
+    """(2, m) the numbers of the columns of each pair."""
+    numbers = np.fromiter((columns[one] for one in chain.from_iterable(pairs)), np.intp, 2 * len(pairs))
+    return numbers.reshape(-1, 2).T
+
+
+def _graph(ends: Index, size: int) -> csr_array:
+    return csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
+
+
+def _together(ends: Index, size: int) -> Index:
+    """Which of the pairs (2, m) lie on a circle."""
+    if not ends.size:
+        return np.empty(0, dtype=np.intp)
+    _, component = connected_components(_graph(ends, size), directed=True, connection="strong")
+    return np.flatnonzero(component[ends[0]] == component[ends[1]])
+
+
+def _one_circle(ends: Index, size: int) -> list[int]:
+    """Which of the pairs (2, m), all on circles, are a shortest one through the first column, in order."""
+    start = ends[0, 0]
+    reached, came_from = breadth_first_order(_graph(ends, size), start)
+    place = np.full(size, size)
+    place[reached] = np.arange(reached.size)
+    back = ends[0, ends[1] == start]
+    path = [int(start), int(back[place[back].argmin()])]
+    while path[-1] != start:
+        path.append(int(came_from[path[-1]]))
+    return [int(np.argmax((ends[0] == a) & (ends[1] == b))) for a, b in pairwise(path[::-1])]
 
 
 def without_circles(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -116,10 +129,6 @@ class Saying:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._count = 0
-
-    @property
-    def left(self) -> int:
-        return max(1, SAID_AT_MOST - self._count)
 
     def note(self, sentence: str) -> None:
         self._count += 1

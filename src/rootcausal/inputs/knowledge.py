@@ -243,7 +243,7 @@ class Knowledge:
         for sentence in stages_broken(rules, stages, where, unplaced if self.tiers else ()):
             said.note(sentence)
         within = [rule for rule in rules if stages[rule[0]] == stages[rule[1]]]
-        for sentence in circles(within, said.left):
+        for sentence in circles(within):
             said.note(sentence)
         said.refuse()
 
