@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from ..core.precedence import FIRST
 from ..core.table import Index
 from ..errors import InputError
 from ..wording import listed, quoted
@@ -41,7 +42,7 @@ def stages_broken(
         if stage[earlier] > stage[later]:
             a, b = quoted(earlier), quoted(later)
             mend = "leave that pair out, or move one of them"
-            if earlier in unplaced:
+            if earlier in unplaced and stage[later] > FIRST:
                 mend = f"put {a} into a tier"
             yield (
                 f"{words} puts {a} before {b}, but {b} is {where[later]}, and {a} is {where[earlier]}: {mend}"
@@ -50,7 +51,9 @@ def stages_broken(
 
 def circles(rules: Sequence[Rule]) -> Iterator[str]:
     """What to say of the circles that rules make; no two of them share a rule."""
-    words = {(earlier, later): said for earlier, later, said in reversed(rules)}
+    words: dict[tuple[str, str], str] = {}
+    for earlier, later, said in rules:
+        words.setdefault((earlier, later), said)
     pairs, columns = list(words), _columns(list(words))
     ends = _ends(pairs, columns)
     left = _together(ends, len(columns))
