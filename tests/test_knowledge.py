@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import json
 import pickle
 from collections.abc import Callable
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
 from rootcausal.core.precedence import Precedence
+from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
 
 NAMES = ["site", "age", "sex", "smoking", "bmi", "bili", "alb"]
@@ -197,7 +199,7 @@ def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
             assert (not found.breaks(np.array(order))) == fits(order)
 
 
-@given(st.integers(1, 12), st.data())
+@given(st.integers(1, 60), st.data())
 def test_rules_are_complete(p: int, data: st.DataObject) -> None:
     """Against a closure one pair after the other."""
     order = data.draw(st.permutations(range(p)))
@@ -210,6 +212,17 @@ def test_rules_are_complete(p: int, data: st.DataObject) -> None:
         closed |= {(a, d) for a, b in closed for c, d in closed if b == c}
     found = Precedence.of(np.full(p, 2), pairs)
     assert list(zip(found.before.tolist(), found.after.tolist(), strict=True)) == sorted(closed)
+
+
+def test_chains_that_say_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 100)
+    long = Knowledge(causes=list(pairwise(range(40))))
+    assert "say it by tiers instead" in refused(lambda: long.precedence([f"x{k}" for k in range(40)]))
+
+
+def test_the_examples_of_the_docstrings_hold() -> None:
+    assert doctest.testmod(knowledge).attempted > 3
+    assert not doctest.testmod(knowledge).failed
 
 
 # --- names ----------------------------------------------------------------------------------------------

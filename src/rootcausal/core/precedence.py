@@ -11,6 +11,10 @@ from .table import Index
 
 #: Stages of variables that come before all others: covariates, and after them what was called first.
 COVARIATE, FIRST = 0, 1
+# What follows from a chain of variables grows with the square of its length; stages cost nothing.
+MOST_PAIRS = 20_000_000
+# Variables are marked in a mask where these times their number are no fewer than all.
+MARK_AT_MOST = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,9 @@ class Precedence:
 
     @classmethod
     def of(cls, stage: Index, pairs: Sequence[tuple[int, int]] = ()) -> Precedence:
-        """Rules by stage, and by ``pairs`` (before, after) of variables; ValueError where these go round.
+        """Rules by stage, and by ``pairs`` (before, after) of variables.
+
+        ValueError where these go round, or where more than :data:`MOST_PAIRS` follow from them.
 
         Pairs of variables whose stages already say the same are left out; so are those that follow.
         """
@@ -41,16 +47,10 @@ class Precedence:
                 raise ValueError("a rule contradicts the stages")
             if stage[earlier] == stage[later]:
                 followers.setdefault(earlier, set()).add(later)
-        reached: dict[int, int] = {}  # sets as bits of a number: joining p² of them takes no time
-        for variable in _followers_first(followers):
-            bits = 0
-            for one in followers.get(variable, ()):
-                bits |= reached[one] | 1 << one
-            reached[variable] = bits
-        some = [variable for variable in sorted(reached) if reached[variable]]
-        after_each = [_places(reached[variable], len(stage)) for variable in some]
-        before = np.repeat(np.array(some, dtype=np.intp), [places.size for places in after_each])
-        after = np.concatenate([np.empty(0, dtype=np.intp), *after_each])
+        reached = _reached(followers, len(stage))
+        some = sorted(reached)
+        before = np.repeat(np.array(some, dtype=np.intp), [reached[variable].size for variable in some])
+        after = np.concatenate([np.empty(0, dtype=np.intp), *(reached[variable] for variable in some)])
         return cls(np.asarray(stage, dtype=np.intp), before, after)
 
     @property
@@ -95,10 +95,25 @@ class Precedence:
         return pairs
 
 
-def _places(bits: int, size: int) -> Index:
-    """Which bits of a number of so many are set, ascending."""
-    content = np.frombuffer(bits.to_bytes((size + 7) // 8, "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(content, bitorder="little"))
+def _reached(followers: dict[int, set[int]], size: int) -> dict[int, Index]:
+    """All that come after each variable, ascending; ValueError where that is too much to keep."""
+    reached: dict[int, Index] = {}
+    marked, total = np.zeros(size, dtype=bool), 0
+    for variable in _followers_first(followers):
+        some = followers.get(variable, set())
+        parts = [np.fromiter(some, dtype=np.intp, count=len(some)), *(reached[one] for one in some)]
+        if MARK_AT_MOST * sum(part.size for part in parts) < size:
+            found = np.unique(np.concatenate(parts))
+        else:  # very many rules of few variables
+            marked[:] = False
+            for part in parts:
+                marked[part] = True
+            found = np.flatnonzero(marked)
+        reached[variable] = found
+        total += found.size
+        if total > MOST_PAIRS:
+            raise ValueError(f"more than {MOST_PAIRS:,} pairs follow from the rules")
+    return reached
 
 
 def _followers_first(followers: dict[int, set[int]]) -> list[int]:

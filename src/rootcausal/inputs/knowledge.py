@@ -100,7 +100,13 @@ class Knowledge:
             stage[places[name]] = its_stage
         if (stage == COVARIATE).all():
             raise InputError("all columns are covariates, and none is left to be a root cause")
-        return Precedence.of(stage, [(places[earlier], places[later]) for earlier, later, _ in self._rules()])
+        pairs = [(places[earlier], places[later]) for earlier, later, _ in self._rules()]
+        try:
+            return Precedence.of(stage, pairs)
+        except ValueError as error:  # no contradiction is left by now
+            raise InputError(
+                f"causes and not_causes say too much ({error}): say it by tiers instead"
+            ) from None
 
     def in_words(self) -> str:
         """All of it in one short line that is safe on a terminal."""
