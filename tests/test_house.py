@@ -47,7 +47,7 @@ MAY_IMPORT = {
         "version",
         "wording",
     },
-    "saving": {"backends", "errors", "files", "inputs", "uncertainty"},
+    "saving": {"backends", "core", "errors", "files", "inputs", "uncertainty"},
     "estimator": {
         "backends",
         "core",
@@ -90,7 +90,7 @@ MAY_IMPORT = {
         "version",
         "wording",
     },
-    "__init__": {"errors", "estimator", "explanation", "lingam", "version"},
+    "__init__": {"errors", "estimator", "explanation", "inputs", "lingam", "version"},
     "cli": {
         "arrows",
         "data",

@@ -511,7 +511,7 @@ def completed(model: RCI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 def test_a_completion_comes_back(completed: Path) -> None:
     from rootcausal.files import model_file
 
-    read = model_file.read(completed, lambda saved: saved.completion)
+    read = model_file.read(completed, lambda saved: saved.completion, lambda *_: None)
     assert read.mean.tolist() == list(range(6)) and read.columns.tolist() == [1, 4]
     assert read.covariance.tolist() == [[2.0, 0.5], [0.5, 1.0]]
 

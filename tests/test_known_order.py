@@ -80,7 +80,7 @@ def check_rules_hold(make_raw, seed: int) -> None:
     found = order_columns(raw, describe_columns(raw), variant, 0.2, layout=layout)
     order = variables_of(found.order, owner)
     assert not broken(order, stage, pairs)
-    assert not layout.precedence.breaks(np.array(order))
+    assert not layout.precedence.breaks(np.array(order, dtype=np.intp))
     kept = set(np.flatnonzero(stage <= 1)) - set(owner[found.exhausted])
     assert kept <= set(order)
     n_covariates = found.n_covariates

@@ -9,12 +9,26 @@ from .version import __version__
 if TYPE_CHECKING:
     from .estimator import RCI
     from .explanation import Explanation
+    from .inputs.knowledge import Knowledge
     from .lingam import DirectLiNGAM
 
-__all__ = ["RCI", "DirectLiNGAM", "Explanation", "InputError", "MissingExtraError", "__version__"]
+__all__ = [
+    "RCI",
+    "DirectLiNGAM",
+    "Explanation",
+    "InputError",
+    "Knowledge",
+    "MissingExtraError",
+    "__version__",
+]
 
 # The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
-_HOMES = {"RCI": "estimator", "Explanation": "explanation", "DirectLiNGAM": "lingam"}
+_HOMES = {
+    "RCI": "estimator",
+    "Explanation": "explanation",
+    "DirectLiNGAM": "lingam",
+    "Knowledge": "inputs.knowledge",
+}
 
 
 def __getattr__(name: str) -> Any:

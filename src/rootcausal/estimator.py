@@ -27,14 +27,14 @@ from .inputs.cohort import Cohort, Target, names_of
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
 from .inputs.from_frame import ids_of, patient_ids
+from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .parameters import chosen_settings, chosen_wishes, plain_kinds
+from .parameters import chosen_knowledge, chosen_settings, chosen_wishes, plain_parameters
 from .provenance import how_it_was_made, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum
-from .wording import plain
 
 
 class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -68,6 +68,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]`` says what was taken.
     missing : {"impute", "refuse"}, default "impute"
         What to do about missing values in :meth:`fit`: impute them, or refuse the table.
+    knowledge : Knowledge or dict, default None
+        What is known of the causal order, which then keeps to it: a :class:`rootcausal.Knowledge`, or its
+        fields, as in ``{"first": ["age", "sex"]}``.
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         prevalence: float | None = None,
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
+        knowledge: Knowledge | dict[str, Any] | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -113,6 +117,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.prevalence = prevalence
         self.kinds = kinds
         self.missing = missing
+        self.knowledge = knowledge
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,12 +142,14 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         target = Target(y, self.positive)
         wishes, prevalence = chosen_wishes(self.kinds, self.missing), self._settings().prevalence
-        with open_cohort(self, X, target, self.backend, prevalence, wishes, groups) as cohort:
+        known = chosen_knowledge(self.knowledge)
+        with open_cohort(self, X, target, self.backend, prevalence, wishes, groups, known) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
         self._settings()
         chosen_wishes(self.kinds, self.missing)
+        chosen_knowledge(self.knowledge)
         check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:
@@ -162,9 +169,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
             whole = learned.completion.draw(values, self._settings().imputation_seed, cohort.layout)
             self._quantiles = CohortQuantiles.of(whole, self._model)
-        parameters = {name: plain(value) for name, value in self.get_params().items() if name != "progress"}
-        parameters["kinds"] = plain_kinds(self.kinds)
-        self.provenance_ = how_it_was_made(learned, cohort, parameters)
+        self.provenance_ = how_it_was_made(learned, cohort, plain_parameters(self.get_params()))
         return self
 
     def _settings(self) -> Settings:

@@ -17,8 +17,9 @@ from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .inputs.cohort import Cohort, names_of
 from .inputs.door import open_cohort
+from .inputs.knowledge import Knowledge
 from .long_work.progress import ordering_progress
-from .parameters import chosen_variant
+from .parameters import chosen_knowledge, chosen_variant
 from .provenance import warn_exhausted
 
 
@@ -37,6 +38,8 @@ class DirectLiNGAM(BaseEstimator):
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
+    knowledge : Knowledge or dict, default None
+        What is known of the causal order, as in :class:`~rootcausal.RCI`.
 
     Attributes
     ----------
@@ -46,12 +49,19 @@ class DirectLiNGAM(BaseEstimator):
     """
 
     def __init__(
-        self, *, variant: str = "plus", prune: bool = False, backend: str = "auto", progress: bool = False
+        self,
+        *,
+        variant: str = "plus",
+        prune: bool = False,
+        backend: str = "auto",
+        progress: bool = False,
+        knowledge: Knowledge | dict[str, Any] | None = None,
     ) -> None:
         self.variant = variant
         self.prune = prune
         self.backend = backend
         self.progress = progress
+        self.knowledge = knowledge
 
     def fit(self, X: Any, y: Any = None) -> DirectLiNGAM:
         """Order the columns of X (dataframe or array, n × p); y is ignored, as scikit-learn expects.
@@ -62,14 +72,17 @@ class DirectLiNGAM(BaseEstimator):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        with open_cohort(self, X, None, self.backend) as cohort:
+        known = chosen_knowledge(self.knowledge)
+        with open_cohort(self, X, None, self.backend, knowledge=known) as cohort:
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
         raw = cohort.raw
         assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            ordering = order_columns(raw, cohort.columns, chosen_variant(self.variant), 1.0, on_round)
+            ordering = order_columns(
+                raw, cohort.columns, chosen_variant(self.variant), 1.0, on_round, cohort.layout
+            )
         warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins

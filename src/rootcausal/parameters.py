@@ -12,6 +12,7 @@ from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
 from .errors import InputError
 from .inputs.kinds import KINDS, Said, Wishes
+from .inputs.knowledge import Knowledge
 from .inputs.rules import Findings
 from .wording import plain
 
@@ -65,7 +66,20 @@ def chosen_wishes(kinds: Any, missing: str) -> Wishes:
     return Wishes(known, missing == "impute")
 
 
-def plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:
+def chosen_knowledge(knowledge: Any) -> Knowledge | None:
+    """What is known of the causal order; None where that is nothing."""
+    return None if knowledge is None else Knowledge.of(knowledge) or None
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them."""
+    found = {name: plain(value) for name, value in parameters.items() if name != "progress"}
+    known = found["knowledge"]
+    found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
+    return found | {"kinds": _plain_kinds(found["kinds"])}
+
+
+def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:
     """The same parameter as JSON can hold it: a column without a name is called by its place."""
     if kinds is None:
         return None

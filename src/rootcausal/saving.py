@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .backends.blas import one_blas_thread
+from .core.precedence import Precedence
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
 from .inputs.kinds import Variable
+from .inputs.knowledge import Knowledge
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:
@@ -45,7 +48,16 @@ def save(model: RCI, path: str | PathLike[str]) -> None:
 def load(estimator: type[RCI], path: str | PathLike[str]) -> RCI:
     """Read a model; a damaged, foreign or newer file is refused."""
     with one_blas_thread():  # as resamples were learned: else their last bit may differ
-        return model_file.read(path, lambda saved: _restored(estimator, saved))
+        return model_file.read(path, lambda saved: _restored(estimator, saved), _known)
+
+
+def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
+    """The rules of what was known; ValueError where these are none."""
+    try:
+        known = None if knowledge is None else Knowledge.of(knowledge)
+        return known.precedence(names) if known else None
+    except InputError as error:
+        raise ValueError(str(error)) from None  # an InputError of reading names the file
 
 
 def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
@@ -54,7 +66,9 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     try:
         model._check_parameters()
     except InputError as error:
-        raise ValueError(str(error)) from None  # an InputError of reading names the file
+        raise ValueError(str(error)) from None
+    if model.knowledge is not None:
+        model.knowledge = Knowledge.of(model.knowledge)
     if model.positive is not None and model.positive != saved.classes[1]:
         raise ValueError("its second class is not the disease")
     model.n_features_in_ = saved.n_variables
@@ -63,7 +77,8 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     variables = [Variable(name, "number") for name in names_of(model)]
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
-    model._encoding = Encoding(tuple(variables))
+    assert saved.model.layout is not None, "files say what the columns stand for"
+    model._encoding = Encoding(tuple(variables), saved.model.layout.precedence)
     described = model._encoding.described()
     if saved.provenance.get("kinds", described) != described:
         raise ValueError("its variables are not those that it remembers")

@@ -2,13 +2,15 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
 from ..wording import shown
-from .console import kinds_lines, say, say_cohort, say_disease, status_if_slow
+from .console import kinds_lines, say, say_cohort, say_disease, say_known, status_if_slow
+from .knowing import Known
 
 if TYPE_CHECKING:
     from ..estimator import RCI
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def fit_on_cluster(
-    files: Sequence[Path], roles: "Roles", scheduler: str | None, settings: dict[str, Any]
+    files: Sequence[Path], roles: "Roles", scheduler: str | None, settings: dict[str, Any], known: Known
 ) -> "RCI":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
-        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, with_labels
+        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_labels
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..estimator import RCI
@@ -28,6 +30,9 @@ def fit_on_cluster(
     for file in files:
         refuse_streams(file)
     where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
+    if known:
+        roles = replace(roles, knowledge=known.among(parquet_names(files)))
+        settings = {**settings, "knowledge": roles.knowledge}
     frame = parquet_cohort(files, roles)
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
@@ -39,4 +44,6 @@ def fit_on_cluster(
     for line in kinds_lines(model._encoding.variables):
         say(line)
     say_disease(roles.target, disease, n_rows, settings["prevalence"])
+    if roles.knowledge is not None:
+        say_known(roles.knowledge)
     return model

@@ -16,6 +16,7 @@ from ..wording import listed, one_line, plural, printable
 if TYPE_CHECKING:
     from ..estimator import RCI
     from ..inputs.kinds import Variable
+    from ..inputs.knowledge import Knowledge
     from ..inputs.matrices import Readings
     from ..inputs.patients import Patients
     from ..inputs.target import Disease
@@ -105,6 +106,11 @@ def say_kinds(readings: "Readings") -> None:
 def _rounded(part: float) -> str:
     """Return a share that is neither none nor all, in percent that say so."""
     return "<1%" if part < 0.005 else ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
+
+
+def say_known(knowledge: "Knowledge") -> None:
+    """Say what was known of the causal order before."""
+    say(f"given: {knowledge.in_words()}")
 
 
 def say_filled_in(model: "RCI") -> None:
@@ -281,15 +287,18 @@ def share(prevalence: float) -> str:
 
 def made_with(model: "RCI") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
+    from ..inputs.knowledge import Knowledge
     from ..provenance import backend_used
 
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
-    kinds = parameters.pop("kinds", None)
+    kinds, known = parameters.pop("kinds", None), parameters.pop("knowledge", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
+    if known:
+        parameters["knowledge"] = Knowledge.of(known).in_words()
     return {**parameters, "backend": backend_used(model.provenance_)}
 
 

@@ -1,15 +1,18 @@
 """``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..files.tables import column_names
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_order
+from .console import made_with, provenance, say, say_filled_in, say_known, say_order
+from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
     AttributionName,
@@ -63,6 +66,12 @@ def fit(
     drop_missing: DropMissing = False,
     kind: Kinds = None,
     missing: Missing = "impute",
+    first: First = None,
+    tiers: Tiers = None,
+    causes: Causes = None,
+    not_causes: NotCauses = None,
+    covariate: Covariate = None,
+    knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
@@ -84,7 +93,8 @@ def fit(
 
     Every column is a variable, except the target, the ids and the dropped ones.
     A patient may have several rows, which --id tells; the bootstrap then resamples
-    patients.
+    patients. What is known of the causal order (--first, --tiers, --causes,
+    --not-causes, --covariate) is kept to.
 
     rootcausal fit cohort.csv --target died --out model.rci
     rootcausal fit cohort.csv --target died --id patient --out model.rci
@@ -95,11 +105,15 @@ def fit(
     rootcausal fit lab.csv --target ill --keep age,bili --na . --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
+    rootcausal fit labs.csv --target ill --first age,sex --out m.rci
+    rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
+    rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
+    known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
     roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
     settings = {
@@ -115,11 +129,11 @@ def fit(
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
             raise typer.BadParameter("--na and --negative need the table in memory, not on a cluster.")
-        model = fit_on_cluster(cohort, roles, scheduler, settings)
+        model = fit_on_cluster(cohort, roles, scheduler, settings, known)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend})
+        model = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
@@ -130,8 +144,13 @@ def fit(
     say(provenance("fit", made_with(model)))
 
 
-def _fit_in_memory(cohort: Path, roles: "Roles", settings: dict[str, Any]) -> "RCI":
+def _fit_in_memory(cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known) -> "RCI":
+    if known:
+        knowledge = known.among(column_names(cohort))
+        roles, settings = replace(roles, knowledge=knowledge), {**settings, "knowledge": knowledge}
     patients, disease = read_labelled(cohort, roles, settings["prevalence"])
+    if roles.knowledge is not None:
+        say_known(roles.knowledge)
 
     from ..estimator import RCI
 

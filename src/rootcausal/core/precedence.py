@@ -12,6 +12,10 @@ from .table import Index
 
 #: Stages of variables that come before all others: covariates, and after them what was called first.
 COVARIATE, FIRST = 0, 1
+# What follows from a chain of variables grows with the square of its length; stages cost nothing.
+MOST_PAIRS = 20_000_000
+# Variables are marked in a mask where these times their number are no fewer than all.
+MARK_AT_MOST = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +36,9 @@ class Precedence:
 
     @classmethod
     def of(cls, stage: Index, pairs: Sequence[tuple[int, int]] = ()) -> Precedence:
-        """Rules by stage, and by ``pairs`` (before, after) of variables; ValueError where these go round.
+        """Rules by stage, and by ``pairs`` (before, after) of variables.
+
+        ValueError where these go round, or where more than :data:`MOST_PAIRS` follow from them.
 
         Pairs of variables whose stages already say the same are left out; so are those that follow.
         """
@@ -42,12 +48,10 @@ class Precedence:
                 raise ValueError("a rule contradicts the stages")
             if stage[earlier] == stage[later]:
                 followers.setdefault(earlier, set()).add(later)
-        reached: dict[int, set[int]] = {}
-        for variable in _followers_first(followers):
-            some = followers.get(variable, set())
-            reached[variable] = some.union(*(reached[one] for one in some))
-        complete = [(a, b) for a in sorted(reached) for b in sorted(reached[a])]
-        before, after = np.array(complete, dtype=np.intp).reshape(-1, 2).T
+        reached = _reached(followers, len(stage))
+        some = sorted(reached)
+        before = np.repeat(np.array(some, dtype=np.intp), [reached[variable].size for variable in some])
+        after = np.concatenate([np.empty(0, dtype=np.intp), *(reached[variable] for variable in some)])
         return cls(np.asarray(stage, dtype=np.intp), before, after)
 
     @property
@@ -100,6 +104,27 @@ class Precedence:
         for at in np.flatnonzero(stages[1:] < stages[:-1]):
             pairs.append((int(order[at + 1]), int(order[at])))
         return pairs
+
+
+def _reached(followers: dict[int, set[int]], size: int) -> dict[int, Index]:
+    """All that come after each variable, ascending; ValueError where that is too much to keep."""
+    reached: dict[int, Index] = {}
+    marked, total = np.zeros(size, dtype=bool), 0
+    for variable in _followers_first(followers):
+        some = followers.get(variable, set())
+        parts = [np.fromiter(some, dtype=np.intp, count=len(some)), *(reached[one] for one in some)]
+        if MARK_AT_MOST * sum(part.size for part in parts) < size:
+            found = np.unique(np.concatenate(parts))
+        else:  # very many rules of few variables
+            marked[:] = False
+            for part in parts:
+                marked[part] = True
+            found = np.flatnonzero(marked)
+        reached[variable] = found
+        total += found.size
+        if total > MOST_PAIRS:
+            raise ValueError(f"more than {MOST_PAIRS:,} pairs follow from the rules")
+    return reached
 
 
 def _followers_first(followers: dict[int, set[int]]) -> list[int]:

@@ -2,14 +2,15 @@
 
 Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
-what fills in missing values. All versions are read.
+what fills in missing values; from version 5 on, what was known of the causal order counts, which the
+parameters of the model say. All versions are read.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, TypeVar
@@ -20,6 +21,7 @@ from ..core.completion import Completion
 from ..core.halves import taken
 from ..core.layout import Layout
 from ..core.model import CausalModel
+from ..core.precedence import Precedence
 from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
@@ -51,7 +53,7 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=4,
+    version=5,
     oldest=1,
     name="model file",
     what="a rootcausal model",
@@ -171,16 +173,29 @@ def _is_label(label: Any) -> bool:
     return isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
 
 
-def read(path: str | PathLike[str], make: Callable[[SavedModel], Fitted]) -> Fitted:
+def read(
+    path: str | PathLike[str],
+    make: Callable[[SavedModel], Fitted],
+    known: Callable[[Any, Sequence[str]], Precedence | None],
+) -> Fitted:
     """Read a model; a file that is damaged, not ours, or from a newer version is an InputError.
 
-    ``make`` raises ValueError, or what wrong types raise, where the parameters are none. For resamples to
-    come back to the last bit, linear algebra has to have one thread (see :func:`.model_arrays.unpack`).
+    ``make`` raises ValueError, or what wrong types raise, where the parameters are none; so does ``known``,
+    which takes what was known of the causal order and the names of the variables. For resamples to come back
+    to the last bit, linear algebra has to have one thread (see :func:`.model_arrays.unpack`).
     """
-    return read_archive(path, MODEL, lambda header, arrays: make(_restore(*named_by_half(header, arrays))))
+
+    def restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fitted:
+        return make(_restore(*named_by_half(header, arrays), known))
+
+    return read_archive(path, MODEL, restored)
 
 
-def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
+def _restore(
+    header: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    known: Callable[[Any, Sequence[str]], Precedence | None],
+) -> SavedModel:
     q = header["n_columns"]
     p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
     if type(q) is not int or type(p) is not int or not 0 < p <= min(q, MOST_VARIABLES):
@@ -190,10 +205,13 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
         raise ValueError("its variables and its columns differ in number")
+    provenance = _provenance(header["provenance"], p)
+    names = None if header["feature_names"] is None else _names(header["feature_names"], p)
+    called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
+    layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
     model = model_from(header, arrays, layout)
     _check_shapes(arrays, model.order.size, p)
     _check_numbers(arrays)
-    names = header["feature_names"]
     return SavedModel(
         model=model,
         margins=arrays["margins"],
@@ -202,10 +220,10 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedMode
         resamples=_resamples(header, arrays, layout),
         classes=_classes(header["classes"], header.get("classes_type")),
         n_variables=p,
-        feature_names=None if names is None else _names(names, p),
+        feature_names=names,
         with_levels=with_levels,
         completion=_completion(arrays, q),
-        provenance=_provenance(header["provenance"], p),
+        provenance=provenance,
     )
 
 

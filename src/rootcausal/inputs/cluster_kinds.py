@@ -90,10 +90,14 @@ class SeenColumns(dict[int, Seen]):
 
 
 def kinds_on_cluster(
-    client: Client, frame: Any, columns: Sequence[Hashable], names: Sequence[str], wishes: Wishes
+    client: Client,
+    frame: Any,
+    columns: Sequence[Hashable],
+    names: Sequence[str],
+    wishes: Wishes,
+    findings: Findings,
 ) -> Encoding:
-    """The variables of a dask dataframe; one error says all that is wrong with their kinds."""
-    findings = Findings()
+    """The variables of a dask dataframe; one error says all that is wrong with their kinds, or was found."""
     said = by_place(wishes.kinds, names, findings)
     numeric = [holds_numbers(frame.dtypes[column]) for column in columns]
     look = [place for place, fine in enumerate(numeric) if not fine or place in said]

@@ -16,6 +16,7 @@ from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, Target, set_names
 from .groups import patients_of
 from .kinds import Wishes
+from .knowledge import Knowledge
 from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
 from .patients import Patients
 from .rules import Findings, note_columns
@@ -31,6 +32,7 @@ def open_cohort(
     prevalence: float | None = None,
     wishes: Wishes | None = None,
     groups: Any = None,
+    knowledge: Knowledge | None = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -45,11 +47,12 @@ def open_cohort(
     prevalence : share of cases in the population; None where the sample is the population.
     wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
     groups : (n,) patient ids, where a patient may have several rows.
+    knowledge : what is known of the causal order; the layout of the cohort then says so.
     """
     check_backend(backend)
     with (
         _old_model_kept(estimator),
-        _opened(estimator, X, target, backend, prevalence, wishes, groups) as cohort,
+        _opened(estimator, X, target, backend, prevalence, wishes, groups, knowledge) as cohort,
     ):
         yield cohort
 
@@ -80,6 +83,7 @@ def _opened(
     prevalence: float | None,
     wishes: Wishes | None,
     groups: Any,
+    knowledge: Knowledge | None,
 ) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
@@ -94,8 +98,8 @@ def _opened(
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_on_cluster(estimator, X, target, prevalence, wishes)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes, groups))
+        return open_on_cluster(estimator, X, target, prevalence, wishes, knowledge)
+    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes, groups, knowledge))
 
 
 def _in_memory(
@@ -106,6 +110,7 @@ def _in_memory(
     prevalence: float | None = None,
     wishes: Wishes | None = None,
     groups: Any = None,
+    knowledge: Knowledge | None = None,
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
@@ -115,6 +120,9 @@ def _in_memory(
     else:
         readings = readings_for_fit(estimator, X, wishes, findings)
     table, encoding = readings.table, readings.encoding
+    if knowledge is not None:
+        with findings.noting():
+            encoding = encoding.knowing(knowledge.precedence(encoding.names))
     may_miss = wishes is not None and wishes.may_miss
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:

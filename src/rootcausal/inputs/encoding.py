@@ -8,13 +8,14 @@ the same, but for nominal variables: of these it has a dummy for each level but 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..core.layout import Layout
+from ..core.precedence import Precedence
 from ..core.table import F64
 from .cells import Found, Texts
 from .kinds import Variable
@@ -23,9 +24,10 @@ from .labels import text_of
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The variables of a user's table, and the columns that the method sees of them."""
+    """The variables of a user's table, what is known of them, and the columns that the method sees."""
 
     variables: tuple[Variable, ...]
+    precedence: Precedence | None = None
 
     @classmethod
     def numbers(cls, names: list[str]) -> Encoding:
@@ -37,7 +39,11 @@ class Encoding:
         """Which variable each of the q columns belongs to, and which values a discrete one takes."""
         return Layout.of_variables(
             [one.levels for one in self.variables], [one.kind == "nominal" for one in self.variables]
-        )
+        ).knowing(self.precedence)
+
+    def knowing(self, precedence: Precedence | None) -> Encoding:
+        """The same variables, and what is known of their causal order."""
+        return replace(self, precedence=precedence)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -28,8 +28,9 @@ from .cluster_kinds import encoded_frame, kinds_on_cluster
 from .cohort import Cohort, Target, column_name, names_of, set_names
 from .encoding import Encoding
 from .kinds import Wishes
+from .knowledge import Knowledge
 from .matrices import refuse_empty_rows
-from .roles import Roles, choose_features
+from .roles import Roles, choose_features, note_unknown
 from .rules import (
     Findings,
     is_copy,
@@ -56,6 +57,7 @@ def open_on_cluster(
     target: Target | None,
     prevalence: float | None = None,
     wishes: Wishes | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
@@ -72,20 +74,34 @@ def open_on_cluster(
     if wishes is None:
         refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
     set_names(estimator, columns)
-    encoding = Encoding.numbers(names_of(estimator))
+    encoding, findings, precedence = Encoding.numbers(names_of(estimator)), Findings(), None
+    if knowledge is not None:
+        elsewhere = {target.y: "the target"} if target is not None and isinstance(target.y, str) else {}
+        with findings.noting():
+            precedence = knowledge.precedence(encoding.names, elsewhere)
     with _some_client() as client, _plain_errors(client):
         if wishes is not None:
-            encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes)
+            encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
+        findings.refuse()
         rows = FrameRows(client, frame, columns, labels)
         may_miss = wishes is not None and wishes.may_miss
-        yield _checked(client, rows, encoding, target, prevalence, may_miss)
+        yield _checked(client, rows, encoding.knowing(precedence), target, prevalence, may_miss)
+
+
+def parquet_names(paths: Sequence[str | PathLike[str]]) -> list[str]:
+    """The columns of Parquet files."""
+    return [str(name) for name in dask_frame(paths).columns]
 
 
 def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.DataFrame:
     """The variables and the target of Parquet files, of which only the schema was looked at."""
-    frame = dask_frame(paths)
-    return frame[[*choose_features(paths[0], list(frame.columns), roles), roles.target]]
+    frame, findings = dask_frame(paths), Findings()
+    names = list(frame.columns)
+    features = choose_features(paths[0], names, roles)
+    note_unknown(names, features, roles, findings)
+    findings.refuse()
+    return frame[[*features, roles.target]]
 
 
 def with_labels(frame: dd.DataFrame, roles: Roles) -> tuple[dd.DataFrame, dd.Series, Disease]:

@@ -21,7 +21,7 @@ from .kinds import Variable
 from .matrices import note_holes, note_usable_readings, settled
 from .patients import Patients
 from .reading import Reading
-from .roles import Roles, choose_features, columns_found, columns_named
+from .roles import Roles, choose_features, columns_found, columns_named, note_unknown
 from .rules import Findings
 from .target import Disease, choose_disease, refuse_few_of_a_class
 
@@ -94,7 +94,8 @@ def _read_cohort(
     path: str | PathLike[str], roles: Roles, table: Any = None
 ) -> tuple[Patients, Findings, npt.NDArray[Any], Any]:
     """The patients, what is wrong with them, the labels that there are, and the table they were read from."""
-    features = choose_features(path, column_names(path), roles)
+    names = column_names(path)
+    features = chosen = choose_features(path, names, roles)
     if table is None:
         columns = [*features, roles.target, *_listed(roles.id_column)]
         table = read_columns(path, columns, roles.id_column, roles.na)
@@ -106,6 +107,7 @@ def _read_cohort(
     dates.note(shown(path), reading.unreadable)
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
+    note_unknown(names, chosen, roles, findings)
     usable = np.array([name in cells for name in features], dtype=bool)
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)

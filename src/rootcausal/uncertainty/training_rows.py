@@ -48,6 +48,10 @@ class TrainingRows:
             f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
         digest = hashlib.sha256((words + self._kinds()).encode())
+        if self.layout is not None and self.layout.precedence is not None:
+            known = self.layout.precedence
+            for rules in (known.stage, known.before, known.after):
+                digest.update(f"{rules.size}: ".encode() + rules.astype("<i8").tobytes())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         if self.groups is not None:
