@@ -381,8 +381,9 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             labels = encode_known(labels_of(X, y), self.classes_, len(values))
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, len(values))
-        stated, names = self._model.log_odds(matrix.values), list(self._encoding.column_names)
-        return diagnose(self._model, values, labels, stated, names, called, self.provenance_)
+        stated, encoding = self._model.log_odds(matrix.values), self._encoding
+        names, variables = list(encoding.column_names), encoding.names
+        return diagnose(self._model, values, labels, stated, names, variables, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -8,7 +8,7 @@ import typer
 
 from ..wording import shown
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_order
+from .console import made_with, provenance, say, say_filled_in, say_names, say_order
 from .options import (
     Alpha,
     AttributionName,
@@ -123,6 +123,7 @@ def fit(
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     say_order(model)
+    say_names(model)
     say_filled_in(model)
     say(f"model written to {shown(out)}")
     say(provenance("fit", made_with(model)))
