@@ -49,7 +49,8 @@ class Question:
             return "Going by the names, no column stands behind one that cannot come before it."
         rest = len(self.misplaced) - NAMED_AT_MOST
         more = f"; likewise {plural(rest, 'other column')}" if rest > 0 else ""
-        return f"Going by the names: {'; '.join(one.in_words() for one in self.misplaced[:NAMED_AT_MOST])}{more}."
+        said = "; ".join(one.in_words() for one in self.misplaced[:NAMED_AT_MOST])
+        return f"Going by the names: {said}{more}."
 
 
 def ask(names: Sequence[str], order: Sequence[str], given: Mapping[str, Any] | None) -> Question | None:

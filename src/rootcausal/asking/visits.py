@@ -66,7 +66,7 @@ def visits(names: Iterable[str]) -> dict[str, float]:
     baseline: list[_Read] = []
     for name in names:
         one = _read(name)
-        if one is not None:
+        if one is not None and any(map(str.isalpha, one.stem)):
             (baseline if one.scheme == "baseline" else read).append(one)
     schemes: dict[str, list[_Read]] = defaultdict(list)
     for one in read:
