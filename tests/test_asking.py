@@ -292,8 +292,7 @@ def test_what_is_suggested_puts_it_right_and_contradicts_nothing(
     assert all(stage.get(a, last) <= stage.get(b, last) for a, b in rules)
     # An order that keeps to it is not asked about again.
     again = ask(NAMES, sorted(order, key=lambda name: (stage.get(name, last), rank[name])), together)
-    assert again is not None
-    assert not again.misplaced
+    assert again is None or not again.misplaced
 
 
 # --- ready to paste ---------------------------------------------------------------------------------------
