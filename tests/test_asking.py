@@ -186,9 +186,8 @@ def test_columns_behind_what_cannot_come_before_them() -> None:
     assert as_option(question.suggestion) == "--first age,sex"
     assert in_python(question.suggestion) == 'knowledge=Knowledge(first=["age", "sex"])'
     assert question.statement() == (
-        "Going by the names: 'sex' stands after 'platelet', but nothing measured in a patient can cause it; "
-        "'age' stands after 'platelet', 'bili', 'chol' and 1 more, but nothing measured in a patient can "
-        "cause it."
+        "Going by the names, some columns stand after what cannot come before them: 'sex' after 'platelet'; "
+        "'age' after 'platelet', 'bili', 'chol' and 1 more."
     )
 
 
@@ -218,7 +217,7 @@ def test_a_later_visit_before_an_earlier_one_of_any_column() -> None:
         as_option(question.suggestion) == "--first age,sex --tiers 'bp_1,hr_1 < bp_2,hr_2 < bp_3,hr_3,hdl_3'"
     )
     assert "columns in no tier count as measured at the last visit" in question.suggestion.caveats[0]
-    assert question.statement().endswith("measured at a later visit; likewise 2 other columns.")
+    assert question.statement().endswith("'hr_1' after 'hr_3' (a later visit); and 2 others.")
 
 
 def test_age_alone_asks_for_no_tiers() -> None:
@@ -376,7 +375,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-SAID = "'age' stands after 'bili', but nothing measured in a patient can cause it"
+SAID = "stand after what cannot come before them: 'age' after 'bili'; 'sex' after 'bili'."
 
 
 def test_fit_says_it_after_the_order(file: Path) -> None:

@@ -29,11 +29,10 @@ class Misplaced:
     visit: bool
 
     def in_words(self) -> str:
-        """Such as ``'age' stands after 'bili', …``; names in it are safe on a terminal."""
+        """Such as ``'age' after 'bili'``; names in it are safe on a terminal."""
         rest = self.n_behind - len(self.behind)
         behind = ", ".join(map(quoted, self.behind)) + (f" and {rest} more" if rest else "")
-        why = "measured at a later visit" if self.visit else "but nothing measured in a patient can cause it"
-        return f"{quoted(self.column)} stands after {behind}, {why}"
+        return f"{quoted(self.column)} after {behind}{' (a later visit)' if self.visit else ''}"
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,13 @@ class Question:
     def statement(self) -> str:
         """What was found, in words."""
         if not self.misplaced:
-            return "Going by the names, no column stands behind one that cannot come before it."
-        rest = len(self.misplaced) - NAMED_AT_MOST
-        more = f"; likewise {plural(rest, 'other column')}" if rest > 0 else ""
+            return "Going by the names, no column stands after what cannot come before it."
+        who = "a column stands" if len(self.misplaced) == 1 else "some columns stand"
+        which = "it" if len(self.misplaced) == 1 else "them"
         said = "; ".join(one.in_words() for one in self.misplaced[:NAMED_AT_MOST])
-        return f"Going by the names: {said}{more}."
+        rest = len(self.misplaced) - NAMED_AT_MOST
+        more = f"; and {plural(rest, 'other')}" if rest > 0 else ""
+        return f"Going by the names, {who} after what cannot come before {which}: {said}{more}."
 
 
 def ask(names: Sequence[str], order: Sequence[str], given: Mapping[str, Any] | None) -> Question | None:
