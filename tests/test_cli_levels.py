@@ -73,8 +73,9 @@ def test_questions_are_understood_by_what_the_variable_is(model):
     assert understood("stage=3", model) == Question("stage", level="3")
     assert understood("age=-1.5", model) == Question("age", shock=-1.5)
     odd = [Variable("a", "nominal", ("b=c", "=", "x")), *VARIABLES[1:]]
-    assert understood("a=b=c", SimpleNamespace(_encoding=Encoding(odd))) == Question("a", level="b=c")
-    assert understood("a==", SimpleNamespace(_encoding=Encoding(odd))) == Question("a", level="=")
+    of_odd = SimpleNamespace(_encoding=Encoding(odd), covariates_=())
+    assert understood("a=b=c", of_odd) == Question("a", level="b=c")
+    assert understood("a==", of_odd) == Question("a", level="=")
     with pytest.raises(InputError, match="'sex' has no level '0': choose one of 'female', 'male'"):
         understood("sex=0", model)
     with pytest.raises(typer.BadParameter, match="write VARIABLE=SHOCK"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rootcausal import RCI
 from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import direct_causes, logistic, sharp, susie
-from rootcausal.core.direct_causes import _Search, find_direct_causes
+from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from rootcausal.data import simulate
 
@@ -31,6 +31,10 @@ def table(seed: int, n: int = 120, k: int = 8) -> ReferenceTable:
     y = (g.random(n) < 1 / (1 + np.exp(3 - 2 * errors[:, 0]))).astype(int)
     y[:2] = 0, 1
     return ReferenceTable(errors, y)
+
+
+def found_from_minus_one(rows: ReferenceTable) -> DirectCauses:
+    return find_direct_causes(rows, np.arange(8), np.eye(8), PRIOR, np.array([-1.0]), np.empty(0, dtype=int))
 
 
 @pytest.mark.parametrize(("seed", "paper"), [(34, 1.379), (7, 1.906)])
@@ -78,7 +82,7 @@ def test_the_answer_does_not_hang_on_the_limit_of_passes(monkeypatch):
 def test_every_pass_raises_the_bound(seed):
     rows = table(seed)
     search = _Search(rows, np.arange(8), np.eye(8), PRIOR)
-    here = search.stand(prior_effects(8, PRIOR), -2.0)
+    here = search.stand(prior_effects(8, PRIOR), np.array([-2.0]))
     damping = 0.0
     for _ in range(6):
         quadratic = search.quadratic(here)
@@ -92,14 +96,14 @@ def search_and_start() -> tuple[_Search, direct_causes._Stand]:
     """A search whose columns are mixed from errors, so that the two are not confused, and where it begins."""
     mixing = np.tril(np.random.default_rng(4).uniform(-0.5, 0.5, (8, 8)), -1) + np.eye(8)
     search = _Search(table(3, n=600), np.arange(8), mixing, PRIOR)
-    return search, search.stand(prior_effects(8, PRIOR), -1.0)
+    return search, search.stand(prior_effects(8, PRIOR), np.array([-1.0]))
 
 
 @pytest.mark.parametrize("damping", [0.0, 3.0])
 def test_the_intercept_moves_as_newtons_joint_step_has_it(damping):
     """What it moves by itself is damped; what it owes to the coefficients goes with them."""
     search, start = search_and_start()
-    here = search.stand(replace(start.effects, size=start.effects.size + 0.7), -1.5)
+    here = search.stand(replace(start.effects, size=start.effects.size + 0.7), np.array([-1.5]))
     quadratic = search.quadratic(here)
     there, took = search.climb(here, quadratic, quadratic.curvature, damping)
     assert there is not None and took == damping
@@ -109,7 +113,7 @@ def test_the_intercept_moves_as_newtons_joint_step_has_it(damping):
     owed = sums.hessian[-1, :-1] @ moved / sums.hessian[-1, -1]
     assert abs(owed) > 0.01
     by_itself = sums.gradient[-1] / sums.hessian[-1, -1]
-    assert there.intercept - here.intercept == pytest.approx(by_itself / (1 + damping) - owed, rel=1e-9)
+    assert there.fixed[0] - here.fixed[0] == pytest.approx(by_itself / (1 + damping) - owed, rel=1e-9)
 
 
 def test_the_bound_pays_for_spread():
@@ -141,7 +145,7 @@ def test_a_short_step_that_was_damped_is_no_rest(monkeypatch):
 
     monkeypatch.setattr(_Search, "climb", crawl)
     monkeypatch.setattr(direct_causes, "MAX_PASSES", 10)
-    assert not find_direct_causes(table(3), np.arange(8), np.eye(8), PRIOR, -1.0).settled
+    assert not found_from_minus_one(table(3)).settled
 
 
 def test_effects_that_did_not_settle_are_no_rest(monkeypatch):
@@ -149,7 +153,7 @@ def test_effects_that_did_not_settle_are_no_rest(monkeypatch):
         return replace(fit_effects(*arguments), settled=False)
 
     monkeypatch.setattr(direct_causes, "fit_effects", unsettled)
-    assert not find_direct_causes(table(3, n=600), np.arange(8), np.eye(8), PRIOR, -1.0).settled
+    assert not found_from_minus_one(table(3, n=600)).settled
 
 
 def test_damping_is_kept_as_long_as_it_is_needed_and_no_longer(monkeypatch):
@@ -174,9 +178,9 @@ def test_cycling_goes_on_until_coefficients_are_right(monkeypatch):
 
 def test_where_it_settles_nothing_pulls_any_more():
     rows = table(3, n=600)
-    found = find_direct_causes(rows, np.arange(8), np.eye(8), PRIOR, -1.0)
+    found = found_from_minus_one(rows)
     assert found.settled
-    sums = rows.logit_sums(np.arange(8), np.append(found.effects.coef, found.intercept))
+    sums = rows.logit_sums(np.arange(8), np.append(found.effects.coef, found.fixed))
     assert abs(sums.gradient[-1]) < 1e-2  # the intercept is at its best
     cross = sums.hessian[:-1, -1]
     curvature = sums.hessian[:-1, :-1] - np.outer(cross, cross) / sums.hessian[-1, -1]
@@ -269,13 +273,13 @@ def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value
 
 def test_the_intercept_is_found_from_far_and_near():
     """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
-    rows, start = table(3, n=600), -15.0
+    rows, start = table(3, n=600), np.array([-15.0])
     for _ in range(2):
-        intercept, balanced = sharp._refit_intercept(rows, np.arange(1), np.array([2.0]), start)
+        found, balanced = sharp._refit(rows, np.arange(1), np.array([2.0]), start)
         assert balanced
-        sums = rows.logit_sums(np.arange(1), np.array([2.0, intercept]))
+        sums = rows.logit_sums(np.arange(1), np.append(2.0, found))
         assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
-        start = intercept + 0.09
+        start = found + 0.09
 
 
 @pytest.mark.parametrize("seed", [7, 34])

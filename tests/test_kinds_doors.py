@@ -20,6 +20,7 @@ from tampering import with_array, with_header
 from zoo import of_all_kinds
 
 from rootcausal import RCI, InputError
+from rootcausal.cli.options import chosen_kinds
 from rootcausal.core.completion import Completion
 from rootcausal.files.model_file import COMPLETION
 from rootcausal.inputs.cohort import Cohort, Target
@@ -647,3 +648,8 @@ def test_a_level_of_one_partition_only(client: Any) -> None:
         "score": {"kind": "nominal", "levels": ["1", "0", "unknown"]},
         "rare": {"kind": "ordinal", "levels": [0.0, 1.0, 5.0]},
     }
+
+
+def test_levels_that_hold_the_sign_themselves_are_listed_with_spaces():
+    assert chosen_kinds(["size=<=20 < 20-50 < >50"]) == {"size": ["<=20", "20-50", ">50"]}
+    assert chosen_kinds(["pain=low<mid< high"]) == {"pain": ["low", "mid", "high"]}

@@ -337,7 +337,7 @@ def test_figures_say_levels_and_mark_what_was_not_measured(tmp_path):
     swarm = plots.beeswarm(explanation)
     assert "crosses: not measured" in swarm.get_xlabel() and "grey" in swarm.get_xlabel()
     graph = plots.graph(model)
-    assert len(graph.texts) == 6 and any(patch.get_linestyle() == ":" for patch in graph.patches)
+    assert len(graph.texts) == 7 and any(patch.get_linestyle() == ":" for patch in graph.patches)
     for figure in (ax, swarm, graph):
         figure.figure.savefig(tmp_path / "figure.svg")
 

@@ -12,10 +12,12 @@ from page_facts import facts_of
 from tampering import archive_of, members_of, with_array
 
 from rootcausal import RCI, InputError
+from rootcausal.arrows import strong_edges
+from rootcausal.core.arrows import WEAKEST_EDGE
 from rootcausal.core.linear import direct_effects
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
-from rootcausal.drawing import WEAKEST_EDGE, similarity_order, strong_edges
+from rootcausal.drawing import similarity_order
 from rootcausal.report.page import as_inert_json
 
 

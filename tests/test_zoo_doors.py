@@ -150,7 +150,7 @@ def test_plots(animal: Animal) -> None:
         plots.beeswarm(explanation),
         plots.prevalence(explanation),
         plots.heatmap(explanation),
-        plots.graph(fitted(animal)),
+        plots.graph(resampled(animal)),
     ]
     for axes in drawn:
         assert finite(axes.get_xlim(), axes.get_ylim())

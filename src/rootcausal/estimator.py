@@ -73,6 +73,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
         stayed dependent on the diagnosis.
+    covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
     coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
         variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
@@ -179,7 +180,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._model = model
         self._completion = completion if self.missing == "impute" else None
         self.ancestor_probability_ = ancestor_probability
-        self.causal_order_ = model.order
+        self.causal_order_, self.covariates_ = model.order, model.covariates
         self.coef_ = np.zeros(model.n_variables)
         self.coef_[model.order] = model.unit_effects
         self.intercept_ = model.base_value
@@ -263,13 +264,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
 
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
-        """Patients whom the model can score; by default these need the variables of the causal order."""
+        """Patients whom the model can score; by default these need covariates and the causal order."""
         check_is_fitted(self)
-        needed = self.causal_order_ if needed is None else needed
+        needed = self._model.used if needed is None else needed
         return matrix_for_scoring(self, X, needed, self._model.reach(), self._encoding, self._completion)
 
     def shapley_values(self, X: Any) -> Any:
-        """(n, p): log-odds that each patient's shock on each variable adds; zero for non-ancestors.
+        """(n, p): log-odds that each shock of a patient adds; zero for non-ancestors and covariates.
 
         For a dask dataframe this is another one, of which nothing is computed yet.
         """
@@ -297,7 +298,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
         check_is_fitted(self)
-        return self.intercept_ + self._shapley(X).sum(axis=1)
+        return self._model.log_odds(self._patients(X).values)
 
     def predict_proba(self, X: Any) -> F64:
         """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
@@ -329,7 +330,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _needed_variables(self) -> Index:
         """The variables that explanations are made from: a resample may use what the model left out."""
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
-        return np.unique(np.concatenate([self.causal_order_, *(model.order for model in resamples)]))
+        return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
 
     def report(
         self,

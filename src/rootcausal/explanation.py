@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -16,13 +15,10 @@ from .core.table import F64
 from .errors import InputError, MissingExtraError
 from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
-from .inputs.levels import TableInWords, columns_of_level, level_texts, levels_listed, place_of
+from .inputs.levels import TableInWords, level_texts
 from .inputs.matrices import Matrix
-from .uncertainty.spread import ranks, spread_of_values, spread_of_what_if, with_doubt
-from .wording import quoted
-
-# What a model answers about patients (n, q): log-odds (n,), and values (n, q).
-Ask = Callable[[CausalModel, F64], tuple[F64, F64]]
+from .uncertainty.spread import ranks, spread_of_adjustment, spread_of_values, with_doubt
+from .what_if import WhatIf, question, refuse_covariate, what_if
 
 
 @dataclass(frozen=True)
@@ -53,46 +49,15 @@ class RootCause:
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
-    """Patients with one shock, or one level, set to another.
-
-    Attributes
-    ----------
-    log_odds, probability : (n,) of the disease.
-    data : (n, p) predicted measurements: what lies downstream follows. Of a binary or ordinal variable
-        downstream this is an expectation, between its levels; of a nominal one the number that stands for the
-        likeliest level.
-    log_odds_interval, probability_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They do
-        not hold the doubt about values that were not measured.
-    data_interval : (2, n, p) likewise; NaN for nominal variables, whose levels have no order.
-    """
-
-    log_odds: F64
-    probability: F64
-    data: F64
-    _cells: TableInWords = field(repr=False)
-    log_odds_interval: F64 | None = None
-    probability_interval: F64 | None = None
-    data_interval: F64 | None = None
-
-    def levels(self) -> np.ndarray:
-        """(n, p): the predicted levels in words, the nearest or likeliest ones; None for numbers."""
-        return self._cells.levels()
-
-    def text(self, row: int, c: int) -> str:
-        """The prediction for one patient and variable for the screen: ``3.4``, ``male (51%)``."""
-        return self._cells.text(row, c)
-
-
-@dataclass(frozen=True, eq=False)
 class Explanation:
     """Shapley values of patients, with what is needed to read them.
 
     Attributes
     ----------
-    values : (n, p) log-odds that each shock adds; zero for variables outside the causal order.
-    base_value : log-odds of a patient whose shocks are all average. This is not the prevalence.
-    errors : (n, p) the shocks, in standard deviations; zero for variables outside the causal order.
+    values : (n, p) log-odds that each shock adds; zero for covariates, and outside the causal order.
+    base_value : log-odds of a patient whose shocks, and covariates, are all average. This is not the
+        prevalence.
+    errors : (n, p) the shocks, in standard deviations; zero for covariates, and outside the causal order.
     data : (n, p) the measurements, and where there is none what is expected given all others; of a variable
         with levels the numbers that stand for them: its own, or places in ``levels`` of the variable where
         these are texts. NaN for variables that the model left out and X lacks.
@@ -108,6 +73,10 @@ class Explanation:
     rank_stability : (n, p) share of resamples in which the variable is a root cause of this patient and ranks
         as high as here, or higher; never above ``frequency``.
         These two are None unless the model has a bootstrap.
+    covariates : names of the variables that are adjusted for: they change the risk, and are no root causes.
+    covariate_effect : (n,) log-odds that they add together; zero where there are none.
+    covariate_interval : (2, n) ends of its 95 % interval over resamples; None without covariates or without a
+        bootstrap. It does not hold the doubt about covariates that were not measured.
     """
 
     values: F64
@@ -119,6 +88,8 @@ class Explanation:
     ids: tuple[Any, ...]
     provenance: dict[str, Any]
     imputed: np.ndarray
+    covariates: tuple[str, ...]
+    covariate_effect: F64
     _cells: TableInWords = field(repr=False)
     _model: CausalModel = field(repr=False)
     _library: Any = field(repr=False)
@@ -127,6 +98,7 @@ class Explanation:
     frequency: F64 | None = None
     rank_stability: F64 | None = None
     imputation_sd: F64 | None = None
+    covariate_interval: F64 | None = None
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -152,9 +124,12 @@ class Explanation:
         values = model.shapley(matrix.values)
         spread: dict[str, F64] = {}
         if resamples:
-            spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd))
+            spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd, model.covariates))
         elif imputation_sd is not None:
             spread["lower"], spread["upper"] = with_doubt(values, None, imputation_sd)
+        effect, effect_ends = model.adjustment(matrix.values), None
+        if resamples and model.covariates.size:
+            effect_ends = spread_of_adjustment(resamples, matrix.values, effect)
         cells = TableInWords(
             tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
         )
@@ -169,6 +144,9 @@ class Explanation:
             provenance=provenance,
             imputed=_filled_in(matrix, model),
             imputation_sd=imputation_sd,
+            covariates=tuple(variables[place].name for place in model.covariates),
+            covariate_effect=effect,
+            covariate_interval=effect_ends,
             _cells=cells,
             _model=model,
             _library=matrix.library,
@@ -178,8 +156,8 @@ class Explanation:
 
     @property
     def log_odds(self) -> F64:
-        """(n,): base value plus all that shocks add."""
-        return self.base_value + self.values.sum(axis=1)
+        """(n,): base value plus all that shocks and covariates add."""
+        return self.base_value + self.values.sum(axis=1) + self.covariate_effect
 
     @property
     def probability(self) -> F64:
@@ -189,7 +167,8 @@ class Explanation:
     def root_causes(self, top: int = 3) -> list[list[RootCause]]:
         """For each patient, up to ``top`` root causes, strongest first (Definition 1).
 
-        Only values above zero count: a shock with a negative value is protective. Patients may have none.
+        Only values above zero count: a shock with a negative value is protective. Patients may have none, and
+        covariates are never among them.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
@@ -240,55 +219,10 @@ class Explanation:
             and what lies downstream follows.
         """
         place = self._place(variable)
-        ask = self._shock_set(place, error) if level is None else self._level_set(place, error, level)
-        columns = self._cells.columns
-        log_odds, then = ask(self._model, columns)
-        cells = TableInWords(self.variables, self._model.layout, then)
-        if not self._resamples:
-            return WhatIf(log_odds, expit(log_odds), cells.numbers(), cells)
-        log_odds_ends, ends = spread_of_what_if(self._resamples, columns, ask, log_odds, then)
-        return WhatIf(
-            log_odds,
-            expit(log_odds),
-            cells.numbers(),
-            cells,
-            log_odds_ends,
-            expit(log_odds_ends),
-            self._ends_by_variable(ends),
-        )
-
-    def _shock_set(self, place: int, error: float | None) -> Ask:
-        variable = self.variables[place]
-        if variable.levels:
-            raise InputError(
-                f"{quoted(variable.name)} has levels, and no shock to set: ask with level=, one of "
-                f"{levels_listed(variable)}"
-            )
-        error = 0.0 if error is None else error
-        if not (isinstance(error, Real) and np.isfinite(error)):
-            raise InputError(f"error must be a finite number of standard deviations, not {error!r}")
-        return lambda model, X: model.with_shock(X, place, error)
-
-    def _level_set(self, place: int, error: float | None, level: Any) -> Ask:
-        variable = self.variables[place]
-        if not variable.levels:
-            raise InputError(
-                f"{quoted(variable.name)} is a number and has no levels: ask with error=, in standard "
-                "deviations"
-            )
-        if error is not None:
-            raise InputError(f"set either the shock or the level of {quoted(variable.name)}, not both")
-        wanted = columns_of_level(variable, place_of(variable, level))
-        return lambda model, X: model.with_level(X, place, wanted)
-
-    def _ends_by_variable(self, ends: F64) -> F64:
-        """(2, n, p) of (2, n, q); NaN for variables of several columns."""
-        layout = self._model.layout
-        if layout is None or not layout.grouped:
-            return ends
-        columns = [layout.columns_of(v) for v in range(layout.n_variables)]
-        nothing = np.full(ends.shape[:2], np.nan)
-        return np.stack([ends[:, :, c[0]] if c.size == 1 else nothing for c in columns], axis=2)
+        if place in self._model.covariates:
+            refuse_covariate(self.feature_names[place])
+        ask = question(self.variables[place], place, error, level)
+        return what_if(self._model, self._resamples, self._cells, ask)
 
     def _place(self, variable: str | int) -> int:
         if variable in self.feature_names:
@@ -300,32 +234,34 @@ class Explanation:
         )
 
     def to_frame(self) -> Any:
-        """Tidy table with one row for each patient and variable.
+        """Tidy table with one row for each patient and variable; covariates have none.
 
         Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
         value was not measured), error (shock in standard deviations), shapley (log-odds), rank (1 is the
         patient's strongest), root_cause (Definition 1); with a bootstrap also lower, upper, frequency and
-        rank_stability, and lower and upper where values were not measured. The table is of the library that X
-        came in; for arrays it is a pandas DataFrame.
+        rank_stability, and lower and upper where values were not measured; with covariates also covariates
+        (log-odds that these add to this patient, the same in all of a patient's rows). The table is of the
+        library that X came in; for arrays it is a pandas DataFrame.
         """
-        n, p = self.values.shape
-        uncertain = [
-            name
-            for name in ("lower", "upper", "frequency", "rank_stability")
-            if getattr(self, name) is not None
-        ]
+        shown = np.delete(np.arange(self.values.shape[1]), self._model.covariates)
+        n, p = len(self.values), shown.size
+        columns = {
+            "value": self.data,
+            "level": self.levels(),
+            "imputed": self.imputed,
+            "error": self.errors,
+            "shapley": self.values,
+            "rank": ranks(self.values, self._model.covariates),
+            "root_cause": self.values > 0,
+            **{name: getattr(self, name) for name in ("lower", "upper", "frequency", "rank_stability")},
+        }
+        together = {"covariates": np.repeat(self.covariate_effect, p)} if self.covariates else {}
         return _frame(
             {
                 "id": np.repeat(np.array(self.ids), p),
-                "variable": np.tile(np.array(self.feature_names), n),
-                "value": self.data.ravel(),
-                "level": self.levels().ravel(),
-                "imputed": self.imputed.ravel(),
-                "error": self.errors.ravel(),
-                "shapley": self.values.ravel(),
-                "rank": ranks(self.values).ravel(),
-                "root_cause": (self.values > 0).ravel(),
-                **{name: getattr(self, name).ravel() for name in uncertain},
+                "variable": np.tile(np.array(self.feature_names)[shown], n),
+                **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
+                **together,
             },
             self._library,
         )
@@ -334,7 +270,8 @@ class Explanation:
         """The same as a ``shap.Explanation``, for shap's plots.
 
         ``data`` are the shocks, since it is their contributions that the values are; ``display_data`` are
-        the measurements, levels in words, and ``instance_names`` the ids.
+        the measurements, levels in words, and ``instance_names`` the ids. What covariates add is part of
+        ``base_values``.
         """
         try:
             import shap
@@ -342,7 +279,7 @@ class Explanation:
             raise MissingExtraError("to_shap needs shap: pip install 'rootcausal[shap]'") from error
         return shap.Explanation(
             values=self.values,
-            base_values=np.full(len(self.values), self.base_value),
+            base_values=self.base_value + self.covariate_effect,
             data=self.errors,
             display_data=self._display(),
             feature_names=list(self.feature_names),

@@ -75,6 +75,7 @@ class DirectLiNGAM(BaseEstimator):
         self.margins_ = ordering.margins
         weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else direct_effects(ordering.unmixing)
         self._standard_edges = weights
+        self._precedence = cohort.layout.precedence
         self.adjacency_matrix_ = np.zeros((raw.shape[1], raw.shape[1]))
         units = ordering.sd[:, None] / ordering.sd[None, :]
         self.adjacency_matrix_[np.ix_(ordering.order, ordering.order)] = weights * units

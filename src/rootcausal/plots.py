@@ -7,15 +7,18 @@ Colours differ in lightness and bars carry their sign, so that the figures can b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrows import graph_of, graph_without_disease
 from .core.table import F64
-from .drawing import similarity_order, strong_edges
+from .drawing import similarity_order
 from .errors import InputError, MissingExtraError
+from .graph_figure import draw_graph
 from .inputs.cohort import names_of
-from .wording import one_line
+from .wording import one_line, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +27,28 @@ if TYPE_CHECKING:
     from .explanation import Explanation
     from .lingam import DirectLiNGAM
 
-HARMFUL, PROTECTIVE = "#c2500a", "#9cc4e6"
+HARMFUL, PROTECTIVE, ADJUSTED = "#c2500a", "#9cc4e6", "#c8c8c8"
 NAME_LIMIT = 30
 # The heat map orders patients by similarity, which needs the distance of every pair.
 HEAT_PATIENTS = 2000
 
 
+@dataclass(frozen=True)
+class _Bar:
+    """A step of the waterfall; ``ends`` are those of the interval of its value, if there is one."""
+
+    label: str
+    value: float
+    colour: str
+    hatched: bool = False
+    ends: tuple[float, float] | None = None
+
+
 def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
     """From the base value to one patient's log-odds, a bar for each shock, with its interval if there is one.
 
-    Hatched bars are of values that were not measured: what is expected stands in for them.
+    Hatched bars are of values that were not measured: what is expected stands in for them. What covariates
+    add together is the first bar, a grey one.
 
     Parameters
     ----------
@@ -48,17 +63,18 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     ranked = np.argsort(-np.abs(values), kind="stable")
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
-    steps = [(f"{_name(explanation, c)} = {_value(explanation, row, c)}", float(values[c])) for c in shown]
-    hatched = [bool(explanation.imputed[row, c]) for c in shown]
-    intervals = [] if explanation.lower is None else [_interval(explanation, row, c) for c in shown]
+    bars = [_shock(explanation, row, c) for c in shown]
+    if explanation.covariates:
+        bars.insert(0, _adjustment(explanation, row))
     if len(ranked) > top:
-        steps.append((f"{len(ranked) - top} others", float(values[ranked[top:]].sum())))
-    ax = _axes(ax, height=0.4 * len(steps) + 1.6)
+        rest = float(values[ranked[top:]].sum())
+        bars.append(_Bar(f"{len(ranked) - top} others", rest, _colour(rest)))
+    ax = _axes(ax, height=0.4 * len(bars) + 1.6)
     at = explanation.base_value
-    for place, (_, value) in enumerate(steps):
-        hatch = "///" if place < len(hatched) and hatched[place] else None
-        ax.barh(place, value, left=at, color=_colour(value), edgecolor="black", linewidth=0.6, hatch=hatch)
-        low, high = intervals[place] if place < len(intervals) else (value, value)
+    for place, bar in enumerate(bars):
+        value, (low, high) = bar.value, bar.ends or (bar.value, bar.value)
+        hatch = "///" if bar.hatched else None
+        ax.barh(place, value, left=at, color=bar.colour, edgecolor="black", linewidth=0.6, hatch=hatch)
         ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
         side = 1 if value > 0 else -1
         ax.annotate(
@@ -72,11 +88,12 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
         at += value
     ax.axvline(explanation.base_value, color="black", linestyle=":", linewidth=1)
     ax.axvline(at, color="black", linestyle="--", linewidth=1)
-    ax.set_yticks(range(len(steps)), [label for label, _ in steps])
-    ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.use_sticky_edges = False
     ax.margins(x=0.18)
-    base = f"{explanation.base_value:+.2f} with average shocks (dotted)"
+    average = "average shocks and covariates" if explanation.covariates else "average shocks"
+    base = f"{explanation.base_value:+.2f} with {average} (dotted)"
     ax.set_xlabel(f"log-odds: {base}, {at:+.2f} for {_short(str(patient))} (dashed)")
     return ax
 
@@ -156,73 +173,63 @@ def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) 
 
 
 def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Variables in causal order, an arc for each direct effect of at least 0.1 standard deviations.
+    """Variables in causal order and the disease, an arc for each direct effect of at least 0.1.
 
-    Solid: more of the cause means more of the effect; dashed: less; dotted: a variable whose levels have no
-    order. Of more than ``top`` variables, those
-    are drawn whose shocks change the risk most; of a :class:`~rootcausal.DirectLiNGAM` the first ones.
+    For one standard deviation of the cause, all else held fixed: standard deviations of the effect, or
+    log-odds of the disease, the square node at the end. Solid: more of the cause means more of the effect;
+    dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that its
+    direction was given (tiers are bands, with their names), a question mark that it is unsure: learned, and
+    pointing this way in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap`. Where arrows
+    are few, the share of resamples stands beside each. A legend says so in words.
+
+    Of more than ``top`` variables, those are drawn whose shocks change the risk most; of a
+    :class:`~rootcausal.DirectLiNGAM` the first ones.
     """
-    from matplotlib.patches import FancyArrowPatch
+    from .estimator import RCI
 
-    names, edges, unordered = _named_edges(model, top)
-    ax = _axes(ax, height=0.45 * len(names) + 0.8)
-    for cause, effect, weight in edges:
-        ax.add_patch(
-            FancyArrowPatch(
-                (0, cause),
-                (0, effect),
-                connectionstyle="arc3,rad=-0.5",
-                arrowstyle="-|>",
-                mutation_scale=10,
-                linewidth=0.6 + 3 * min(abs(weight), 1.0),
-                linestyle=_line(weight, {cause, effect} & unordered),
-                color="black" if weight > 0 else "#777777",
-                shrinkA=4,
-                shrinkB=4,
-            )
-        )
-    ax.scatter(np.zeros(len(names)), range(len(names)), color="black", zorder=3)
-    for place, name in enumerate(names):
-        ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
-    ax.set_xlim(-0.5 * max(len(names), 2) * 0.5, 0.3 * max(len(names), 2))
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    ax.set_axis_off()
+    unordered: set[int] = set()
+    if isinstance(model, RCI):
+        causal = model._model
+        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
+        found = graph_of(causal, shown, model.bootstrap_)
+        unordered = set(np.flatnonzero(np.isnan(causal.scale[shown])).tolist())
+    else:
+        shown = np.arange(min(top, model.causal_order_.size))
+        edges = model._standard_edges[np.ix_(shown, shown)]
+        found = graph_without_disease(model.causal_order_[shown], edges, model._precedence)
+    called = [_short(name) for name in names_of(model)]
+    names = [called[variable] for variable in found.variables]
+    if found.into_disease is not None:
+        names.append("the disease")
+    ax = _axes(ax, height=0.45 * len(names) + 1.6)
+    draw_graph(ax, found, names, unordered, [called[variable] for variable in found.covariates])
     return ax
 
 
-def _interval(explanation: Explanation, row: int, column: int) -> tuple[float, float]:
-    assert explanation.lower is not None
-    assert explanation.upper is not None
-    return float(explanation.lower[row, column]), float(explanation.upper[row, column])
+def _shock(explanation: Explanation, row: int, column: int) -> _Bar:
+    value, lower, upper = float(explanation.values[row, column]), explanation.lower, explanation.upper
+    ends = None
+    if lower is not None and upper is not None:
+        ends = float(lower[row, column]), float(upper[row, column])
+    label = f"{_name(explanation, column)} = {_value(explanation, row, column)}"
+    return _Bar(label, value, _colour(value), bool(explanation.imputed[row, column]), ends)
+
+
+def _adjustment(explanation: Explanation, row: int) -> _Bar:
+    """What covariates add together; hatched where one of them was not measured."""
+    ends, value = explanation.covariate_interval, float(explanation.covariate_effect[row])
+    return _Bar(
+        _short(together(explanation.covariates, NAME_LIMIT)),
+        value,
+        ADJUSTED,
+        bool(explanation.imputed[row, explanation._model.covariates].any()),
+        None if ends is None else (float(ends[0, row]), float(ends[1, row])),
+    )
 
 
 def _value(explanation: Explanation, row: int, column: int) -> str:
     text = _short(one_line(explanation.text(row, column)))
     return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
-
-
-def _line(weight: float, unordered: set[int]) -> Any:
-    return ":" if unordered else "-" if weight > 0 else (0, (3, 2))
-
-
-def _named_edges(
-    model: RCI | DirectLiNGAM, top: int
-) -> tuple[list[str], list[tuple[int, int, float]], set[int]]:
-    """Names of the variables drawn, edges among them, and which have levels without an order."""
-    from .estimator import RCI
-
-    order, unordered = model.causal_order_, set()
-    if isinstance(model, RCI):
-        causal = model._model
-        edges = causal.direct_effects()
-        shown = np.sort(np.argsort(-causal.importance(), kind="stable")[:top])
-        unordered = set(np.flatnonzero(np.isnan(causal.scale[shown])).tolist())
-    else:
-        edges = model._standard_edges
-        shown = np.arange(min(top, order.size))
-    all_names = names_of(model)
-    names = [_short(all_names[column]) for column in order[shown]]
-    return names, strong_edges(edges[np.ix_(shown, shown)]), unordered
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:

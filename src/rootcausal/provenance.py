@@ -178,7 +178,7 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         order = learned.ordering.order
         for doubt in _doubts_of_imputation(learned.imputation, cohort, order, settings.alpha):
             _warn(doubt)
-    if not learned.ordering.order.size:
+    if not learned.model.order.size:
         _warn(
             f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
         )

@@ -33,6 +33,13 @@ def listed(items: Sequence[str], limit: int = 5) -> str:
     return ", ".join(items[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def together(names: Sequence[str], limit: int = 60) -> str:
+    """Return what to call covariates together: ``age, sex and site``, or how many where that is too long."""
+    *first, last = (one_line(name, 40) for name in names)
+    text = f"{', '.join(first)} and {last}" if first else last
+    return text if len(text) <= limit or not first else plural(len(names), "covariate")
+
+
 def plural(count: int, noun: str) -> str:
     """Return the count with its noun: ``1 row``, ``2 rows``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -89,7 +89,7 @@ class ReferenceTable:
         return self._r[columns].copy()
 
     def pair_sums(self, i: Index, j: Index) -> F64:
-        z_i, z_j, r = self._Z[:, i], self._Z[:, j], self._r[i, j]
+        z_i, z_j, r = self._Z[:, i], self._Z[:, j], np.where(i == j, 0.0, self._r[i, j])
         scale = residual_scale(r)
         i_given_j, j_given_i = (z_i - r * z_j) * scale, (z_j - r * z_i) * scale
         return np.stack([entropy_sums(i_given_j), entropy_sums(j_given_i)], axis=1)
@@ -98,7 +98,6 @@ class ReferenceTable:
         out = np.empty((2, 2, q, len(cols)))
         for a in range(q):
             sums = self.pair_sums(np.full(len(cols), cols[a]), cols)
-            sums[a] = entropy_sums(self._Z[:, cols[[a]]])
             out[:, :, a] = np.moveaxis(sums, 0, -1)
         return out
 

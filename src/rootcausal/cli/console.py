@@ -180,6 +180,9 @@ def say_order(model: "RCI") -> None:
     from ..provenance import left_out
 
     order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
+    if model.covariates_.size:
+        adjusted = listed([one_line(names[k], 40) for k in model.covariates_], 10)
+        say(f"adjusted for, in the risk and no root causes: {adjusted}")
     if not order:
         say("no variable depends on the disease: all Shapley values are zero")
         return
@@ -193,7 +196,7 @@ def say_order(model: "RCI") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(left_out(names, order, model.provenance_))
+    _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_))
 
 
 def say_names(model: "RCI") -> None:
@@ -228,17 +231,28 @@ def _say_left_out(variables: "LeftOut") -> None:
             say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
 
 
-def say_meaning(base_value: float, prevalence: float | None = None) -> None:
+def say_meaning(base_value: float, prevalence: float | None = None, covariates: Sequence[str] = ()) -> None:
     """Explain the printed numbers."""
+    average, parts = "", "what all variables add"
+    if covariates:
+        average, parts = " and covariates", "what these and all variables add"
     say(
         "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
         "variable whose own shock, the part of its value that its causes do not explain, raises this\n"
         "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves them.\n"
-        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks are all average;\n"
-        "it is not the prevalence. The base value and what all variables add make the patient's log-odds."
+        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all "
+        f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
     )
+    if covariates:
+        say_adjusted(covariates)
     if prevalence is not None:
         say_population(prevalence)
+
+
+def say_adjusted(covariates: Sequence[str]) -> None:
+    """Say what covariates are."""
+    names = listed([one_line(name, 40) for name in covariates], 10)
+    say(f"Covariates ({names}) are adjusted for: what they add stands apart, and they are no root causes.")
 
 
 def say_population(prevalence: float) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..wording import shown
+from ..wording import shown, together
 from .console import made_with, percent, provenance, say, say_meaning, say_order
 from .options import check_output, page_path
 
@@ -49,7 +49,7 @@ def demo(
             f"Patient {cohort.ids[row]}, the {word} risk of the cohort", explanation, int(row), cohort.units
         )
     say()
-    say_meaning(explanation.base_value)
+    say_meaning(explanation.base_value, covariates=explanation.covariates)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     model.report(
         table,
@@ -72,6 +72,8 @@ def _describe_patient(title: str, explanation: "Explanation", row: int, units: d
     say(f"{title}: {percent(explanation.probability[row])}")
     line("", "measured", "own shock", "log-odds")
     line("base value", "", "", f"{explanation.base_value:+.2f}")
+    if explanation.covariates:
+        line(together(explanation.covariates, 30), "", "", f"{explanation.covariate_effect[row]:+.2f}")
     for place, cause in enumerate(causes, start=1):
         measured = f"{cause.value:.4g} {units[cause.variable]}" if cause.level is None else cause.level
         line(

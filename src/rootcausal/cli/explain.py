@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shown
+from ..wording import listed, one_line, plural, quoted, shown, together
 from .console import (
     made_with,
     patient_label,
@@ -19,6 +19,7 @@ from .console import (
     print_table,
     provenance,
     say,
+    say_adjusted,
     say_meaning,
     say_population,
     say_removed,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 PATIENTS_SHOWN = 10
 # Log-odds. Less is +0.00 on screen; tables keep it.
 LEAST_SHOWN = 0.005
+# Letters for the names of covariates, above the column of what they add; their number needs fewer.
+COVARIATES_WIDTH = 24
 # What tells how sure a score is, where it is known.
 KINDS = ("lower", "upper", "frequency")
 
@@ -73,11 +76,12 @@ def explain(
 
     With --out, the table has one row per patient: the id (or the row number),
     risk (a probability), log_odds, and for each variable the log-odds that the
-    patient's shock on it adds (its Shapley value). In a CSV file, a name or id
-    that a spreadsheet would run as a formula gets a leading apostrophe; numbers
-    read back exactly as computed. A model fitted with --bootstrap adds the ends
-    of a 95% interval and the share of resamples in which the variable is a root
-    cause, and --what-if the risk and the measurements it predicts. The last
+    patient's shock on it adds (its Shapley value). Covariates, which are adjusted
+    for, have one column together, covariates. In a CSV file, a name or id that a
+    spreadsheet would run as a formula gets a leading apostrophe; numbers read
+    back exactly as computed. A model fitted with --bootstrap adds the ends of a
+    95% interval and the share of resamples in which the variable is a root cause,
+    and --what-if the risk and the measurements it predicts. The last
     column names the variables that were not measured: what is expected of them,
     given all others, stands in for them. Without a bootstrap, a table in which
     something was not measured has intervals (_lower, _upper) of the variables
@@ -160,17 +164,22 @@ def _print_first(
 
 def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_rows: int) -> None:
     prevalence = explanation.provenance["parameters"].get("prevalence")
+    covariates = explanation.covariates
     rows = [
         (
             patient_label(patients, row),
             percent(explanation.probability[row], prevalence),
             f"{explanation.log_odds[row]:+.2f}",
+            *([_adjustment(explanation, row)] if covariates else []),
             ", ".join(_cause(cause, explanation, row) for cause in causes if cause.shapley >= LEAST_SHOWN)
             or "none: no shock raises the risk",
         )
         for row, causes in enumerate(explanation.root_causes(top=top))
     ]
-    print_table(("patient", "risk", "log-odds", "root causes, with the log-odds that each adds"), rows)
+    apart = [together(covariates, COVARIATES_WIDTH)] if covariates else []
+    print_table(
+        ("patient", "risk", "log-odds", *apart, "root causes, with the log-odds that each adds"), rows
+    )
     if explanation.frequency is not None:
         say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
     elif explanation.lower is not None:
@@ -179,7 +188,15 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(explanation.base_value, prevalence)
+    say_meaning(explanation.base_value, prevalence, covariates)
+
+
+def _adjustment(explanation: "Explanation", row: int) -> str:
+    """What covariates add to one patient, and which of them were not measured."""
+    places = explanation._model.covariates
+    expected = [one_line(explanation.feature_names[k], 20) for k in places if explanation.imputed[row, k]]
+    note = f" ({listed(expected, 2)} not measured)" if expected else ""
+    return f"{explanation.covariate_effect[row]:+.2f}{note}"
 
 
 def _cause(cause: "RootCause", explanation: "Explanation", row: int) -> str:
@@ -201,6 +218,7 @@ class _Scores:
 
     Attributes
     ----------
+    covariates : names of the variables that are adjusted for.
     before, after : names of the columns before and after those of the variables, once a table was made.
     kinds : what is written of how sure each score is; None until a table was made.
     n_imputed : rows so far of which something was not measured.
@@ -209,6 +227,7 @@ class _Scores:
     def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
         self.base_value = float(model.intercept_)
         self.prevalence = model.provenance_["parameters"].get("prevalence")
+        self.covariates = [str(model.feature_names_in_[place]) for place in model.covariates_]
         self._model = model
         self._id_column = id_column
         self._question = question
@@ -243,17 +262,24 @@ class _Scores:
         import pyarrow as pa
 
         explanation = self._model.explain(patients.X)
-        scores = {str(name): explanation.values[:, k] for k, name in enumerate(explanation.feature_names)}
+        names = explanation.feature_names
+        ranked = [k for k in range(len(names)) if k not in self._model.covariates_]
+        scores = {str(names[k]): explanation.values[:, k] for k in ranked}
         who: tuple[str, Any] = ("row", patients.row_numbers)
         if self._id_column is not None:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
         risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
+        if self.covariates:
+            risk.append(("covariates", explanation.covariate_effect))
         before = _named_apart([who, *risk], scores)
         if self.kinds is None:  # a table in one piece
             self.kinds = [] if explanation.lower is None else ["lower", "upper"]
         self.n_imputed += int(explanation.imputed.any(axis=1).sum())
-        used = range(len(scores)) if not self.of_measurement_only else sorted(self._model.causal_order_)
+        used = ranked if not self.of_measurement_only else sorted(self._model.causal_order_)
         more = _uncertainty_columns(explanation, self.kinds, used)
+        if explanation.covariate_interval is not None:
+            ends = explanation.covariate_interval
+            more = [*zip(("covariates_lower", "covariates_upper"), ends, strict=True), *more]
         if self._question is not None:
             more += answer_columns(self._question, explanation)
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
@@ -317,8 +343,10 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
             )
         )
     say(
-        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks are average; "
-        "it is not the prevalence"
+        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks"
+        f"{' and covariates' if scores.covariates else ''} are average; it is not the prevalence"
     )
+    if scores.covariates:
+        say_adjusted(scores.covariates)
     if scores.prevalence is not None:
         say_population(scores.prevalence)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..wording import shown
+from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
 from .console import made_with, provenance, say, say_filled_in, say_names, say_order
 from .options import (
@@ -124,6 +125,7 @@ def fit(
     model.save(out)
     say_order(model)
     say_names(model)
+    say_arrows(model)
     say_filled_in(model)
     say(f"model written to {shown(out)}")
     say(provenance("fit", made_with(model)))

@@ -67,7 +67,7 @@ Kinds = Annotated[
         "--kind",
         metavar="COLUMN=KIND",
         help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its levels "
-        "in order, as in 'stage=low<mid<high'; can be given many times.",
+        "in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many times.",
     ),
 ]
 Missing = Annotated[
@@ -126,7 +126,9 @@ def chosen_kinds(texts: list[str] | None) -> dict[str | int, Any] | None:
             )
         if name in kinds:
             raise typer.BadParameter(f"{quoted(name)} is given twice.", param_hint="--kind")
-        kinds[name] = [level.strip() for level in kind.split("<")] if "<" in kind else kind
+        # Levels such as <=20 have the sign themselves: spaces around it then tell where one ends.
+        between = " < " if " < " in kind else "<"
+        kinds[name] = [level.strip() for level in kind.split(between)] if "<" in kind else kind
     return kinds or None
 
 

@@ -12,8 +12,9 @@ from .console import patient_label, percent, print_table, say
 
 if TYPE_CHECKING:
     from ..estimator import RCI
-    from ..explanation import Explanation, WhatIf
+    from ..explanation import Explanation
     from ..inputs.patients import Patients
+    from ..what_if import WhatIf
 
 CHANGES_SHOWN = 3
 SHOCK_SET = (
@@ -60,6 +61,7 @@ def check_question(texts: list[str] | None) -> str | None:
 def understood(text: str, model: "RCI") -> Question:
     """Read ``bili=0`` or ``sex=male``; names and levels may themselves hold an equals sign."""
     from ..inputs.levels import level_texts, place_of
+    from ..what_if import refuse_covariate
 
     variables = {variable.name: variable for variable in model._encoding.variables}
     splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
@@ -70,6 +72,8 @@ def understood(text: str, model: "RCI") -> Question:
             f"{listed([quoted(name) for name in variables], 10)}."
         )
     name, value = next((one for one in known if one[1] in level_texts(variables[one[0]])), known[-1])
+    if list(variables).index(name) in model.covariates_:
+        refuse_covariate(name)
     if variables[name].levels:
         place_of(variables[name], value)  # says which levels there are
         return Question(name, level=value)

@@ -6,6 +6,9 @@ evidence lower bound (ELBO), with the log-likelihood taken at the expected coeff
 (minus the Hessian: observed information) for their spread. Where the whole step does not raise it (few cases,
 heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass to pass
 the bound is another one; late passes share a mean curvature, which settles what that leaves open.
+
+The intercept, and the effects of covariates, are no part of the question, and at their best in each pass
+(profiled out); covariates have a weak penalty, so that those which separate the classes have effects at all.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .logistic import WEAK_PENALTY
 from .susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from .table import F64, Index, LogitSums, Table
 
@@ -32,15 +36,18 @@ ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class DirectCauses:
-    """Posterior of the direct effects of standardized columns, intercept, and whether the search settled."""
+    """Posterior of the direct effects of standardized columns, and whether the search settled.
+
+    ``fixed`` (c + 1,) are the effects of the covariates' errors, and the intercept.
+    """
 
     effects: SingleEffects
-    intercept: float
+    fixed: F64
     settled: bool
 
 
 def find_direct_causes(
-    table: Table, cols: Index, mixing: F64, prior: Sparsity, intercept: float
+    table: Table, cols: Index, mixing: F64, prior: Sparsity, fixed: F64, covariates: Index
 ) -> DirectCauses:
     """Which of the columns act on D directly, and how strongly.
 
@@ -49,10 +56,11 @@ def find_direct_causes(
     table, cols : where the errors are, in causal order.
     mixing : (k, k), standardized columns from errors.
     prior : how many direct causes there may be, and of what size.
-    intercept : where to begin, the log-odds of the share of cases.
+    fixed : (c + 1,) where to begin with covariates and intercept.
+    covariates : (c,) where their errors are.
     """
-    search = _Search(table, cols, mixing, prior)
-    here = search.stand(prior_effects(len(cols), prior), intercept)
+    search = _Search(table, np.append(covariates, cols), mixing, prior)
+    here = search.stand(prior_effects(len(cols), prior), fixed)
     curvature: F64 = np.zeros_like(mixing)
     damping = 0.0
     for number in range(MAX_PASSES):
@@ -67,9 +75,9 @@ def find_direct_causes(
         level = late and search.gain(here, there, curvature) < LEVEL
         here = there
         if (moved < TOLERANCE or level) and here.effects.settled:
-            return DirectCauses(here.effects, here.intercept, settled=True)
+            return DirectCauses(here.effects, here.fixed, settled=True)
         damping = damping / 4.0 if damping > 1.0 else 0.0
-    return DirectCauses(here.effects, here.intercept, settled=False)
+    return DirectCauses(here.effects, here.fixed, settled=False)
 
 
 @dataclass(frozen=True)
@@ -77,49 +85,66 @@ class _Stand:
     """Where the search stands, and what the rows say there."""
 
     effects: SingleEffects
-    intercept: float
+    fixed: F64
     sums: LogitSums
+
+    @property
+    def objective(self) -> float:
+        """The log-likelihood, less the penalty of the covariates."""
+        return self.sums.loglik - 0.5 * WEAK_PENALTY * float(self.fixed[:-1] @ self.fixed[:-1])
 
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """The log-likelihood around a stand to second order, with the intercept at its best (profiled out).
+    """The log-likelihood around a stand to second order, with covariates and intercept profiled out.
 
     Attributes
     ----------
     slope, curvature : (k,) gradient and (k, k) information, in the coefficients of standardized columns.
-    shift : what the intercept has to move by itself.
-    tilt : (k,) what it moves for each unit of a coefficient.
+    shift : (c + 1,) what covariates and intercept have to move by themselves.
+    tilt : (c + 1, k) what they move for each unit of a coefficient.
     """
 
     slope: F64
     curvature: F64
-    shift: float
+    shift: F64
     tilt: F64
 
 
 @dataclass(frozen=True)
 class _Search:
-    """What stays the same from pass to pass."""
+    """What stays the same from pass to pass; ``cols`` are those of the covariates, and then the others."""
 
     table: Table
     cols: Index
     mixing: F64
     prior: Sparsity
 
-    def stand(self, effects: SingleEffects, intercept: float) -> _Stand:
+    def stand(self, effects: SingleEffects, fixed: F64) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
-        beta = np.append(self.mixing.T @ effects.coef, intercept)
-        return _Stand(effects, intercept, self.table.logit_sums(self.cols, beta))
+        beta = np.concatenate([fixed[:-1], self.mixing.T @ effects.coef, fixed[-1:]])
+        return _Stand(effects, fixed, self.table.logit_sums(self.cols, beta))
 
     def quadratic(self, here: _Stand) -> _Quadratic:
+        # The intercept first, and after it the covariates, if there are any.
         gradient, hessian = here.sums.gradient, here.sums.hessian
         cross, own = hessian[:-1, -1], hessian[-1, -1]
+        slope = gradient[:-1] - cross * (gradient[-1] / own)
+        curvature = hessian[:-1, :-1] - np.outer(cross, cross) / own
+        c = here.fixed.size - 1
+        shift, tilt = gradient[-1:] / own, -self.mixing @ cross[c:] / own
+        if c:
+            inside = np.linalg.inv(curvature[:c, :c] + WEAK_PENALTY * np.eye(c))
+            step = inside @ (slope[:c] - WEAK_PENALTY * here.fixed[:-1])
+            along = -inside @ curvature[:c, c:]
+            slope = slope[c:] - curvature[c:, :c] @ step
+            curvature = curvature[c:, c:] + curvature[c:, :c] @ along
+            along = along @ self.mixing.T
+            with_covariates = cross[:c] / own
+            shift = np.append(step, shift - with_covariates @ step)
+            tilt = np.vstack([along, tilt - with_covariates @ along])
         return _Quadratic(
-            slope=self.mixing @ (gradient[:-1] - cross * (gradient[-1] / own)),
-            curvature=self.mixing @ (hessian[:-1, :-1] - np.outer(cross, cross) / own) @ self.mixing.T,
-            shift=float(gradient[-1] / own),
-            tilt=-self.mixing @ cross / own,
+            self.mixing @ slope, self.mixing @ curvature @ self.mixing.T, shift, np.atleast_2d(tilt)
         )
 
     def climb(
@@ -130,8 +155,8 @@ class _Search:
         for _ in range(MAX_DAMPINGS):
             effects = fit_effects(curvature, target, self.prior, here.effects, damping)
             move = effects.coef - here.effects.coef
-            shift = quadratic.shift / (1.0 + damping) + float(quadratic.tilt @ move)
-            there = self.stand(effects, here.intercept + shift)
+            shift = quadratic.shift / (1.0 + damping) + quadratic.tilt @ move
+            there = self.stand(effects, here.fixed + shift)
             if self.gain(here, there, curvature) >= -ROUNDING * abs(here.sums.loglik):
                 return there, damping
             damping = 2.0 * damping + 1.0
@@ -145,4 +170,4 @@ class _Search:
             0.5 * effects.spread(curvature) + effects.divergence(self.prior)
             for effects in (before, there.effects)
         )
-        return there.sums.loglik - here.sums.loglik - cost + cost_before
+        return there.objective - here.objective - cost + cost_before

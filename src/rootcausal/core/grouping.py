@@ -12,7 +12,7 @@ from .table import F64, Index
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The variables of a causal order whose columns may belong together.
+    """The variables of a causal order whose columns may belong together; covariates are none of them.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Grouping:
         Weights are proportional to these effects δ, so that a variable's Shapley value Σ δe is its error
         times the root of Σ δ². Where all δ are zero, the error is that of the first column.
         """
-        owner = layout.variable[order]
-        variables, first = np.unique(owner, return_index=True)
+        owner = np.where(layout.covariate[order], -1, layout.variable[order])
+        variables, first = np.unique(owner[owner >= 0], return_index=True)
         variables = variables[np.argsort(first)]
         alone = np.bincount(layout.variable, minlength=layout.n_variables)[variables] == 1
         places = tuple(np.flatnonzero(owner == variable) for variable in variables)
@@ -71,13 +71,15 @@ class Grouping:
         Between two single columns the effect itself; otherwise the root of the summed squares, which says how
         strong and not in which direction: levels without an order have none.
         """
-        v = self.variables.size
-        found = np.zeros((v, v))
-        for i, rows in enumerate(self.places):
-            for j, cols in enumerate(self.places):
-                if i != j:
-                    block = effects[np.ix_(rows, cols)]
-                    found[i, j] = block[0, 0] if self.alone[[i, j]].all() else np.linalg.norm(block)
+        if not self.places:
+            return np.zeros((0, 0))
+        first = np.array([some[0] for some in self.places])
+        side_by_side = np.concatenate(self.places)
+        starts = np.cumsum([0, *(some.size for some in self.places[:-1])])
+        squares = effects[np.ix_(side_by_side, side_by_side)] ** 2
+        size = np.sqrt(np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1))
+        found = np.where(np.outer(self.alone, self.alone), effects[np.ix_(first, first)], size)
+        np.fill_diagonal(found, 0.0)
         return found
 
     def total_effects(self, effects: F64) -> F64:

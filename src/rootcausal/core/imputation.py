@@ -107,12 +107,12 @@ def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local:
     """Fill in a cohort whose columns were described by what was measured of them.
 
     ``local`` says that the search leaves out columns on which D does not depend at the level ``alpha``; here
-    those are left out that are far from it. Else all matter.
+    those are left out that are far from it, and that the search does not keep in any case. Else all matter.
     """
     n, p = raw.shape
     chosen, level = np.arange(p), 1.0
     if local:
-        chosen, level = most_dependent(columns, layout, max(LEVEL, 2.0 * alpha))
+        chosen, level = most_dependent(columns, layout, max(LEVEL, 2.0 * alpha), np.flatnonzero(layout.kept))
     view = _view(columns, chosen, n)
     joint, sums, rounds, converged = expectation_maximization(raw, view, n)
     filling = Filling(view, joint, seed, chosen, layout.take(chosen))

@@ -124,12 +124,13 @@ class Levels:
         if not asked.size or discrete.all():
             return table
         intercept, slope = newton_step(self._with(table, root, asked), self._n_rows)
+        self._sums = None  # of rows that are about to change
         return table.shift_levels(root, asked, intercept[:, 0], slope[:, 0])
 
     def _with(self, table: Table, root: int, asked: Index) -> LevelSums:
-        """The sums with one column: at hand after a search, if it is a number."""
+        """The sums with one column: at hand after a search, if it is a number and all were part of it."""
         place = np.flatnonzero(self._beside == root)
-        if self._sums is None or not place.size:
+        if self._sums is None or not place.size or not np.isin(asked, self._asked).all():
             return table.level_sums(asked, np.array([root]))
         rows = np.searchsorted(self._asked, asked)
         sums = self._sums

@@ -22,12 +22,14 @@ class CausalModel:
     """Everything needed to score a patient.
 
     Both halves know columns. What is asked of the model is answered by variable: one of several columns has
-    one error and one Shapley value.
+    one error and one Shapley value. Covariates are in both halves, and have neither: what they add to the
+    log-odds is told of all together.
 
     Attributes
     ----------
     mechanism, attribution : the two halves, of q columns.
-    layout : which of p variables each column belongs to; None where each column is a variable and a number.
+    layout : which of p variables each column belongs to, and which are covariates; None where each column is
+        a variable and a number.
     """
 
     mechanism: Mechanism
@@ -46,20 +48,39 @@ class CausalModel:
 
     @cached_property
     def _groups(self) -> Grouping | None:
-        """None where each column is a variable."""
-        if self.layout is None or not self.layout.grouped:
+        """None where each column is a variable, and no covariate."""
+        if self.layout is None or not (self.layout.grouped or self._adjusted.any()):
             return None
         return Grouping.of(self.layout, self.column_order, self.attribution.unit_effects)
 
+    @cached_property
+    def _adjusted(self) -> np.ndarray:
+        """(k,) which places of the causal order are columns of covariates."""
+        if self.layout is None:
+            return np.zeros(self.column_order.size, dtype=bool)
+        return self.layout.covariate[self.column_order]
+
     @property
     def column_order(self) -> Index:
-        """(k,) columns in causal order."""
+        """(k,) columns in causal order, those of covariates first."""
         return self.mechanism.order
 
     @property
     def order(self) -> Index:
-        """(v,) variables in causal order, each at the place of its first column."""
+        """(v,) variables in causal order, each at the place of its first column; without covariates."""
         return self.column_order if self._groups is None else self._groups.variables
+
+    @property
+    def covariates(self) -> Index:
+        """(c,) variables that are adjusted for, ascending."""
+        if self.layout is None:
+            return np.empty(0, dtype=np.intp)
+        return np.unique(self.layout.variable[self.column_order[self._adjusted]])
+
+    @property
+    def used(self) -> Index:
+        """(v + c,) variables that a patient is scored by."""
+        return np.concatenate([self.covariates, self.order])
 
     @property
     def base_value(self) -> float:
@@ -96,12 +117,12 @@ class CausalModel:
         """The variables of some columns that the order left out, where it holds no other column of theirs."""
         if self.layout is None or self._groups is None:
             return columns
-        ordered = set(self.order.tolist())
+        ordered = set(self.used.tolist())
         variables = dict.fromkeys(self.layout.variable[columns].tolist())
         return np.array([variable for variable in variables if variable not in ordered], dtype=np.intp)
 
     def errors(self, X: F64) -> F64:
-        """(n, p): unit-variance errors of patients X (n, q); zero for variables outside the order."""
+        """(n, p): unit-variance errors of patients X (n, q); zero for covariates and outside the order."""
         if self._groups is None:
             return self._scaled_errors(X, None)
         return self._by_variable(X, self._groups.errors)
@@ -117,7 +138,7 @@ class CausalModel:
         return self._scaled_errors(X, None)
 
     def shapley(self, X: F64) -> F64:
-        """(n, p): what each patient's shock on each variable adds to the log-odds."""
+        """(n, p): what each patient's shock on each variable adds to the log-odds; zero for covariates."""
         groups = self._groups
         if groups is not None:
             return self._by_variable(X, lambda errors: groups.sums(self.attribution.shapley(errors)))
@@ -137,9 +158,18 @@ class CausalModel:
         slopes[np.ix_(self.column_order, self.order)] = by_variable
         return slopes
 
+    def adjustment(self, X: F64) -> F64:
+        """(n,): what the covariates of each patient add to the log-odds, all together."""
+        added = np.zeros(X.shape[0])
+        if self._adjusted.any():
+            for rows in row_blocks(X):
+                values = self.attribution.shapley(self._errors_in_order(X[rows]))
+                added[rows] = values[:, self._adjusted].sum(axis=1)
+        return added
+
     def log_odds(self, X: F64) -> F64:
         """(n,): of the disease."""
-        return self.base_value + self.shapley(X).sum(axis=1)
+        return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
 
     def with_shock(self, X: F64, variable: int, error: float) -> tuple[F64, F64]:
         """Log-odds (n,) and values (n, q) of patients whose shock on one variable is set to ``error``.
@@ -191,6 +221,15 @@ class CausalModel:
         """
         effects = self.mechanism.direct_effects()
         return effects if self._groups is None else self._groups.direct_effects(effects)
+
+    def effects_on_disease(self) -> F64:
+        """(v,) log-odds that one standard unit of each variable of the order adds, all others held fixed.
+
+        Of a variable of several columns this is a size without a sign. Exact where both halves are linear,
+        and elsewhere right for patients near the average.
+        """
+        effects = (self.mechanism.slopes() @ self.attribution.unit_effects) * self.mechanism.scale
+        return effects if self._groups is None else self._groups.norms(effects)
 
     def total_effects(self) -> F64:
         """(v, v), ``[i, j]``: by how many standard units variable i moves for a unit of the error of j."""

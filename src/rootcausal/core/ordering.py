@@ -9,6 +9,10 @@
 
 Discrete columns take part by the likelihood ratio of :mod:`rootcausal.core.levels`. The dummies of one
 variable stay together: once one of them is a root, the others follow, and the test keeps or drops them all.
+
+What is known before (:mod:`rootcausal.core.precedence`) holds in every round: only those columns are
+compared, and may become the root, that nothing is left to come before. Covariates are no question of order:
+they are taken out first, as they come.
 """
 
 from __future__ import annotations
@@ -73,6 +77,7 @@ class Ordering:
         in the population.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival, and zero where the scores of discrete columns alone decide nothing.
+    n_covariates : how many columns at the start of the order are those of covariates.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
@@ -87,6 +92,7 @@ class Ordering:
     sd: F64
     mixing: F64
     margins: F64
+    n_covariates: int
     exhausted: Index
     adds_nothing: Index
     n_pairs: int
@@ -129,13 +135,13 @@ def order_columns(
     columns : their moments, and what each class weighs; no column may be constant.
     variant : one of VARIANTS.
     alpha : level of the t-test of the local variants.
-    layout : what the columns stand for; by default all are numbers.
+    layout : what the columns stand for, and what is known of their order; by default all are numbers.
     """
     kept = np.arange(raw.shape[1])
     layout = Layout.numbers(kept.size) if layout is None else layout
     if variant.local:
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
-        kept = kept[passing(welch_p_values(columns.moments), layout.variable, alpha)]
+        kept = kept[passing(welch_p_values(columns.moments), layout.variable, alpha) | layout.kept]
     rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept))
     while rounds.candidates.size:
         rounds.advance()
@@ -185,11 +191,17 @@ class _Rounds:
         gram = table.gram()
         correlation = gram.sum(axis=0) / (n - 1)
         sums = table.column_sums()
+        # NaN once a root was taken out of a column that was not compared with it.
         self._entropies = entropy(sums[:, 0], sums[:, 1], n)
         self._search = _choose_search(variant, table, correlation)
         table, self._levels = with_levels(table, layout, self._mean, self._sd)
         self._table = table.with_correlations(correlation)
         self._discrete, self._variable = layout.discrete, layout.variable
+        self._precedence, self._covariate, self._never_dropped = (
+            layout.precedence,
+            layout.covariate,
+            layout.kept,
+        )
         self._entropies[self._discrete] = 0.0
         self._class_moments: ClassMoments | None = None
         if variant.local:
@@ -218,22 +230,41 @@ class _Rounds:
         self._table = self._table.regress_out(root, self.candidates)
 
     def _find_root(self) -> Root:
-        if self.candidates.size == 1:
-            # Without a rival there is nothing to compare, and no next round that would need entropies.
-            return Root(int(self.candidates[0]), np.inf, self._entropies, 0)
+        rivals = self._open()
+        if self._covariate[rivals[0]] or rivals.size == 1:
+            # There is nothing to compare, and no rival is left whose entropy would be needed.
+            return Root(int(rivals[0]), np.inf, self._unknown(), 0)
+        if self._discrete[rivals].all():
+            # All scores are zero, and no number is among them whose entropy would be needed.
+            return Root(int(rivals[0]), 0.0, self._unknown(), 0)
+        self._make_current(rivals)
         if self._levels is None:
-            return self._search.find_root(self._table, self.candidates, self._entropies)
-        if self._discrete[self.candidates].all():
-            # All scores are zero, and no number is left whose entropy would be needed.
-            return Root(int(self.candidates[0]), 0.0, self._entropies, 0)
-        levels = self._levels.entropies(self._table, self.candidates)
-        return self._search.find_root(self._table, self.candidates, self._entropies, levels)
+            return self._search.find_root(self._table, rivals, self._entropies)
+        levels = self._levels.entropies(self._table, rivals)
+        return self._search.find_root(self._table, rivals, self._entropies, levels)
+
+    def _open(self) -> Index:
+        """Candidates before which nothing is left that must come first."""
+        if self._precedence is None:
+            return self.candidates
+        return self.candidates[self._precedence.open(self._variable[self.candidates])]
+
+    def _unknown(self) -> F64:
+        return np.full(self._entropies.size, np.nan)
+
+    def _make_current(self, rivals: Index) -> None:
+        """Entropies of those that have not been compared since the last root was taken out."""
+        new = rivals[np.isnan(self._entropies[rivals])]
+        if new.size:
+            sums = self._table.pair_sums(new, new)[:, 0]
+            self._entropies[new] = entropy(sums[:, 0], sums[:, 1], self._table.shape[0])
 
     def _next_dummy(self) -> Root:
         """The next root where a variable is already chosen; numbers need their entropies given it."""
         root = int(self._next[0])
         numbers = self.candidates[~self._discrete[self.candidates]]
-        entropies = self._entropies.copy()
+        numbers = numbers[~np.isnan(self._entropies[numbers])]
+        entropies = self._unknown()
         if numbers.size:
             sums = self._table.pair_sums(numbers, np.full(numbers.size, root))
             entropies[numbers] = entropy(sums[:, 0, 0], sums[:, 0, 1], self._table.shape[0])
@@ -258,7 +289,8 @@ class _Rounds:
         if self._class_moments is not None:
             self._class_moments.regress_out(root, loading / sd[root])
             p_values = self._class_moments.p_values(rest, self._variance[rest])
-            rest = rest[together | passing(p_values, self._variable[rest], self._alpha)]
+            passes = passing(p_values, self._variable[rest], self._alpha)
+            rest = rest[together | passes | self._never_dropped[rest]]
             self._class_moments.keep(rest)
         self.candidates = rest
         stays = np.zeros(sd.size, dtype=bool)
@@ -277,6 +309,7 @@ class _Rounds:
             sd=self._sd[cols],
             mixing=mixing,
             margins=np.array(self._margins),
+            n_covariates=int(self._covariate[cols].sum()),
             exhausted=self._kept[exhausted],
             adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
             n_pairs=self._n_pairs,

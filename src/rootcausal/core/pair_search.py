@@ -40,17 +40,19 @@ class PairSearch:
         self.seen = np.zeros(squared.shape, dtype=np.int32)  # round in which a pair was last seen
         self._remembered = np.zeros(len(squared))  # Σ_j of the penalties when last seen
         self._rivals = np.full((len(squared), RIVALS), -1)  # columns, worst first; −1: none
-        everyone = np.arange(len(squared))
-        self._find_rivals(everyone, everyone)
+        self._met = np.zeros(len(squared), dtype=bool)  # who was in a race before
 
     def find_root(
         self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
     ) -> Root:
         self.round += 1
         race = _Race(self, table, candidates, entropies, levels)
-        if self.round == 1:
-            # Nothing is known yet: let everyone meet its most correlated partner.
-            race.compare(candidates, self._rivals[candidates, 0])
+        new = candidates[~self._met[candidates]]
+        if new.size:
+            # Nothing is known of them yet: let each meet its most correlated partner.
+            self._find_rivals(new, candidates)
+            race.compare(new, self._rivals[new, 0])
+            self._met[new] = True
         leader = int(candidates[self._remembered[candidates].argmin()])
         race.finish(leader, *self._expected_to_beat(candidates, leader))
         alive = searched = race.alive()
@@ -182,7 +184,9 @@ class _Race:
         best = int(finished[totals.argmin()])
         others = self._candidates[self._candidates != best]
         margin = max(0.0, float(self.penalty[others].min() - totals.min()))
-        return Root(best, margin, self._memory.given[:, best].copy(), self._n_pairs)
+        given = np.full(self.penalty.size, np.nan)
+        given[self._candidates] = self._memory.given[self._candidates, best]
+        return Root(best, margin, given, self._n_pairs)
 
 
 def _penalty(score: F64) -> F64:

@@ -33,7 +33,8 @@ class Attributed:
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
-    ancestor_probability : (k,) in causal order; None where every survivor is taken for an ancestor.
+    ancestor_probability : (k,) in causal order, zero for covariates; None where every survivor is taken for
+        an ancestor.
     """
 
     attribution: Attribution
@@ -63,7 +64,9 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> A
     """Few direct causes of D, and the paths that lead to them (see :mod:`rootcausal.core.sharp`)."""
     table, cols = ordering.table, ordering.table_cols
     effective_rows = ordering.weights.effective_rows
-    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate, effective_rows)
+    ancestry = attribute(
+        table, cols, ordering.mixing, n_columns, case_rate, effective_rows, ordering.n_covariates
+    )
     logit = ancestry.logit
     return Attributed(
         _in_population(logit, ordering),
@@ -154,7 +157,8 @@ def learn(
 ) -> Learned:
     """Learn a model from labelled rows; no column may be constant, or without any value.
 
-    ``layout`` says what the columns stand for; by default all are numbers. Missing values are filled in (see
+    ``layout`` says what the columns stand for, and what is known of their order; by default all are numbers,
+    of which nothing is known. Missing values are filled in (see
     :mod:`rootcausal.core.imputation`).
     """
     n, p = raw.shape

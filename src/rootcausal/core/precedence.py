@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -78,6 +79,16 @@ class Precedence:
         found: np.ndarray = (stage == stage.min()) & ~blocked[variables]
         return found
 
+    def known(self, variables: Index) -> np.ndarray:
+        """(m, m), ``[i, j]``: whether the rules put the j-th of these variables before the i-th."""
+        stage = self.stage[variables]
+        found: np.ndarray = stage[None, :] < stage[:, None]
+        place = np.full(self.stage.size, -1)
+        place[variables] = np.arange(variables.size)
+        both = (place[self.before] >= 0) & (place[self.after] >= 0)
+        found[place[self.after[both]], place[self.before[both]]] = True
+        return found
+
     def breaks(self, order: Index) -> list[tuple[int, int]]:
         """Pairs (earlier, later) of an order that stand the wrong way round."""
         place = np.full(self.stage.size, -1)
@@ -93,8 +104,6 @@ class Precedence:
 
 def _followers_first(followers: dict[int, set[int]]) -> list[int]:
     """Variables, each after all that follow it; ValueError where rules go round in a circle."""
-    from graphlib import CycleError, TopologicalSorter
-
     try:
         return list(TopologicalSorter(followers).static_order())
     except CycleError as error:

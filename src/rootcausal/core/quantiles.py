@@ -44,13 +44,16 @@ class CohortQuantiles:
             some = np.arange(start, min(start + width, k))
             found.values[:, some] = _quantiles(X[:, order[some]])
             found.errors[:, some] = _quantiles(_errors(X, model, some))
-        if model.layout is None or not model.layout.grouped:
+        if model.layout is None or not (model.layout.grouped or model.covariates.size):
             return found
         return cls(*(_by_variable(X, model, model.layout, *both) for both in vars(found).items()))
 
 
 def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_columns: F64) -> F64:
-    """(101, v): quantiles of columns (101, k) as they are, and those of variables of several columns anew."""
+    """(101, v): quantiles of columns (101, k) as they are, and those of variables of several columns anew.
+
+    Covariates are left out, as they are from the order.
+    """
     found = model.at_first_column(of_columns.T).T.copy()
     for place, variable in enumerate(model.order):
         columns = layout.columns_of(variable)

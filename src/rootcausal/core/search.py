@@ -36,7 +36,8 @@ class Root:
     ----------
     column : the root, a column of the table.
     margin : by how much its penalty undercuts the next one; a lower bound under pruned search.
-    entropy_given_root : (k,) entropy of each candidate's residual given the root.
+    entropy_given_root : (k,) entropy of each candidate's residual given the root; NaN for other columns, and
+        where nothing was compared.
     n_pairs : pairs evaluated.
     """
 

@@ -12,6 +12,9 @@ So this looks for
 A null error now has to be a direct cause of D, or of one of its ancestors, before it adds anything. All
 of this is arithmetic on the correlations of the columns and on the logistic gradient and Hessian, which
 are sums over rows.
+
+Covariates are no part of that question: columns are what covariates leave of them, and the covariates stand
+beside them in the logistic regression, with no more than a weak penalty.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .direct_causes import find_direct_causes
-from .logistic import Logit
+from .logistic import WEAK_PENALTY, Logit
 from .susie import Sparsity, fit_effects
 from .table import F64, Index, Table
 
@@ -48,7 +51,13 @@ class Ancestry:
 
 
 def attribute(
-    table: Table, cols: Index, mixing: F64, n_columns: int, case_rate: float, effective_rows: float
+    table: Table,
+    cols: Index,
+    mixing: F64,
+    n_columns: int,
+    case_rate: float,
+    effective_rows: float,
+    n_covariates: int = 0,
 ) -> Ancestry:
     """Shrink the effect of each error by how probably its column is an ancestor of D.
 
@@ -60,20 +69,28 @@ def attribute(
     n_columns : all columns of the cohort, also those that the screen dropped.
     case_rate : share of cases among the rows, strictly between 0 and 1.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
+    n_covariates : how many columns at the start of the order are those of covariates.
     """
     prior_log_odds = float(np.log(case_rate / (1.0 - case_rate)))
-    if not len(cols):
-        return Ancestry(Logit(np.zeros(0), prior_log_odds), np.zeros(0))
-    prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns, VARIANCE_ON_D)
-    causes = find_direct_causes(table, cols, mixing, prior, prior_log_odds)
-    edges, probability, traced = _trace_back(mixing, effective_rows, causes.effects.inclusion)
-    # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
-    # effect is the total effect in the expected graph.
-    total = solve_triangular(np.eye(len(cols)) - edges.T, causes.effects.coef, unit_diagonal=True)
-    coef = total * np.diagonal(mixing)
-    intercept, balanced = _refit_intercept(table, cols, coef, causes.intercept)
-    logit = Logit(coef, intercept, converged=causes.settled and traced and balanced)
-    return Ancestry(logit, probability)
+    beside, own = cols[:n_covariates], cols[n_covariates:]
+    if n_covariates:
+        mixing = mixing[n_covariates:, n_covariates:]
+        mixing = mixing / np.linalg.norm(mixing, axis=1, keepdims=True)
+    probability, coef, settled = np.zeros(0), np.zeros(0), True
+    start = np.append(np.zeros(n_covariates), prior_log_odds)
+    if own.size:
+        prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, VARIANCE_ON_D)
+        causes = find_direct_causes(table, own, mixing, prior, start, beside)
+        edges, probability, traced = _trace_back(mixing, effective_rows, causes.effects.inclusion)
+        # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
+        # effect is the total effect in the expected graph.
+        total = solve_triangular(np.eye(own.size) - edges.T, causes.effects.coef, unit_diagonal=True)
+        coef, start, settled = total * np.diagonal(mixing), causes.fixed, causes.settled and traced
+    elif not n_covariates:
+        return Ancestry(Logit(coef, prior_log_odds), probability)
+    fixed, balanced = _refit(table, cols, coef, start)
+    logit = Logit(np.append(fixed[:-1], coef), float(fixed[-1]), converged=settled and balanced)
+    return Ancestry(logit, np.append(np.zeros(n_covariates), probability))
 
 
 def _trace_back(mixing: F64, n_rows: float, is_direct: F64) -> tuple[F64, F64, bool]:
@@ -106,16 +123,22 @@ def _trace_back(mixing: F64, n_rows: float, is_direct: F64) -> tuple[F64, F64, b
     return edges, 1.0 - not_ancestor, settled
 
 
-def _refit_intercept(table: Table, cols: Index, coef: F64, intercept: float) -> tuple[float, bool]:
-    """Let the mean predicted risk of the rows be the observed one (calibration in the large).
+def _refit(table: Table, cols: Index, coef: F64, fixed: F64) -> tuple[F64, bool]:
+    """Effects of covariates, and an intercept that lets the mean predicted risk be the observed one.
 
-    The second value is whether that was reached.
+    So the risk is calibrated in the large. ``coef`` are those of the other errors; ``fixed`` is where to
+    begin, the intercept last. The second value is whether that was reached.
     """
+    c = fixed.size - 1
+    penalty = np.append(np.full(c, WEAK_PENALTY), 0.0)
+    free = np.append(np.arange(c), -1)
     for _ in range(MAX_INTERCEPTS):
-        sums = table.logit_sums(cols, np.append(coef, intercept))
+        sums = table.logit_sums(cols, np.concatenate([fixed[:-1], coef, fixed[-1:]]))
+        gradient = sums.gradient[free] - penalty * fixed
+        step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
         # Beyond one log-odds the curvature of here says nothing any more.
-        step = float(np.clip(sums.gradient[-1] / sums.hessian[-1, -1], -1.0, 1.0))
-        intercept += step
-        if abs(step) < TOLERANCE:
-            return intercept, True
-    return intercept, False
+        step = step / max(1.0, float(np.abs(step).max()))
+        fixed = fixed + step
+        if float(np.abs(step).max()) < TOLERANCE:
+            return fixed, True
+    return fixed, False

@@ -204,7 +204,8 @@ class Table(Protocol):
     def pair_sums(self, i: Index, j: Index) -> F64:
         """(m, 2, 2): the two sums of :meth:`column_sums` for the residuals of i given j, then of j given i.
 
-        The residual of i given j has unit variance: ``(z_i − r z_j) / sqrt(1 − r²)``.
+        The residual of i given j has unit variance: ``(z_i − r z_j) / sqrt(1 − r²)``; given itself, it is the
+        column as it is.
         """
         ...
 

@@ -70,6 +70,7 @@ def page_content(
     if explanation.lower is not None:
         kept, intervals = _interval_blocks(explanation, causal.order, _size(blocks))
         blocks |= intervals
+    blocks |= _covariate_blocks(explanation, numbers)
     bootstrap = None
     if model.bootstrap_ is not None:
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
@@ -85,10 +86,11 @@ def page_content(
         "positive": str(model.classes_[1]),
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
+        "covariates": [str(name) for name in explanation.covariates],
         "variables": _variables(model, explanation, units),
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.log_odds),
-        "graph": graph_facts(causal, values),
+        "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
         "intervals": kept,
         "not_measured": {
@@ -234,6 +236,23 @@ def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[i
     return kept, blocks
 
 
+def _covariate_blocks(explanation: Explanation, numbers: str) -> dict[str, str]:
+    """What each patient's covariates add together (n,), its interval (n, 2), and whose are not all measured.
+
+    No block where there are no covariates, nothing was resampled, or all was measured.
+    """
+    if not explanation.covariates:
+        return {}
+    blocks = {"covariates": _packed(explanation.covariate_effect, numbers)}
+    if explanation.covariate_interval is not None:
+        ends = np.clip(np.round(explanation.covariate_interval.T * 100), -32767, 32767)
+        blocks["covariates-interval"] = _packed(ends, "<i2")
+    expected = explanation.imputed[:, explanation._model.covariates].any(axis=1)
+    if expected.any():
+        blocks["covariates-expected"] = _packed(expected, "<u1")
+    return blocks
+
+
 def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
@@ -251,7 +270,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         "columns": provenance["columns"],
         "separated": bool(provenance["separated"]),
         "unsettled": not provenance.get("converged", True),
-        "left_out": asdict(left_out(names, model.causal_order_.tolist(), provenance)),
+        "left_out": asdict(left_out(names, model._model.used.tolist(), provenance)),
         "notes": [_text(note, "a note") for note in notes],
         "checks": [
             {

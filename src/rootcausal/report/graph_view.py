@@ -1,31 +1,56 @@
-"""The learned graph among the ancestors of the disease."""
+"""The learned graph among the ancestors of the disease, and into it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrows import SURE_FROM, Arrow, graph_of
+from ..core.arrows import WEAKEST_EDGE, WEAKEST_ON_DISEASE
 from ..core.model import CausalModel
 from ..core.table import F64
-from ..drawing import WEAKEST_EDGE, strong_edges
+
+if TYPE_CHECKING:
+    from ..uncertainty.resample import Bootstrap
 
 VARIABLES_DRAWN = 30
 
 
-def graph_facts(model: CausalModel, values: F64) -> dict[str, Any]:
-    """The most important variables in causal order, the edges among them, and what each shock moves.
+def graph_facts(
+    model: CausalModel, values: F64, resamples: Bootstrap | None, names: Sequence[str]
+) -> dict[str, Any]:
+    """The most important variables in causal order, the arrows among them, and what each shock moves.
 
-    ``total[j][i]``: by how many standard deviations variable i moves when the shock on j grows by one.
+    ``total[j][i]``: by how many standard deviations variable i moves when the shock on j grows by one. An
+    arrow whose effect is just beyond the last variable leads into the disease.
     """
     important = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:VARIABLES_DRAWN]
     shown = np.sort(important)
-    among = np.ix_(shown, shown)
-    edges = strong_edges(model.direct_effects()[among])
+    graph = graph_of(model, shown, resamples)
+    assert graph.into_disease is not None
     return {
         "shown": shown.tolist(),
-        "edges": [{"cause": cause, "effect": effect, "weight": weight} for cause, effect, weight in edges],
-        "total": model.total_effects()[among].T.tolist(),
+        "edges": [_facts(arrow) for arrow in graph.edges],
+        "into_outcome": [_facts(arrow) for arrow in graph.into_disease],
+        "tiers": [asdict(band) for band in graph.bands],
+        "covariates": [names[variable] for variable in graph.covariates],
+        "known": graph.known,
+        "sure_from": SURE_FROM,
+        "total": model.total_effects()[np.ix_(shown, shown)].T.tolist(),
         "weakest": WEAKEST_EDGE,
+        "weakest_on_outcome": WEAKEST_ON_DISEASE,
         "n_possible": int(shown.size * (shown.size - 1) // 2),
+    }
+
+
+def _facts(arrow: Arrow) -> dict[str, Any]:
+    return {
+        "cause": arrow.cause,
+        "effect": arrow.effect,
+        "weight": arrow.weight,
+        "state": arrow.state,
+        "said": arrow.said,
     }

@@ -26,10 +26,11 @@ from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
+from ..core.arrows import arrows_among, arrows_into_disease
 from ..core.model import CausalModel
 from ..core.moments import ROWS_PER_CLASS, describe_columns
 from ..core.pipeline import learn
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
@@ -83,6 +84,36 @@ class Bootstrap:
         ever = self.survival > 0
         quantiles[:, ever] = np.nanquantile(self.places[:, ever], shares, axis=0)
         return quantiles
+
+    @cached_property
+    def edge_frequency(self) -> F64:
+        """(p, p), ``[i, j]``: share of resamples in which variable j has an arrow into i.
+
+        An arrow is a direct effect of at least 0.1 standard deviations for one of the cause, whatever its
+        sign. A resample that dropped one of the two variables has none between them.
+        """
+        return self.edge_counts(np.arange(self.models[0].n_variables)) / len(self.models)
+
+    @cached_property
+    def outcome_frequency(self) -> F64:
+        """(p,): share of resamples in which one standard deviation of each variable, all others held fixed,
+        changes the log-odds of the disease by at least 0.1.
+        """
+        return self.outcome_counts(np.arange(self.models[0].n_variables)) / len(self.models)
+
+    def edge_counts(self, variables: Index) -> Index:
+        """(m, m), ``[i, j]``: resamples in which the j-th of these variables has an arrow into the i-th."""
+        counts = np.zeros((variables.size, variables.size), dtype=np.intp)
+        for model in self.models:
+            counts += arrows_among(model, variables)
+        return counts
+
+    def outcome_counts(self, variables: Index) -> Index:
+        """(m,): in how many resamples each of these variables has an arrow into the disease."""
+        counts = np.zeros(variables.size, dtype=np.intp)
+        for model in self.models:
+            counts += arrows_into_disease(model, variables)
+        return counts
 
 
 def bootstrap(

@@ -37,11 +37,17 @@ class Spread:
     rank_stability: F64
 
 
-def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64, doubt: F64 | None = None) -> Spread:
+def spread_of_values(
+    models: Sequence[CausalModel],
+    X: F64,
+    values: F64,
+    doubt: F64 | None = None,
+    covariates: Index | None = None,
+) -> Spread:
     """Spread of the Shapley values of patients X around the stated ``values`` (n, p).
 
     ``doubt`` (n, p) is the standard deviation that values which were not measured leave. Where there is one,
-    a resample counts for the chance that its value is above zero.
+    a resample counts for the chance that its value is above zero. ``covariates`` have no rank.
     """
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
@@ -53,12 +59,20 @@ def spread_of_values(models: Sequence[CausalModel], X: F64, values: F64, doubt: 
         ends[:, rows, cols] = interval(draws, values[rows, cols])
         above_zero = _chance_above_zero(draws, None if doubt is None else doubt[rows, cols])
         frequency[rows, cols] = above_zero.mean(axis=0)
-        stated = ranks(values[rows])[:, cols]
+        stated = ranks(values[rows], covariates)[:, cols]
         as_high = np.stack([ranks(draw) <= stated for draw in draws])
         stability[rows, cols] = (above_zero * as_high).mean(axis=0)
     if doubt is None:
         return Spread(ends[0], ends[1], frequency, stability)
     return Spread(*with_doubt(values, (ends[0], ends[1]), doubt), frequency, stability)
+
+
+def spread_of_adjustment(models: Sequence[CausalModel], X: F64, effect: F64) -> F64:
+    """Interval (2, n) around the stated ``effect`` (n,) of the covariates of patients X together."""
+    ends = np.empty((2, len(effect)))
+    for rows in _blocks(len(effect), len(models)):
+        ends[:, rows] = interval(np.stack([model.adjustment(X[rows]) for model in models]), effect[rows])
+    return ends
 
 
 def _chance_above_zero(draws: F64, doubt: F64 | None) -> F64:
@@ -113,10 +127,16 @@ def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64,
     )
 
 
-def ranks(values: F64) -> Index:
-    """Rank of each column in each row, 1 for the largest; ties go to the first column."""
+def ranks(values: F64, last: Index | None = None) -> Index:
+    """Rank of each column in each row, 1 for the largest; ties go to the first column.
+
+    ``last`` are columns that come after all others, whatever their values.
+    """
     rank = np.empty(values.shape, dtype=np.intp)
-    order = np.argsort(-values, axis=1, kind="stable")
+    falling = -values
+    if last is not None:
+        falling[:, last] = np.inf
+    order = np.argsort(falling, axis=1, kind="stable")
     np.put_along_axis(rank, order, np.arange(1, values.shape[1] + 1)[None, :], axis=1)
     return rank
 

@@ -24,6 +24,7 @@ function drawAbout() {
         ? []
         : line("Population", `${population()}: cases and controls count as many as in it, and risks are those in it`),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
+      covariates.length ? line("Adjusted for", listOf(covariates), ": regressed out of all other variables first and part of the risk, but no root causes") : [],
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line(`${content.n_patients === null ? "Patients" : "Rows"} on this page`, labels.length.toLocaleString("en")),
       content.not_measured.cells
@@ -44,7 +45,7 @@ function drawAbout() {
       line("Seed", content.bootstrap === null
         ? "none: no random numbers were drawn, so the same table gives the same model"
         : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
-      line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose shocks are all average; not the prevalence`),
+      line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose ${ofAverage} are all average; not the prevalence`),
       made.separated ? line("Caution", "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are uncertain.") : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),

@@ -1,4 +1,4 @@
-// Causal order, the learned edges, and what one shock moves downstream.
+// Causal order, the arrows that were given and learned, and what one shock moves downstream.
 
 let chosenVariable = null;
 const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal");
@@ -21,10 +21,11 @@ function drawGraph() {
     element(
       "p",
       {},
-      "Variables stand in causal order, causes above their effects, as the model learned it. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
+      "Variables stand in causal order, causes above their effects, and the outcome (□) comes last. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
         (unordered.length ? "Dotted where levels without an order have no more and no less. " : "") +
         "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds.",
     ),
+    element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     element(
       "div",
       { class: "graph" },
@@ -32,6 +33,7 @@ function drawGraph() {
       arcs,
     ),
     caption(edgeRule(graph)),
+    element("details", {}, element("summary", {}, "All arrows in words"), arrowTable()),
     downstream,
   );
   drawArcs(arcs);
@@ -41,10 +43,52 @@ function drawGraph() {
 function edgeRule(graph) {
   const left = nVariables - graph.shown.length;
   return (
-    `Drawn: ${count(graph.edges.length, "edge")} of ${graph.n_possible.toLocaleString("en")} possible, those where one standard deviation ` +
-    `of the cause moves the effect by at least ${graph.weakest} standard deviations, all else equal` +
+    `Drawn: ${count(graph.edges.length, "arrow")} of ${graph.n_possible.toLocaleString("en")} possible among the variables, those where one standard deviation ` +
+    `of the cause moves the effect by at least ${graph.weakest} standard deviations, all else equal; and ${graph.into_outcome.length} into the outcome, ` +
+    `where it changes the log-odds by at least ${graph.weakest_on_outcome}` +
     (left ? `; ${count(left, "less important variable")} ${left === 1 ? "is" : "are"} not drawn.` : ".")
   );
+}
+
+/** What was told and what was learned, and how often resamples agree. */
+function givenAndLearned({ edges, into_outcome, known, covariates, sure_from }) {
+  const all = [...edges, ...into_outcome];
+  const number = (state) => all.filter((arrow) => arrow.state === state).length;
+  const [given, unsure] = [number("given"), number("unsure")];
+  const learned = all.length - given;
+  const limit = `${Math.round(sure_from * 100)} %`;
+  const words = [
+    !known
+      ? "Nothing was known of the order before: the direction of every arrow was learned from the data. "
+      : `Of ${count(all.length, "arrow")}, ${given} ${given === 1 ? "has a direction that was" : "have a direction that was"} given before (■), and ${learned} ${learned === 1 ? "was" : "were"} learned from the data. `,
+    content.bootstrap === null
+      ? "Arrows were not resampled, so the page cannot say how sure each is. "
+      : `${unsure ? `${unsure} of the learned ones ${unsure === 1 ? "is" : "are"} unsure (?): fewer than` : "None of the learned ones is unsure: at least"} ${limit} of ${count(content.bootstrap.resamples, "resample")} have ${unsure ? "it" : "each"} pointing this way. `,
+  ];
+  if (!covariates.length) return words;
+  return [...words, "Adjusted for, and not drawn: ", covariates.flatMap((name, place) => [place ? ", " : "", named(name)]), "."];
+}
+
+const allArrows = () => [...content.graph.edges, ...content.graph.into_outcome];
+
+/** The name at a line of the drawing; the outcome stands below the last variable. */
+function nodeName(line) {
+  const { shown } = content.graph;
+  return line === shown.length ? outcome : variables[shown[line]].name;
+}
+
+function arrowWeight(arrow) {
+  const size = signOf(arrow) === "none" ? Math.abs(arrow.weight).toFixed(2) : signed(arrow.weight);
+  return `${size} ${arrow.effect === content.graph.shown.length ? "log-odds" : "SD"}`;
+}
+
+function arrowTable() {
+  const rows = allArrows().map((arrow) => [
+    element("span", {}, named(nodeName(arrow.cause)), " → ", named(nodeName(arrow.effect))),
+    arrowWeight(arrow),
+    arrow.said || "learned",
+  ]);
+  return tableOf("Arrows, strongest first", ["Arrow", "For one SD of the cause", "How sure"], rows, "arrow-table");
 }
 
 function orderButtons() {
@@ -100,51 +144,80 @@ function moves({ by, sd, unit, levels, kind }) {
 
 function drawArcs(place) {
   const { width, marginLeft, letters } = frame(place);
-  const { shown, edges } = content.graph;
+  const { shown, tiers } = content.graph;
+  const edges = allArrows();
   const chosen = shown.indexOf(chosenVariable);
   const lineHeight = shown.length > 16 ? 26 : 44;
-  const height = shown.length * lineHeight + 20;
+  const height = (shown.length + 1) * lineHeight;
   const room = width - marginLeft - 24;
   // An arc of bend b over a chord of length c bulges by c/2 · tan(b/2): the longest one must fit.
-  const longest = Math.max(1, d3.max(edges, (edge) => edge.effect - edge.cause) ?? 1) * lineHeight;
+  const longest = Math.max(1, d3.max(edges, lines) ?? 1) * lineHeight;
   const bend = Math.min(85, (2 * Math.atan(room / (longest / 2)) * 180) / Math.PI);
+  const bulge = (arrow) => ((lines(arrow) * lineHeight) / 2) * Math.tan((bend * Math.PI) / 360);
+  const middle = (arrow) => (arrow.cause + arrow.effect) / 2;
   const mine = (edge) => edge.cause === chosen || edge.effect === chosen;
   const arrows = (chosenOnes) =>
-    Object.entries(DASHES).map(([sign, dashes]) =>
-      Plot.arrow(edges.filter((edge) => mine(edge) === chosenOnes && signOf(edge) === sign), {
+    d3.cross(Object.entries(DASHES), [1, -1]).map(([[sign, dashes], direction]) =>
+      Plot.arrow(edges.filter((edge) => mine(edge) === chosenOnes && signOf(edge) === sign && Math.sign(edge.effect - edge.cause) === direction), {
         x1: 0, x2: 0, y1: "cause", y2: "effect",
-        bend,
+        bend: direction * bend,
         insetStart: 4,
         insetEnd: 6,
         headLength: 7,
         strokeWidth: (edge) => 1 + Math.min(Math.abs(edge.weight), 1) * 5,
         stroke: chosenOnes ? (edge) => (edge.cause === chosen ? "var(--accent)" : "currentColor") : "var(--faint)",
         strokeDasharray: dashes,
-        title: (edge) => `${shownName(variables[shown[edge.cause]].name)} to ${shownName(variables[shown[edge.effect]].name)}: ${signOf(edge) === "none" ? edge.weight.toFixed(2) : signed(edge.weight)}`,
+        title: arrowTitle,
       }),
     );
+  // No two arcs have their middle in the same place, so a mark there can only mean its own.
+  const marks = (state, text) =>
+    Plot.text(edges.filter((edge) => edge.state === state), {
+      x: bulge, y: middle, text: () => text, title: arrowTitle,
+      fill: (edge) => (mine(edge) ? "currentColor" : "var(--quiet)"), stroke: "var(--paper)", strokeWidth: 5, fontWeight: 700,
+    });
   place.replaceChildren(
     drawing({
-      ariaLabel: "Learned edges between variables in causal order",
+      ariaLabel: "Arrows between variables in causal order, and into the outcome",
       width,
       height,
       marginLeft,
       marginRight: 8,
-      marginTop: 16,
-      marginBottom: 16,
+      marginTop: 0,
+      marginBottom: 0,
       x: { domain: [0, room], range: [marginLeft, width - 24], axis: null },
-      y: { domain: [0, Math.max(shown.length - 1, 1)], range: [lineHeight / 2, height - lineHeight / 2], axis: null },
+      y: { domain: [0, shown.length], range: [lineHeight / 2, height - lineHeight / 2], axis: null },
       marks: [
+        Plot.rect(tiers, {
+          x1: -marginLeft, x2: room + 24, y1: (tier) => tier.first - 0.5, y2: (tier) => tier.last + 0.5,
+          fill: (_, line) => (line % 2 ? "none" : "var(--panel)"), stroke: "var(--line)",
+        }),
         ...arrows(false),
         ...arrows(true),
+        marks("given", "■"),
+        marks("unsure", "?"),
+        Plot.text(tiers, {
+          x: room + 20, y: (tier) => tier.first - 0.5, dy: 10, textAnchor: "end", fontStyle: "italic", text: "name",
+          fill: "var(--quiet)", stroke: "var(--paper)", strokeWidth: 4,
+        }),
         Plot.dot(shown, { x: 0, y: (_, line) => line, r: 5, fill: (_, line) => (line === chosen ? "var(--accent)" : "currentColor") }),
-        Plot.text(shown, {
-          x: 0, y: (_, line) => line, dx: -10, textAnchor: "end", fill: "currentColor",
-          text: (variable, line) => shortName(variables[variable].name, letters),
+        Plot.dot([outcome], { x: 0, y: shown.length, r: 5, symbol: "square", fill: "var(--paper)", stroke: "currentColor", strokeWidth: 2 }),
+        Plot.text([...shown.keys(), shown.length], {
+          x: 0, y: (line) => line, dx: -10, textAnchor: "end", fill: "currentColor",
+          text: (line) => shortName(nodeName(line), letters),
         }),
       ],
     }),
   );
+}
+
+/** How many lines of the drawing an arrow spans. */
+function lines({ cause, effect }) {
+  return Math.abs(effect - cause);
+}
+
+function arrowTitle(arrow) {
+  return `${shownName(nodeName(arrow.cause))} → ${shownName(nodeName(arrow.effect))}: ${arrowWeight(arrow)}` + (arrow.said ? `; ${arrow.said}` : "");
 }
 
 function drawDownstream(place) {

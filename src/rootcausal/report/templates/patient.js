@@ -29,7 +29,7 @@ function drawPatient(row) {
     caution(content.made),
     element("h3", {}, "From the base risk to this patient's risk"),
     chart,
-    caption("Each bar is what one shock adds to or takes from the log-odds. Below: log-odds. Above: the same as probability."),
+    caption(`Each bar is what one shock adds to or takes from the log-odds${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: log-odds. Above: the same as probability.`),
     cards("Root causes: shocks that raise the risk", harmful, ROOT_CAUSE_CARDS, "No shock raises this patient's risk."),
     cards("Protective shocks: they lower the risk", protective, PROTECTIVE_CARDS, "No shock lowers this patient's risk."),
     content.bootstrap ? null : caption(`How sure each shock is was not assessed: no resampling was made.${content.intervals === null ? "" : " Intervals are those that values not measured leave."}`),
@@ -37,7 +37,7 @@ function drawPatient(row) {
     glossary(),
   ];
   view.replaceChildren(...parts.filter((part) => part !== null));
-  drawWaterfall(chart, waterfallSteps(harmful, protective));
+  drawWaterfall(chart, waterfallSteps(row, harmful, protective));
 }
 
 function riskSummary(row) {
@@ -51,8 +51,25 @@ function riskSummary(row) {
   return element(
     "dl",
     { class: "risks" },
-    number("Base risk: all shocks average (not the prevalence)", content.base_value, "base-risk"),
+    number(`Base risk: all ${ofAverage} average (not the prevalence)`, content.base_value, "base-risk"),
+    covariates.length ? covariatesAdd(row) : null,
     number("This patient's risk", logOdds(row), "patient-risk"),
+  );
+}
+
+/** "Adjusted for: age, sex and site", and what they add. */
+function covariatesAdd(row) {
+  const { value, interval, expected } = adjustment(row);
+  const notes = [
+    interval === null ? "" : `95 % interval ${signed(interval[0])} to ${signed(interval[1])}`,
+    expected ? "not all measured; what is expected stands in" : "",
+  ].filter(Boolean);
+  return element(
+    "div",
+    {},
+    element("dt", {}, "Adjusted for: ", ...covariatesNamed()),
+    element("dd", { id: "covariates-add" }, signed(value), element("small", {}, " log-odds")),
+    notes.length ? element("dd", {}, notes.join("; ")) : null,
   );
 }
 
@@ -60,8 +77,9 @@ function inWords(row, harmful, protective) {
   const words = [
     content.prevalence === null ? "Under this model, the risk of “" : `Under this model, in ${population()}, the risk of “`,
     named(outcome),
-    `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose shocks are all average it is `,
+    `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose ${ofAverage} are all average it is `,
     `${percent(probability(content.base_value))}. `,
+    ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, adds ${signed(adjustment(row).value)} to the log-odds. `] : []),
   ];
   if (!harmful.length) {
     words.push("No shock raises this patient's risk: the model sees no root cause. ");
@@ -210,7 +228,10 @@ function glossary() {
       {},
       line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the " + (content.prevalence === null ? "cohort." : "population.")),
       line("Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."),
-      line("Base risk", "The risk of a patient whose shocks are all average. It is not the prevalence: it is not the share of patients who have the outcome."),
+      covariates.length
+        ? line("Adjusted for", "Covariates come before all other variables: what they explain of these is taken out, and what they add to the risk stands apart. They are not asked whether they are root causes.")
+        : [],
+      line("Base risk", `The risk of a patient whose ${ofAverage} are all average. It is not the prevalence: it is not the share of patients who have the outcome.`),
       content.prevalence === null ? [] : line("Risk", `The probability of the outcome in ${population()}, not among the patients of this study.`),
       line("Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."),
       variables.some((variable) => variable.levels.length)

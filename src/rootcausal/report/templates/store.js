@@ -10,7 +10,7 @@ const rowNoun = content.n_patients === null ? "patient" : "row";
 const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
   errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
-  imputed: Uint8Array, "by-level": Int16Array,
+  imputed: Uint8Array, "by-level": Int16Array, covariates: full, "covariates-interval": Int16Array, "covariates-expected": Uint8Array,
 };
 
 function unpack(name) {
@@ -38,8 +38,25 @@ function shapley(row, variable) {
   return hasShapley ? cell("shapley", row, variable) : shock(row, variable) * variables[variable].coef;
 }
 
+// Names of what is adjusted for: it is part of the risk, and no root cause.
+const covariates = content.covariates;
+// What is average in a patient of the base risk.
+const ofAverage = covariates.length ? "shocks and covariates" : "shocks";
+const hasCovariateInterval = document.getElementById("block-covariates-interval") !== null;
+const hasCovariateExpected = document.getElementById("block-covariates-expected") !== null;
+
+/** What this patient's covariates add to the log-odds together, how sure that is, and whether one was not measured. */
+function adjustment(row) {
+  if (!covariates.length) return { value: 0, interval: null, expected: false };
+  return {
+    value: cell("covariates", row, 0, 1),
+    interval: hasCovariateInterval ? [0, 1].map((end) => cell("covariates-interval", row, end, 2) / 100) : null,
+    expected: hasCovariateExpected && cell("covariates-expected", row, 0, 1) > 0,
+  };
+}
+
 function logOdds(row) {
-  let sum = content.base_value;
+  let sum = content.base_value + adjustment(row).value;
   for (let variable = 0; variable < nVariables; variable++) sum += shapley(row, variable);
   return sum;
 }

@@ -6,14 +6,15 @@ const PROBABILITY_TICKS = [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 
 const TICK_WIDTH = 44;
 const LABEL_WIDTH = 54;
 
-/** Raising shocks, then lowering ones; those that are not notable are put together. */
-function waterfallSteps(harmful, protective) {
+/** What covariates add, raising shocks, then lowering ones; those that are not notable are put together. */
+function waterfallSteps(row, harmful, protective) {
   const steps = [];
   let from = content.base_value;
-  const add = (name, measured, value) => {
-    steps.push({ name, measured, value, from, to: from + value });
+  const add = (name, measured, value, adjusted = false) => {
+    steps.push({ name, measured, value, adjusted, from, to: from + value });
     from += value;
   };
+  if (covariates.length) add("", "", adjustment(row).value, true);
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
     const alone = notable(shocks, WATERFALL_BARS);
     alone.forEach((one) => add(one.name, valueText(one), one.value));
@@ -23,9 +24,15 @@ function waterfallSteps(harmful, protective) {
   return steps;
 }
 
-function stepLabel({ name, measured }, narrow) {
+function stepLabel({ name, measured, adjusted }, narrow) {
+  if (adjusted) return covariatesInShort(narrow ? 16 : 31);
   if (narrow || !measured) return shortName(name, 16);
   return `${shortName(name, Math.max(12, 31 - measured.length))} ${shortName(measured, 18)}`;
+}
+
+function barColour({ adjusted, value }) {
+  if (adjusted) return "var(--adjusted)";
+  return value > 0 ? "var(--harm)" : "var(--guard)";
 }
 
 /** Round probabilities as places on the log-odds axis, as many as fit without touching. */
@@ -85,7 +92,7 @@ function drawWaterfall(place, steps) {
           x1: "to", x2: "to", y1: "place", y2: (bar) => bar.place + 1, stroke: "currentColor", strokeOpacity: 0.5,
         }),
         Plot.barX(bars, {
-          x1: "from", x2: "to", y: "place", fill: (bar) => (bar.value > 0 ? "var(--harm)" : "var(--guard)"),
+          x1: "from", x2: "to", y: "place", fill: barColour,
         }),
         ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => signed(bar.value), "right"),
         ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => signed(bar.value), "left"),

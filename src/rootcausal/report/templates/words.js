@@ -117,6 +117,23 @@ function tableOf(label, heads, rows, id = null) {
   );
 }
 
+// Of how many covariates the names are said; of more, their number.
+const COVARIATES_NAMED = 5;
+
+/** "age, sex and site", or how many there are, as elements. */
+function covariatesNamed() {
+  if (covariates.length > COVARIATES_NAMED) return [count(covariates.length, "covariate")];
+  return enumeration(covariates.map((name) => [named(name)]));
+}
+
+/** The same for a drawing, in at most so many letters. */
+function covariatesInShort(limit) {
+  const last = covariates.length - 1;
+  const names = covariates.map(shownName);
+  const text = last ? `${names.slice(0, last).join(", ")} and ${names[last]}` : names[0];
+  return last && Array.from(text).length > limit ? count(covariates.length, "covariate") : shortName(text, limit);
+}
+
 /** "a, b and c", of lists of elements. */
 function enumeration(items) {
   return items.flatMap((item, place) => {

@@ -1,0 +1,57 @@
+"""What ``fit`` prints of the graph: the strongest arrows, which were given, and how often resamples agree."""
+
+from typing import TYPE_CHECKING
+
+from ..wording import listed, one_line, plural
+from .console import say
+
+if TYPE_CHECKING:
+    from ..arrows import Arrow
+    from ..estimator import RCI
+
+# Of each kind: into the disease, and among the variables.
+ARROWS_SHOWN = 6
+
+
+def say_arrows(model: "RCI") -> None:
+    """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
+    from ..arrows import (
+        SURE_FROM,
+        UNSURE,
+        arrows_to_disease,
+        covariates_of,
+        edges_among,
+        n_strong_edges,
+        strong_edges,
+    )
+
+    causal, resamples = model._model, model.bootstrap_
+    known = None if causal.layout is None else causal.layout.precedence
+    order = causal.order
+    if not order.size or (known is None and resamples is None):
+        return
+    names = [one_line(model._encoding.names[variable], 40) for variable in order]
+    effects = causal.direct_effects()
+    among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
+    into_disease = arrows_to_disease(order, causal.effects_on_disease(), resamples)
+    nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
+    say("direct effects of one standard deviation of the cause, all else held fixed, strongest first:")
+    _say_some(into_disease, len(into_disease), [*names, "disease"], nominal, "log-odds")
+    _say_some(among, n_strong_edges(effects), names, nominal, "SD")
+    if any(arrow.state == UNSURE for arrow in [*into_disease[:ARROWS_SHOWN], *among]):
+        say(f"unsure: learned, and in fewer than {SURE_FROM:.0%} of the resamples pointing this way")
+    covariates = [one_line(model._encoding.names[variable], 40) for variable in covariates_of(known)]
+    if covariates:
+        say(f"adjusted for: {listed(covariates, 10)}")
+
+
+def _say_some(arrows: "list[Arrow]", n: int, names: list[str], nominal: set[int], unit: str) -> None:
+    some = [(arrow, f"{names[arrow.cause]} -> {names[arrow.effect]}") for arrow in arrows[:ARROWS_SHOWN]]
+    width = max((len(called) for _, called in some), default=0)
+    for arrow, called in some:
+        # Levels without an order have no more and no less.
+        signless = bool({arrow.cause, arrow.effect} & nominal)
+        size = f" {abs(arrow.weight):.2f}" if signless else f"{arrow.weight:+.2f}"
+        say(f"  {called:<{width}}  {size} {unit}  {arrow.said or 'learned'}")
+    if n > len(some):
+        say(f"  and {plural(n - len(some), 'weaker one')}")

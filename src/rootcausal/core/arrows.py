@@ -1,0 +1,40 @@
+"""The arrows of a learned graph: which effects are strong enough to be one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .model import CausalModel
+from .table import Index
+
+# One standard deviation of the cause moves the effect by at least this many standard deviations of its own.
+WEAKEST_EDGE = 0.1
+# One standard deviation of the cause adds at least so much to the log-odds of the disease, or takes it away.
+WEAKEST_ON_DISEASE = 0.1
+
+
+def arrows_among(model: CausalModel, variables: Index) -> np.ndarray:
+    """(m, m), ``[i, j]``: whether the j-th of these variables has an arrow into the i-th.
+
+    A variable outside the order has none, neither in nor out.
+    """
+    found = np.zeros((variables.size, variables.size), dtype=bool)
+    at, place = _inside(model, variables)
+    found[np.ix_(at, at)] = np.abs(model.direct_effects()[np.ix_(place, place)]) >= WEAKEST_EDGE
+    return found
+
+
+def arrows_into_disease(model: CausalModel, variables: Index) -> np.ndarray:
+    """(m,) whether each of these variables has an arrow into the disease."""
+    found = np.zeros(variables.size, dtype=bool)
+    at, place = _inside(model, variables)
+    found[at] = np.abs(model.effects_on_disease()[place]) >= WEAKEST_ON_DISEASE
+    return found
+
+
+def _inside(model: CausalModel, variables: Index) -> tuple[Index, Index]:
+    """Which of these variables are in the order, and at which places of it."""
+    places = np.full(model.n_variables, -1)
+    places[model.order] = np.arange(model.order.size)
+    at = np.flatnonzero(places[variables] >= 0)
+    return at, places[variables[at]]

@@ -1,0 +1,119 @@
+"""The picture of a causal graph: nodes one below the other, arcs between them, tiers as bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arrows import GIVEN, SURE_FROM, UNSURE, Arrow, Graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Share of resamples are written beside the arrows where these are few.
+ARROWS_WITH_SHARES = 16
+GREY, BAND = "#777777", "#f0f0f0"
+MARKS = {GIVEN: "■", UNSURE: "?"}
+# What is left to an arc of the place between two nodes, so that its head does not lie under a node.
+GAP = 0.02
+
+
+def draw_graph(
+    ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int], covariates: Sequence[str]
+) -> None:
+    """Draw a graph whose nodes have these names, that of the disease last where there is one.
+
+    ``unordered`` are the places of variables whose levels have no order, ``covariates`` names of what was
+    adjusted for.
+    """
+    n = len(names)
+    for number, band in enumerate(graph.bands):
+        ax.axhspan(band.first - 0.5, band.last + 0.5, color=BAND if number % 2 == 0 else "white", zorder=0)
+        ax.text(1.0, band.first - 0.42, band.name, ha="right", va="top", style="italic", color="#444444")
+    widest = max((abs(arrow.effect - arrow.cause) for arrow in graph.arrows), default=1)
+    few = len(graph.arrows) <= ARROWS_WITH_SHARES
+    for arrow in graph.arrows:
+        _draw_arrow(ax, arrow, 0.8 * abs(arrow.effect - arrow.cause) / widest, unordered, few)
+    disease = [] if graph.into_disease is None else [n - 1]
+    ax.scatter([0.0] * (n - len(disease)), range(n - len(disease)), color="black", zorder=3)
+    ax.scatter([0.0] * len(disease), disease, color="white", edgecolor="black", marker="s", s=60, zorder=3)
+    for place, name in enumerate(names):
+        ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
+    ax.set_xlim(-0.6, 1.0)
+    ax.set_ylim(max(n, 1) - 0.5, -0.5)
+    ax.set_axis_off()
+    _explain(ax, graph, unordered, covariates)
+
+
+def _draw_arrow(ax: Axes, arrow: Arrow, bulge: float, unordered: set[int], few: bool) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    middle, down = (arrow.cause + arrow.effect) / 2, 1 if arrow.effect > arrow.cause else -1
+    # A Bezier curve whose middle is half as far out as the point that pulls it.
+    bend = [(GAP, arrow.cause + 0.1 * down), (2 * bulge, middle), (GAP, arrow.effect - 0.1 * down)]
+    ax.add_patch(
+        FancyArrowPatch(
+            path=Path(bend, [Path.MOVETO, Path.CURVE3, Path.CURVE3]),
+            arrowstyle="->" if arrow.state == UNSURE else "-|>",
+            mutation_scale=10,
+            linewidth=0.6 + 3 * min(abs(arrow.weight), 1.0),
+            linestyle=_line(arrow, unordered),
+            color="black" if arrow.weight > 0 else GREY,
+        )
+    )
+    words = [MARKS[arrow.state]] if arrow.state in MARKS else []
+    if few and arrow.resamples is not None:
+        words.append(f"{100 * arrow.times / arrow.resamples:.0f}%")
+    if words:
+        text = ax.text(
+            bulge + GAP / 2, middle, " ".join(words), ha="center", va="center", fontsize="small", zorder=4
+        )
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.1"})
+
+
+def _line(arrow: Arrow, unordered: set[int]) -> Any:
+    return ":" if {arrow.cause, arrow.effect} & unordered else "-" if arrow.weight > 0 else (0, (3, 2))
+
+
+def _explain(ax: Axes, graph: Graph, unordered: set[int], covariates: Sequence[str]) -> None:
+    """Say in words below the picture what the lines and marks in it mean."""
+    from matplotlib.lines import Line2D
+
+    lines = {_line(arrow, unordered) for arrow in graph.arrows}
+    meaning: dict[Any, str] = {
+        "-": "more of the cause, more of the effect",
+        (0, (3, 2)): "more of the cause, less of the effect",
+        ":": "levels without an order",
+    }
+    said = [
+        Line2D([], [], color=GREY if style == (0, (3, 2)) else "black", linestyle=style, label=words)
+        for style, words in meaning.items()
+        if style in lines
+    ]
+    states = {arrow.state for arrow in graph.arrows}
+    if GIVEN in states:
+        said.append(_mark(MARKS[GIVEN], "direction given, not learned"))
+    if UNSURE in states:
+        said.append(_mark(MARKS[UNSURE], f"unsure: in under {SURE_FROM:.0%} of {graph.resamples} resamples"))
+    if graph.resamples is not None and len(graph.arrows) <= ARROWS_WITH_SHARES and graph.arrows:
+        said.append(_mark("%", f"of {graph.resamples} resamples have it pointing this way"))
+    title = f"adjusted for: {', '.join(covariates)}" if covariates else None
+    if said or title:
+        ax.legend(
+            handles=said,
+            title=title,
+            frameon=False,
+            fontsize="small",
+            ncols=2,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+        )
+
+
+def _mark(mark: str, label: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    # Between dollar signs matplotlib sets a text as a marker.
+    shape = {"■": "s", "?": r"$?$", "%": r"$\%$"}[mark]
+    return Line2D([], [], color="black", marker=shape, linestyle="none", markersize=6, label=label)

@@ -1,0 +1,116 @@
+"""What if: the same patients with one shock, or one level, set to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.special import expit
+
+from .core.model import CausalModel
+from .core.table import F64
+from .errors import InputError
+from .inputs.kinds import Variable
+from .inputs.levels import TableInWords, columns_of_level, levels_listed, place_of
+from .uncertainty.spread import spread_of_what_if
+from .wording import quoted
+
+# What a model answers about patients (n, q): log-odds (n,), and values (n, q).
+Ask = Callable[[CausalModel, F64], tuple[F64, F64]]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """Patients with one shock, or one level, set to another.
+
+    Attributes
+    ----------
+    log_odds, probability : (n,) of the disease.
+    data : (n, p) predicted measurements: what lies downstream follows. Of a binary or ordinal variable
+        downstream this is an expectation, between its levels; of a nominal one the number that stands for the
+        likeliest level.
+    log_odds_interval, probability_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They do
+        not hold the doubt about values that were not measured.
+    data_interval : (2, n, p) likewise; NaN for nominal variables, whose levels have no order.
+    """
+
+    log_odds: F64
+    probability: F64
+    data: F64
+    _cells: TableInWords = field(repr=False)
+    log_odds_interval: F64 | None = None
+    probability_interval: F64 | None = None
+    data_interval: F64 | None = None
+
+    def levels(self) -> np.ndarray:
+        """(n, p): the predicted levels in words, the nearest or likeliest ones; None for numbers."""
+        return self._cells.levels()
+
+    def text(self, row: int, c: int) -> str:
+        """The prediction for one patient and variable for the screen: ``3.4``, ``male (51%)``."""
+        return self._cells.text(row, c)
+
+
+def question(variable: Variable, place: int, error: float | None, level: Any) -> Ask:
+    """What to ask a model: a variable, at this place of the table, with its shock or its level set."""
+    if level is None:
+        return _shock_set(variable, place, error)
+    if not variable.levels:
+        raise InputError(
+            f"{quoted(variable.name)} is a number and has no levels: ask with error=, in standard deviations"
+        )
+    if error is not None:
+        raise InputError(f"set either the shock or the level of {quoted(variable.name)}, not both")
+    wanted = columns_of_level(variable, place_of(variable, level))
+    return lambda model, X: model.with_level(X, place, wanted)
+
+
+def _shock_set(variable: Variable, place: int, error: float | None) -> Ask:
+    if variable.levels:
+        raise InputError(
+            f"{quoted(variable.name)} has levels, and no shock to set: ask with level=, one of "
+            f"{levels_listed(variable)}"
+        )
+    error = 0.0 if error is None else error
+    if not (isinstance(error, Real) and np.isfinite(error)):
+        raise InputError(f"error must be a finite number of standard deviations, not {error!r}")
+    return lambda model, X: model.with_shock(X, place, error)
+
+
+def refuse_covariate(name: str) -> NoReturn:
+    """Say that a covariate cannot be set."""
+    raise InputError(
+        f"{quoted(name)} is adjusted for, and no variable of the causal order, so it has no shock or level "
+        "to set: ask about a variable of the order, or fit again without it among the covariates"
+    )
+
+
+def what_if(model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask) -> WhatIf:
+    """What a model, and its resamples, answer about the patients of a table."""
+    log_odds, then = ask(model, cells.columns)
+    after = TableInWords(cells.variables, model.layout, then)
+    if not resamples:
+        return WhatIf(log_odds, expit(log_odds), after.numbers(), after)
+    log_odds_ends, ends = spread_of_what_if(resamples, cells.columns, ask, log_odds, then)
+    return WhatIf(
+        log_odds,
+        expit(log_odds),
+        after.numbers(),
+        after,
+        log_odds_ends,
+        expit(log_odds_ends),
+        _ends_by_variable(model, ends),
+    )
+
+
+def _ends_by_variable(model: CausalModel, ends: F64) -> F64:
+    """(2, n, p) of (2, n, q); NaN for variables of several columns."""
+    layout = model.layout
+    if layout is None or not layout.grouped:
+        return ends
+    columns = [layout.columns_of(v) for v in range(layout.n_variables)]
+    nothing = np.full(ends.shape[:2], np.nan)
+    return np.stack([ends[:, :, c[0]] if c.size == 1 else nothing for c in columns], axis=2)

@@ -1,0 +1,65 @@
+"""The page's graph in a real browser: what was given, what was learned, and how sure each arrow is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rootcausal import RCI
+from rootcausal.arrows import graph_of
+from rootcausal.core.precedence import Precedence
+from rootcausal.data import simulate
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+
+
+def fit() -> tuple[pd.DataFrame, RCI]:
+    cohort = simulate(300, 9, random_state=4)
+    X = pd.DataFrame(cohort.X, columns=[HOSTILE, *(f"lab{c}" for c in range(1, 8))])
+    return X, RCI(variant="plus", backend="numpy").fit(X, cohort.y)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A page of three tiers and 20 resamples, and the graph that it shows."""
+    X, model = fit()
+    model.bootstrap(20)
+    stage = np.full(8, 3)
+    stage[model.causal_order_[:2]], stage[model.causal_order_[2:5]] = 1, 2
+    layout = model._encoding.layout.knowing(Precedence.of(stage))
+    model._model = replace(model._model, layout=layout)
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    model.report(X, path, target="died")
+    return path, graph_of(model._model, np.arange(8), model.bootstrap_)
+
+
+def test_a_page_without_rules_and_resamples_says_so(watched, tmp_path):
+    X, model = fit()
+    model.report(X, tmp_path / "page.html", target="died")
+    page = watched.open(tmp_path / "page.html", "#graph/")
+    said = page.locator("#given-and-learned").inner_text()
+    assert "Nothing was known of the order before" in said and "Arrows were not resampled" in said
+    drawn = page.locator("#arcs").inner_text()
+    assert "died" in drawn and "?" not in drawn and "■" not in drawn
+
+
+@pytest.mark.parametrize("watched", [{"viewport": {"width": 390, "height": 844}}, {}], indirect=True)
+def test_tiers_outcome_and_how_sure_every_arrow_is(watched, told):
+    path, graph = told
+    page = watched.open(path, "#graph/")
+    states = [arrow.state for arrow in graph.arrows]
+    said = page.locator("#given-and-learned").inner_text()
+    assert f"Of {len(states)} arrows, {states.count('given')} have a direction that was given before" in said
+    assert f"{states.count('unsure')} of the learned ones are unsure (?)" in said
+    # A hover text is a child of what it belongs to: only its own text counts.
+    drawn = page.locator("#arcs text").evaluate_all("all => all.map((one) => one.firstChild.nodeValue)")
+    assert [drawn.count(name) for name in ("first", "tier 1", "tier 2")] == [1, 1, 1]
+    assert drawn.count("■") == states.count("given") > 0 and drawn.count("?") == states.count("unsure") > 0
+    page.locator("#graph summary").click()
+    rows = page.locator("#arrow-table tbody tr").all()
+    assert [row.locator("td").last.inner_text() for row in rows] == [arrow.said for arrow in graph.arrows]
+    assert rows[-1].locator("th").inner_text().endswith("→ died")
+    assert any(HOSTILE in row.locator("th").inner_text() for row in rows)
+    titles = page.locator("#arcs title").all_text_contents()
+    assert any(title.endswith(graph.edges[0].said) for title in titles)
