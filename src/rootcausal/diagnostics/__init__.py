@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,13 +39,24 @@ LEVELS_NOT_CHECKED = (
 )
 
 
+class Named(Protocol):
+    """What columns and variables are called."""
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """(q,) such as "age" and "ward = ICU"."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """(p,) such as "age" and "ward"."""
+
+
 def diagnose(
     model: CausalModel,
     X: F64,
     y: np.ndarray | None,
     stated: F64,
-    names: list[str],
-    variables: Sequence[str],
+    named: Named,
     ids: Sequence[Any] | None,
     provenance: dict[str, Any],
 ) -> Diagnosis:
@@ -55,14 +66,14 @@ def diagnose(
     ----------
     y : (n,) labels in {0, 1}, or None where unknown.
     stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn at random.
-    names : (q,) of the columns, such as "age" and "ward = ICU".
-    variables : (p,) names of the variables, such as "age" and "ward".
+    named : what columns and variables are called.
     ids : (n,) of the patients; None for their row numbers, from 1.
     """
 
     def patient(row: int) -> str:
         return f"row {row + 1}" if ids is None else str(ids[row])
 
+    names, variables = list(named.column_names), named.names
     order = model.column_order
     in_range = check_range(model.column_errors(X)[:, order], [names[c] for c in order], patient)
     given = provenance["parameters"].get("knowledge")  # models of before have none
