@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_facts import facts_of
 
-from rootcausal import RCI
+from rootcausal import RCI, Knowledge
 from rootcausal.asking.before_all import says_first, says_treatment
 from rootcausal.asking.question import Question, ask
 from rootcausal.asking.saying import LONGEST_TEXT, as_option, in_python, options
@@ -474,3 +474,42 @@ def test_look_hints_at_visits_and_not_at_what_the_line_leaves_out(tmp_path: Path
     table = table.drop(columns=names).assign(bili=rng.normal(size=N))
     table.to_csv(tmp_path / "plain.csv", index=False)
     assert ok("look", tmp_path / "plain.csv", "--target", "ill").endswith("--out model.rci\n")
+
+
+# --- and then it is so ------------------------------------------------------------------------------------
+
+
+def test_the_option_as_printed_puts_it_right(file: Path) -> None:
+    model = file.with_suffix(".rci")
+    lines = ok("fit", file, "--target", "ill", "--out", model).splitlines()
+    (option,) = [line for line in lines if line.startswith("  --first")]
+    printed = ok("fit", file, "--target", "ill", *shlex.split(option), "--out", model)
+    assert "Going by the names" not in printed
+    X = cohort().drop(columns="ill")
+    check = RCI.load(model).diagnose(X).checks[-1]
+    assert (check.name, check.verdict) == ("as_named", "fine")
+
+
+@pytest.mark.parametrize("name", ["age", "Age, years", "age\x1b[31m", "age\n1"])
+def test_names_of_any_kind_put_it_right_in_python_and_by_a_file(name: str, tmp_path: Path) -> None:
+    X = cohort().rename(columns={"age": name})
+    y = X.pop("ill")
+    (check,) = [one for one in RCI().fit(X, y).diagnose(X).checks if one.name == "as_named"]
+    known = check.advice.partition("in Python knowledge=")[2].rstrip(".")
+    told = RCI(knowledge=eval(known, {"Knowledge": Knowledge})).fit(X, y)
+    assert told.diagnose(X).checks[-1].verdict == "fine"
+    Knowledge(first=[name, "sex"]).to_json(tmp_path / "known.json")
+    X.assign(ill=y).to_csv(tmp_path / "cohort.csv", index=False)
+    made = ok(
+        *("fit", tmp_path / "cohort.csv", "--target", "ill", "--knowledge", tmp_path / "known.json"),
+        *("--out", tmp_path / "model.rci"),
+    )
+    assert "Going by the names" not in made
+
+
+def test_a_covariate_comes_before_age_and_is_not_asked_about() -> None:
+    X = cohort()
+    y = X.pop("ill")
+    model = RCI(knowledge={"covariates": ["bili"]}).fit(X, y)
+    (check,) = [one for one in model.diagnose(X).checks if one.name == "as_named"]
+    assert check.verdict == "fine"
