@@ -177,7 +177,11 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = ok("demo")
     pbc = load_pbc()
     X = pbc.to_frame().select(list(pbc.feature_names))
-    explanation = RCI().fit(X, pbc.y).explain(X)
+    model = RCI(knowledge=pbc.knowledge).fit(X, pbc.y)
+    explanation = model.explain(X)
+    assert model.feature_names_in_[model.causal_order_[0]] == "age"
+    assert "given: age first\n" in printed
+    assert "Going by the names" not in printed
     order = np.argsort(explanation.log_odds)
     assert "disease: died = 1 (111 of 258 patients)" in printed
     for row, word in ((order[-1], "highest"), (order[129], "median"), (order[0], "lowest")):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import skew
 
+from rootcausal.asking.suggestion import suggest
 from rootcausal.data import cohorts, load_framingham, load_pbc, simulate
 from rootcausal.errors import InputError
 
@@ -299,6 +300,18 @@ def test_pbc_is_the_cohort_of_the_paper():
     assert " ".join(pbc.feature_names) == "age bili chol albumin copper alk.phos ast trig platelet protime"
     assert set(pbc.units) == set(pbc.feature_names) and pbc.units["bili"] == "mg/dl"
     assert pbc.ids[0] == 1 and len(set(pbc.ids)) == 258
+
+
+def test_what_is_known_of_the_cohorts_is_what_their_names_suggest(tmp_path, cache):
+    assert load_pbc().knowledge == {"first": ["age"]}
+    framingham = load_framingham(write_table(tmp_path / "made.csv", made_rows()))
+    first, second, third = framingham.knowledge["tiers"]
+    assert framingham.knowledge["first"] == ["AGE_1"]
+    assert [name.removesuffix("_1") for name in first] == ["TOTCHOL", "SYSBP", "DIABP", "HEARTRTE", "GLUCOSE"]
+    assert [f"{name[:-1]}3" for name in second] + ["HDLC_3", "LDLC_3"] == third
+    assert sorted(["AGE_1", *first, *second, *third]) == sorted(framingham.feature_names)
+    for cohort in (load_pbc(), framingham):
+        assert suggest(cohort.feature_names, {}).knowledge == cohort.knowledge
 
 
 def test_incomplete_pbc_keeps_missing_values():

@@ -137,7 +137,7 @@ def test_what_if_with_holes(model: RCI, explained: Explanation) -> None:
 def test_checks_and_pages_with_holes(model: RCI, explained: Explanation, tmp_path: Path) -> None:
     checks = {check.name: check for check in model.diagnose(HOLED, y).checks}
     assert len(checks) > 5 and checks["calibrated"].verdict == "fine"
-    assert [check.name for check in model.diagnose(HOLED).checks] == ["in_range"]
+    assert [check.name for check in model.diagnose(HOLED).checks] == ["in_range", "as_named"]
     # The risk that is judged is the one that is stated, also where a whole column is a guess.
     lacking, _ = said_by(lambda: model.diagnose(HOLED.drop(columns="ward"), y), "no patient has 'ward'")
     assert {check.name: check for check in lacking.checks}["calibrated"].verdict != "broken"

@@ -231,6 +231,16 @@ def mixed_table(rng):
     return X, ill(rng, odds, 90)
 
 
+@animal(raises=("bp_2",), null=("hr_1",))
+def visits(rng):
+    n = 400
+    X = pd.DataFrame({"bp_2": rng.gamma(2, size=n), "hr_2": rng.laplace(size=n)})
+    X["bp_1"] = X["bp_2"] + rng.gamma(1, size=n)
+    X["hr_1"] = rng.laplace(size=n)
+    X["age"] = (50 + 5 * X["bp_1"] + 8 * rng.gamma(1, size=n)).round()
+    return X, ill(rng, 2 * X["bp_2"] + 0.1 * X["age"], 150)
+
+
 @animal(null=("height",))
 def near_copies(rng):
     X = pd.DataFrame({"weight": rng.gamma(9, 8, 400), "height": rng.uniform(150, 195, 400)})

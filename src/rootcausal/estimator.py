@@ -382,13 +382,12 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         # The checks that look at diagnoses also look at what the model left out.
         matrix = self._patients(X, None if y is None else np.arange(self._model.n_variables))
-        values, labels = matrix.drawn(self._encoding.layout), None
-        if y is not None:
-            labels = encode_known(labels_of(X, y), self.classes_, len(values))
+        values = matrix.drawn(self._encoding.layout)
+        labels = None if y is None else encode_known(labels_of(X, y), self.classes_, len(values))
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, len(values))
-        stated, names = self._model.log_odds(matrix.values), list(self._encoding.column_names)
-        return diagnose(self._model, values, labels, stated, names, called, self.provenance_)
+        stated = self._model.log_odds(matrix.values)
+        return diagnose(self._model, values, labels, stated, self._encoding, called, self.provenance_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

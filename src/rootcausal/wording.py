@@ -1,5 +1,6 @@
 """Names, paths and counts in messages: safe to show on a terminal, short, and grammatical."""
 
+import shlex
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -49,3 +50,18 @@ def plain(value: Any) -> Any:
     import numpy as np
 
     return value.item() if isinstance(value, np.generic) else value
+
+
+def for_shell(argument: str) -> str:
+    """Return an argument for a shell; what a terminal would obey is spelled out, as bash and zsh read it."""
+    if argument.isprintable():
+        return shlex.quote(argument)
+    return "$'" + "".join(map(_spelled, argument)) + "'"
+
+
+def _spelled(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

@@ -205,6 +205,22 @@ def say_order(model: "RCI") -> None:
     _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_))
 
 
+def say_names(model: "RCI") -> None:
+    """Say which columns the learned order puts where their names say they cannot be, and what to add."""
+    from ..asking.question import ask
+    from ..asking.saying import as_option
+
+    names = [str(name) for name in model.feature_names_in_]
+    parameters = cast("dict[str, Any]", model.provenance_["parameters"])
+    question = ask(names, [names[k] for k in model.causal_order_], parameters.get("knowledge"))
+    if question is None or not question.misplaced:
+        return
+    say(question.statement())
+    notes = "".join(f"; {caveat}" for caveat in question.suggestion.caveats)
+    say(f"if the names mean what they say, fit again with this option{notes}:")
+    say(f"  {as_option(question.suggestion)}")
+
+
 def _say_left_out(variables: "LeftOut") -> None:
     independent = "no sign of a dependence on the disease"
     if variables.adds_nothing is None:

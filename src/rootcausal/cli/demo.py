@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..wording import shown, together
-from .console import made_with, percent, provenance, say, say_meaning, say_order
+from .console import made_with, percent, provenance, say, say_known, say_meaning, say_order
 from .options import check_output, page_path
 
 if TYPE_CHECKING:
@@ -32,14 +32,17 @@ def demo(
 
     from ..data import load_pbc
     from ..estimator import RCI
+    from ..inputs.knowledge import Knowledge
 
     check_output(out)
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
-    model = RCI(progress=sys.stderr.isatty()).fit(table, cohort.y)
+    known = Knowledge.of(cohort.knowledge)
+    model = RCI(knowledge=known, progress=sys.stderr.isatty()).fit(table, cohort.y)
     explanation = model.explain(table)
     say(f"{cohort.description}.")
     say(f"disease: {cohort.target_name} = 1 ({int(cohort.y.sum())} of {len(cohort.y)} patients)")
+    say_known(known)
     say_order(model)
     by_risk = np.argsort(explanation.log_odds, kind="stable")
     chosen = {"highest": by_risk[-1], "median": by_risk[len(by_risk) // 2], "lowest": by_risk[0]}

@@ -11,7 +11,7 @@ from ..files.tables import column_names
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_known, say_order
+from .console import made_with, provenance, say, say_filled_in, say_known, say_names, say_order
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
@@ -138,6 +138,7 @@ def fit(
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     say_order(model)
+    say_names(model)
     say_arrows(model)
     say_filled_in(model)
     say(f"model written to {shown(out)}")

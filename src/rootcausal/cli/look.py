@@ -93,12 +93,34 @@ def _print(seen: "Look", path: Path) -> None:
         _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
         say()
         say(as_line(line))
+        _print_hint(seen)
     elif again is not None:
         say("Name the outcome for the rest, and for the line that fits; for example:")
         say()
         say(as_line(again))
     else:
         say("No line to fit can be proposed: it needs a target of two labels, and a column to learn from.")
+
+
+def _print_hint(seen: "Look") -> None:
+    """What names suggest about the causal order; it is never in the line, since names are no knowledge."""
+    from ..asking.saying import as_option
+    from ..asking.suggestion import suggest
+    from ..looking.look import variables_left
+
+    hint = suggest(variables_left(seen), {})
+    if not hint:
+        return
+    what = []
+    if hint.first:
+        verb = "comes" if len(hint.first) == 1 else "come"
+        what.append(f"{listed([quoted(name, 30) for name in hint.first])} usually {verb} before all else")
+    if hint.tiers:
+        what.append(f"the names tell {len(hint.tiers)} visits, one after the other")
+    say()
+    _paragraph("; ".join([*what, *hint.caveats]) + ". If so, add to the line:")
+    say()
+    say(as_option(hint))
 
 
 def _row(column: "ColumnFacts") -> tuple[str, ...]:
@@ -165,9 +187,13 @@ def _paragraph(text: str, indent: str = "") -> None:
 
 def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
     """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
+    from ..asking.saying import options
+    from ..asking.suggestion import suggest
     from ..looking.fit_line import as_line, fit_arguments
+    from ..looking.look import variables_left
 
     arguments = fit_arguments(seen, path)
+    hint = suggest(variables_left(seen), {})
     target = seen.target
     return {
         "version": __version__,
@@ -198,6 +224,9 @@ def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
             }
             for finding in seen.findings
         ],
+        "suggested": {"knowledge": hint.knowledge, "options": options(hint), "caveats": list(hint.caveats)}
+        if hint
+        else None,
         "fit": None if arguments is None else {"arguments": arguments, "line": as_line(arguments)},
     }
 

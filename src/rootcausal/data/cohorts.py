@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,9 @@ class RealCohort:
         Unit of each column.
     description : str
         What the cohort is and where it comes from.
+    knowledge : dict
+        What is known of the causal order before, in the fields of :class:`rootcausal.Knowledge`: what
+        ``RCI(knowledge=...)`` takes.
     """
 
     X: F64
@@ -89,6 +92,7 @@ class RealCohort:
     ids: NDArray[np.int64]
     units: dict[str, str]
     description: str
+    knowledge: dict[str, list[Any]]
 
     def to_frame(self) -> pa.Table:
         """Return one table with the column "id", the measurements and the diagnosis."""
@@ -140,6 +144,7 @@ def load_pbc(complete: bool = True) -> RealCohort:
             "Mayo Clinic Primary Biliary Cholangitis cohort (Fleming & Harrington 1991), "
             "patients without a liver transplant; diagnosis: death during follow-up"
         ),
+        knowledge={"first": ["age"]},
     )
 
 
@@ -206,6 +211,13 @@ def load_framingham(path: str | os.PathLike[str] | None = None, *, download: boo
             "Framingham Heart Study, NHLBI teaching data set (not for publication), complete over three "
             "examinations; diagnosis: BMI of at least 25 at the first"
         ),
+        knowledge={
+            "first": ["AGE_1"],
+            "tiers": [
+                [name for name in names if name.endswith(f"_{period}") and name != "AGE_1"]
+                for period in FRAMINGHAM_PERIODS
+            ],
+        },
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .gaussianity import check_gaussianity
 from .independence import check_independence, pairwise_tests
 from .linearity import check_linearity
 from .link import check_link
+from .names import check_names
 from .patients import check_influence, check_range
 from .terminal import check_terminal
 
@@ -38,12 +39,24 @@ LEVELS_NOT_CHECKED = (
 )
 
 
+class Named(Protocol):
+    """What columns and variables are called."""
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """(q,) such as "age" and "ward = ICU"."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """(p,) such as "age" and "ward"."""
+
+
 def diagnose(
     model: CausalModel,
     X: F64,
     y: np.ndarray | None,
     stated: F64,
-    names: list[str],
+    named: Named,
     ids: Sequence[Any] | None,
     provenance: dict[str, Any],
 ) -> Diagnosis:
@@ -53,18 +66,21 @@ def diagnose(
     ----------
     y : (n,) labels in {0, 1}, or None where unknown.
     stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn at random.
-    names : (q,) of the columns, such as "age" and "ward = ICU".
+    named : what columns and variables are called.
     ids : (n,) of the patients; None for their row numbers, from 1.
     """
 
     def patient(row: int) -> str:
         return f"row {row + 1}" if ids is None else str(ids[row])
 
+    names, variables = list(named.column_names), named.names
     order = model.column_order
     in_range = check_range(model.column_errors(X)[:, order], [names[c] for c in order], patient)
+    given = provenance["parameters"].get("knowledge")  # models of before have none
+    of_model = (in_range, *check_names(variables, [variables[k] for k in model.order], given))
     if y is None:
         return Diagnosis(
-            (in_range,),
+            of_model,
             provenance,
             f"{OTHER_CHECKS}This takes the patients' diagnoses, which were not given.",
         )
@@ -74,7 +90,7 @@ def diagnose(
             f"This takes at least {ROWS_PER_CLASS} patients with the disease and {ROWS_PER_CLASS} "
             f"without; here {cases} of {y.size} have it."
         )
-        return Diagnosis((in_range,), provenance, OTHER_CHECKS + reason)
+        return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     prevalence = provenance["parameters"].get("prevalence")  # models of before have none
     evidence = gather(model, X, y, names, prevalence)
     population = evidence.of_population()
@@ -95,6 +111,6 @@ def diagnose(
         check_terminal(evidence, fit),
         check_link(stated, y, prevalence),
         check_influence(evidence, fit, patient),
-        in_range,
+        *of_model,
     )
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")

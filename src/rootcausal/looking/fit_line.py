@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from os import PathLike, fspath
 
+from ..wording import for_shell
 from .look import Look, variables_left
 
 
@@ -38,19 +38,4 @@ def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
 
 def as_line(arguments: list[str]) -> str:
     """The command as one line for a shell."""
-    return " ".join(["rootcausal", *map(_quoted, arguments)])
-
-
-def _quoted(argument: str) -> str:
-    """As ``shlex.quote``; what a terminal would obey is spelled out, as bash and zsh read it."""
-    if argument.isprintable():
-        return shlex.quote(argument)
-    return "$'" + "".join(map(_spelled, argument)) + "'"
-
-
-def _spelled(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+    return " ".join(["rootcausal", *map(for_shell, arguments)])

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text: a set that reads as one."""
-    return frozenset(text.split())
-
+from ..asking.words import tokens, words
 
 # Texts that people write where nothing was measured. Those that count as missing anyway are not among them.
 WORDS_FOR_MISSING = words(
@@ -81,11 +77,6 @@ _LABS = words(
     "sodium potassium heartrate heartrte pulse temperature temp age waist wbc ast alt triglycerides trig "
     "creatinine calcium hematocrit saturation spo2"
 )
-
-
-def tokens(name: str) -> list[str]:
-    """The words of a name, in lower case: ``vitalStatus_2`` is vital, status, 2."""
-    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
 def _folded(name: str) -> str:

@@ -1,0 +1,161 @@
+"""Visits that names tell: ``bp_1`` and ``bp_2``, ``hr.v1``, ``bp-wk4``, ``crp_d0``, ``baseline_bmi``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .words import tokens, words
+
+# Words before the number of a visit, and which of them count the same; a letter may mean something else.
+_VISIT_WORDS = {
+    **dict.fromkeys(("visit", "visits", "vis", "v", ""), "visit"),
+    **dict.fromkeys(("timepoint", "tp", "t"), "t"),
+    **dict.fromkeys(("followup", "fu"), "followup"),
+    **{word: word for word in ("exam", "wave", "period", "round", "session", "cycle", "assessment")},
+}
+_DAYS = {
+    **dict.fromkeys(("hour", "hours", "h"), 1 / 24),
+    **dict.fromkeys(("day", "days", "d"), 1.0),
+    **dict.fromkeys(("week", "weeks", "wk", "w"), 7.0),
+    **dict.fromkeys(("month", "months", "mo", "mth", "m"), 365.25 / 12),
+    **dict.fromkeys(("year", "years", "yr", "y"), 365.25),
+}
+_STRONG = frozenset(word for word in (*_VISIT_WORDS, *_DAYS) if len(word) > 1)
+_BASELINE = words("baseline bl")
+_FOLLOW_UP = words("followup fu")
+
+# Numbers behind these tell one from another, not one visit from the next: items, components, genes, levels.
+_NO_VISITS = words(
+    "pc pca ica comp component components dim dimension factor latent cluster topic gene genes snp probe "
+    "transcript isoform protein metabolite taxon otu asv cpg exon chr allele hla mir peptide item items q "
+    "question feature feat features var variable col column field attr attribute marker biomarker index "
+    "type stage grade class level cat category group race ethnicity site center centre batch plate sample "
+    "lead leads ecg ekg qrs st channel ch electrode sensor roi region parcel node layer slice voxel band bin "
+    "peak spectrum lesion tumor tumour diag diagnosis dx icd proc procedure drug med medication code lag "
+    "il cd ca apo vitamin vit ifn tnf tgf igf fgf egf mmp timp cyp brca bcl hsp ccl cxcl ccr cxcr tlr stat "
+    "smad jak akt cdk gata foxp sox pax wnt notch krt muc ig igg complement collagen hpv hhv hsv "
+    "hba co spo pao paco fio sao svo macrophage macrophages mri flair signal relaxation weighted "
+    "intensity unnamed"
+)
+# More numbers than these behind one name alone count something else than visits.
+_MOST_VISITS_OF_ONE = 6
+
+Stem = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a name says: the ``stem`` was measured at ``time`` of a ``scheme`` ("visit", "days", ...).
+
+    ``sure`` where a word says so that means nothing else.
+    """
+
+    name: str
+    stem: Stem
+    scheme: str
+    time: float
+    sure: bool
+
+
+def visits(names: Iterable[str]) -> dict[str, float]:
+    """Names of columns that were measured at one of several visits, and when; empty where none are."""
+    read: list[_Read] = []
+    baseline: list[_Read] = []
+    for name in names:
+        one = _read(name)
+        if one is not None and any(map(str.isalpha, one.stem)):
+            (baseline if one.scheme == "baseline" else read).append(one)
+    schemes: dict[str, list[_Read]] = defaultdict(list)
+    for one in read:
+        schemes[one.scheme].append(one)
+    found = [_of_scheme(some, baseline) for some in schemes.values()]
+    # Two ways of counting cannot be brought into one order: that of most columns counts.
+    return max(found, key=len, default={})
+
+
+def in_tiers(times: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
+    """The names of each visit, the first visit first."""
+    return tuple(
+        tuple(name for name, one in times.items() if one == time) for time in sorted(set(times.values()))
+    )
+
+
+def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read]) -> dict[str, float]:
+    """When the columns were measured that one way of counting tells, if it is one."""
+    times: dict[Stem, set[float]] = defaultdict(set)
+    for one in (*read, *baseline):
+        times[one.stem].add(one.time)
+    sure = {one.stem for one in read if one.sure and len(times[one.stem]) > 1}
+    counted = {one.stem for one in read} - sure
+    counted = {stem for stem in counted if not set(stem) & _NO_VISITS and _counts(stem, times, read)}
+    often = Counter(frozenset(times[stem]) for stem in counted)
+    alike = {stem for stem in counted if often[frozenset(times[stem])] > 1}
+    counted = {stem for stem in counted if stem in alike or len(times[stem]) <= _MOST_VISITS_OF_ONE}
+    found = sure | counted
+    if not found:
+        return {}
+    # What was measured only once, beside what was measured often: where visits are beyond doubt.
+    last = max(time for stem in found for time in times[stem])
+    if sure or alike:
+        found |= {one.stem for one in read if one.time <= last and not set(one.stem) & _NO_VISITS}
+        found |= {one.stem for one in baseline}
+    return {one.name: one.time for one in (*baseline, *read) if one.stem in found}
+
+
+def _counts(stem: Stem, times: Mapping[Stem, set[float]], read: Sequence[_Read]) -> bool:
+    """Whether numbers behind a name run as those of visits do: from 0 or 1 on, or in units of time from 0."""
+    run = sorted(times[stem])
+    if len(run) < 2:
+        return False
+    if read[0].scheme == "days":
+        return run[0] == 0
+    return run[0] in (0, 1) and run == [run[0] + step for step in range(len(run))]
+
+
+def _read(name: str) -> _Read | None:
+    """What a name says of a visit; None where it says nothing."""
+    joined = re.sub(r"follow[ _.-]?up", "followup", name, flags=re.IGNORECASE)
+    parts = tokens(joined)
+    if len(parts) < 2:
+        return None
+    word, number, rest = parts[-2], parts[-1], parts[:-2]
+    if len(parts) > 2 and word in _STRONG and _is_number(number):
+        return _by_word(name, tuple(rest), word, number, sure=True)
+    if len(parts) > 2 and parts[0] in _STRONG and _is_number(parts[1]):
+        return _by_word(name, tuple(parts[2:]), parts[0], parts[1], sure=True)
+    # "weight_6mo": risks have such names too (risk_5yr), so that it takes a first visit as well.
+    if len(parts) > 2 and number in _DAYS and _is_number(word):
+        return _by_word(name, tuple(rest), number, word, sure=False)
+    for word, others in ((parts[-1], parts[:-1]), (parts[0], parts[1:])):
+        if word in _BASELINE:
+            return _Read(name, tuple(others), "baseline", 0.0, sure=True)
+        if word in _FOLLOW_UP:
+            return _Read(name, tuple(others), "followup", 1.0, sure=True)
+    return _by_number(name)
+
+
+def _by_number(name: str) -> _Read | None:
+    """``x_1``, ``x.v1`` and ``v1_x``: a number, or a letter and a number, behind or before a separator."""
+    pieces = [piece for piece in re.split(r"[ _.\-/:()\[\]]+", name) if piece]
+    if len(pieces) < 2:
+        return None
+    behind = re.fullmatch(r"([vtdwmyh]?)([0-9]{1,4})", pieces[-1], flags=re.IGNORECASE)
+    before = re.fullmatch(r"(v)([0-9]{1,4})", pieces[0], flags=re.IGNORECASE)
+    found, rest = (behind, pieces[:-1]) if behind else (before, pieces[1:])
+    stem = tuple(tokens("_".join(rest)))
+    if found is None or not stem:
+        return None
+    return _by_word(name, stem, found[1].lower(), found[2], sure=False)
+
+
+def _by_word(name: str, stem: Stem, word: str, number: str, sure: bool) -> _Read:
+    if word in _DAYS:
+        return _Read(name, stem, "days", int(number) * _DAYS[word], sure)
+    return _Read(name, stem, _VISIT_WORDS[word], int(number), sure)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,4}", text) is not None

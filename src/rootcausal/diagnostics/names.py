@@ -1,0 +1,48 @@
+"""Does the learned order agree with what the names of columns suggest? Nobody ages because of a lab value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..asking.question import ask
+from ..asking.saying import as_option, in_python
+from .diagnosis import Check
+
+
+def check_names(
+    names: Sequence[str], order: Sequence[str], given: Mapping[str, Any] | None
+) -> tuple[Check, ...]:
+    """One check, or none where the names suggest nothing. It looks at the model alone.
+
+    Parameters
+    ----------
+    names : (p,) of the variables.
+    order : names of those in the causal order.
+    given : what was given about the order, as plain values of the parameter ``knowledge``.
+    """
+    question = ask(names, order, given)
+    if question is None:
+        return ()
+    advice = ""
+    if question.misplaced:
+        fix = question.suggestion
+        advice = "; ".join(
+            [
+                f"if the names mean what they say, fit again with {as_option(fix)}",
+                f"in Python {in_python(fix)}",
+                *fix.caveats,
+            ]
+        )
+    return (
+        Check(
+            "as_named",
+            "Does the learned order agree with what the names suggest?",
+            "doubtful" if question.misplaced else "fine",
+            float(len(question.misplaced)),
+            None,
+            question.statement(),
+            f"{advice}." if advice else "",
+            tuple(one.column for one in question.misplaced),
+        ),
+    )
