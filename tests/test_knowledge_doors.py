@@ -277,3 +277,14 @@ def test_on_a_cluster(tmp_path: Path) -> None:
         message = error(3, *options, "--first", "ward,died")
     assert RCI.load(tmp_path / "m.rci").knowledge == Knowledge(first=["age"])
     assert "'ward' (it is left out by --drop)" in message and "'died' (it is the --target" in message
+
+
+def test_check_and_report_take_the_same_options(table: Path, tmp_path: Path) -> None:
+    cohort = (table, "--target", "died", "--id", "pid", "--drop", "ward", "--first", "age")
+    findings = ok("check", *cohort)
+    assert "given: age first" in findings and "knowledge=age first" in findings
+    page = tmp_path / "page.html"
+    assert "knowledge=age first" in ok("report", *cohort, "--out", page)
+    ok(*fit(table))
+    of_new = ("report", table, "--model", table.with_suffix(".rci"), "--out", page)
+    assert "--not-causes is for fitting" in error(2, *of_new, "--not-causes", "a:b")

@@ -8,6 +8,7 @@ import typer
 
 from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
+from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     CohortFile,
     Drop,
@@ -39,6 +40,12 @@ def check(
     drop_missing: DropMissing = False,
     kind: Kinds = None,
     missing: Missing = "impute",
+    first: First = None,
+    tiers: Tiers = None,
+    causes: Causes = None,
+    not_causes: NotCauses = None,
+    covariate: Covariate = None,
+    knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -50,15 +57,18 @@ def check(
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     rootcausal check study.csv --target case --prevalence 0.02
+    rootcausal check cohort.csv --target died --first age,sex
     """
+    known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
     roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+    roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI
 
     settings: dict[str, Any] = {"prevalence": prevalence, "kinds": kinds, "missing": missing}
-    model = RCI(positive=disease.label, progress=sys.stderr.isatty(), **settings)
+    model = RCI(knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty(), **settings)
     model.fit(patients, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
     if as_json:

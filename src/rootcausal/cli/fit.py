@@ -1,17 +1,15 @@
 """``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..files.tables import column_names
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_known, say_names, say_order
+from .console import made_with, provenance, say, say_filled_in, say_names, say_order
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
@@ -146,16 +144,12 @@ def fit(
 
 
 def _fit_in_memory(cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known) -> "RCI":
-    if known:
-        knowledge = known.among(column_names(cohort))
-        roles, settings = replace(roles, knowledge=knowledge), {**settings, "knowledge": knowledge}
+    roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, settings["prevalence"])
-    if roles.knowledge is not None:
-        say_known(roles.knowledge)
 
     from ..estimator import RCI
 
-    model = RCI(**settings, positive=disease.label, progress=sys.stderr.isatty())
+    model = RCI(**settings, knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty())
     return model.fit(patients, patients.target)
 
 

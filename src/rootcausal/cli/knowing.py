@@ -1,16 +1,18 @@
 """Options that say what is known of the causal order before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..files.tables import column_names
 from ..wording import quoted
 
 if TYPE_CHECKING:
     from ..inputs.knowledge import Knowledge
+    from ..inputs.roles import Roles
 
 First = Annotated[
     list[str] | None,
@@ -85,6 +87,10 @@ class Known:
 
     def __bool__(self) -> bool:
         return any(getattr(self, one.name) for one in fields(self))
+
+    def with_roles(self, roles: "Roles", table: Path) -> "Roles":
+        """Return what all options together say of the columns of a table."""
+        return replace(roles, knowledge=self.among(column_names(table))) if self else roles
 
     def among(self, names: Sequence[str]) -> "Knowledge":
         """Return what they say of the columns of these names, which may themselves hold commas and colons."""

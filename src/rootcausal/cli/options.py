@@ -11,7 +11,7 @@ from ..files.atomic_write import check_can_write
 from ..files.results import result_format
 from ..files.tables import refuse_streams
 from ..wording import quoted, shown
-from .console import say, say_cohort, say_disease, say_kinds, say_removed, status_if_slow
+from .console import say, say_cohort, say_disease, say_kinds, say_known, say_removed, status_if_slow
 from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ def read_labelled(
             say_kinds(patients.readings)
         of_what = "patients" if patients.groups is None else "rows"
         say_disease(roles.target, disease, n_rows, prevalence, of_what)
+        if roles.knowledge is not None:
+            say_known(roles.knowledge)
     warn_of_doubts(patients, roles)
     return patients, disease
 

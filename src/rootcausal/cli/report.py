@@ -16,6 +16,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
+from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
     AttributionName,
@@ -54,6 +55,12 @@ FIT_ONLY = (
     "kind",
     "missing",
     "keep",
+    "first",
+    "tiers",
+    "causes",
+    "not_causes",
+    "covariate",
+    "knowledge",
     "prevalence",
     "alpha",
     "variant",
@@ -86,6 +93,12 @@ def report(
     negative: Negative = None,
     drop: Drop = None,
     keep: Keep = None,
+    first: First = None,
+    tiers: Tiers = None,
+    causes: Causes = None,
+    not_causes: NotCauses = None,
+    covariate: Covariate = None,
+    knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
     alpha: Alpha = 0.2,
     variant: VariantName = "local_plus",
@@ -105,6 +118,7 @@ def report(
     rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
+    rootcausal report cohort.csv --target died --first age,sex --out report.html
     """
     if (target is None) == (model_file is None):
         raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
@@ -115,13 +129,16 @@ def report(
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
             if source is not None and source.name == "COMMANDLINE":
-                raise typer.BadParameter(f"--{name} is for fitting; --model brings a model that is fitted.")
+                option = f"--{name.replace('_', '-')}"
+                raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
         model = load_model(model_file)
         patients = _read_new(table, model, id_column, na, drop_missing)
     else:
         assert target is not None
+        known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
         kinds = chosen_kinds(kind)
         roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+        roles = known.with_roles(roles, table)
         patients, disease = read_labelled(table, roles, prevalence)
         settings = {
             "alpha": alpha,
@@ -132,6 +149,7 @@ def report(
             "prevalence": prevalence,
             "kinds": kinds,
             "missing": missing,
+            "knowledge": roles.knowledge,
         }
         model = _fit(patients, settings, bootstrap, jobs)
     with status_if_slow(f"writing {quoted(out)}"):
