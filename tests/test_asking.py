@@ -513,3 +513,10 @@ def test_a_covariate_comes_before_age_and_is_not_asked_about() -> None:
     model = RCI(knowledge={"covariates": ["bili"]}).fit(X, y)
     (check,) = [one for one in model.diagnose(X).checks if one.name == "as_named"]
     assert check.verdict == "fine"
+
+
+def test_the_last_tier_is_spoken_of_only_where_columns_are_left_to_it():
+    visits = ["hr_1", "bp_1", "hr_2", "bp_2"]
+    assert not suggest(visits, {}).caveats
+    assert "columns in no tier" in suggest([*visits, "bili"], {}).caveats[0]
+    assert not suggest([*visits, "age"], {}).caveats

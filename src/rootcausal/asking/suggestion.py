@@ -22,11 +22,13 @@ class Suggestion:
     first : names that were not given.
     tiers : names of each visit; empty where there are not several, or tiers were given.
     given : what was given, as plain values of the parameter ``knowledge``: lists by field.
+    others : whether there are columns in none of these, which then belong to the last tier.
     """
 
     first: tuple[str, ...]
     tiers: tuple[tuple[str, ...], ...]
     given: Mapping[str, Any]
+    others: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.first or self.tiers)
@@ -53,7 +55,7 @@ class Suggestion:
         found = []
         if drawn:
             found.append(f"name {listed(drawn, NAMED_AT_MOST)} only if assigned by lot")
-        if self.tiers:
+        if self.tiers and self.others:
             found.append("columns in no tier count as measured at the last visit: put them where they belong")
         if any(self.given.values()):
             found.append("a file of --knowledge takes the same as a field of it")
@@ -72,7 +74,8 @@ def suggest(names: Sequence[str], given: Mapping[str, Any]) -> Suggestion:
         tiers = in_tiers(visits(name for name in free if not says_first(name)))
     if len(tiers) < 2 or _contradicts(tiers, {*first, *placed}, pairs):
         tiers = ()
-    return Suggestion(tuple(first), tiers, given)
+    told = {*placed, *first}.union(*tiers)
+    return Suggestion(tuple(first), tiers, given, others=any(name not in told for name in names))
 
 
 def named(given: Mapping[str, Any], field: str) -> list[str]:

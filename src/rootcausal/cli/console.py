@@ -208,7 +208,7 @@ def say_order(model: "RCI") -> None:
 def say_names(model: "RCI") -> None:
     """Say which columns the learned order puts where their names say they cannot be, and what to add."""
     from ..asking.question import ask
-    from ..asking.saying import as_option
+    from ..asking.saying import as_option, options
 
     names = [str(name) for name in model.feature_names_in_]
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
@@ -217,7 +217,8 @@ def say_names(model: "RCI") -> None:
         return
     say(question.statement())
     notes = "".join(f"; {caveat}" for caveat in question.suggestion.caveats)
-    say(f"if the names mean what they say, fit again with this option{notes}:")
+    with_what = "these options" if len(options(question.suggestion) or ()) > 1 else "this option"
+    say(f"if the names mean what they say, fit again with {with_what}{notes}:")
     say(f"  {as_option(question.suggestion)}")
 
 
