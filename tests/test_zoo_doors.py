@@ -32,7 +32,17 @@ from zoo_fits import (
 )
 
 import rootcausal
-from rootcausal import RCI, DirectLiNGAM, Explanation, InputError, comparators, data, metrics, plots
+from rootcausal import (
+    RCI,
+    DirectLiNGAM,
+    Explanation,
+    InputError,
+    Knowledge,
+    comparators,
+    data,
+    metrics,
+    plots,
+)
 from rootcausal.cli import app
 from rootcausal.comparators import (
     AdaptiveLogistic,
@@ -126,6 +136,51 @@ def test_dask(animal: Animal, client: Any) -> None:
     same_as_in_memory(model, fitted(animal))
     values = model.shapley_values(rows.drop(columns="ill")).compute().to_numpy()
     assert values == pytest.approx(model.shapley_values(animal.table.drop(columns="ill")))
+
+
+def known_of(animal: Animal) -> Knowledge:
+    """A place for every column: a covariate, what comes first, and two tiers against the table's order."""
+    rest = animal.names[2:][::-1]
+    half = len(rest) // 2
+    tiers = [rest[:half], rest[half:]] if half else []
+    return Knowledge(covariates=animal.names[:1], first=animal.names[1:2], tiers=tiers)
+
+
+@every_animal
+def test_what_is_known_holds(animal: Animal, client: Any, tmp_path: Path) -> None:
+    import dask.dataframe as dd
+
+    if len(animal.names) < 3:
+        pytest.skip("nothing is left to order")
+    known = known_of(animal)
+    with documented_warnings(animal):
+        model = RCI(knowledge=known).fit(animal.X, animal.y).bootstrap(3, random_state=0)
+        twins = [RCI(knowledge=known, backend="numpy").fit(animal.X, animal.y)]
+        twins.append(
+            RCI(knowledge=known, backend="dask").fit(dd.from_pandas(animal.table, npartitions=3), "ill")
+        )
+    stage = known.precedence(animal.names).stage
+    assert model.covariates_.tolist() == [0]
+    assert 1 in model.causal_order_ or animal.names[1] in model.provenance_["exhausted"]
+    assert (np.diff(stage[model.causal_order_]) >= 0).all()
+    model.save(tmp_path / "known.rci")
+    for twin in (*twins, RCI.load(tmp_path / "known.rci")):
+        same_as_in_memory(twin, model)
+    explanation = model.explain(animal.X)
+    assert not explanation.values[:, 0].any()
+    together = explanation.base_value + explanation.covariate_effect + explanation.values.sum(axis=1)
+    assert together == pytest.approx(explanation.log_odds)
+    assert together == pytest.approx(model.decision_function(animal.X))
+    resamples = model.bootstrap_
+    assert resamples is not None
+    against_the_rules = stage[:, None] < stage[None, :]  # from a later stage to an earlier one
+    assert not resamples.edge_frequency[against_the_rules].any()
+    everyone = np.arange(stage.size)
+    assert (resamples.edge_counts(everyone) == 3 * resamples.edge_frequency).all()
+    assert (resamples.outcome_counts(everyone) == 3 * resamples.outcome_frequency).all()
+    assert finite(resamples.edge_frequency, resamples.outcome_frequency)
+    model.report(a_few(animal)[animal.names], tmp_path / "known.html")
+    assert_no_nan(facts_of(tmp_path / "known.html"))
 
 
 @every_unscreened_animal_of_numbers
