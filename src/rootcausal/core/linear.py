@@ -23,8 +23,9 @@ MOST_COLUMNS = 10_000_000
 MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
 MOST_MEAN_IN_SD = 1e20
-# Entries of the mixing matrix are correlations times standard deviations of at most one.
-MOST_MIXING = 1.0 + 1e-6
+# Entries of the mixing matrix are correlations times standard deviations of at most one or, of columns that
+# come first and go together, regression coefficients, which the least standard deviation bounds.
+MOST_MIXING = 1e6
 LEAST_DIAGONAL = 0.5 * math.sqrt(EXHAUSTED)
 MOST_UNMIXING = 1e30
 # How often the rounding error of one product may be exceeded.

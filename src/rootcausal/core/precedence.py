@@ -61,7 +61,7 @@ class Precedence:
 
     @property
     def kept(self) -> np.ndarray:
-        """(p,) which variables no test drops: covariates, and those that come first."""
+        """(p,) which variables no test drops and no search places: covariates, and those that come first."""
         return self.stage <= FIRST
 
     def take(self, variables: Index) -> Precedence:

@@ -113,7 +113,8 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
     layout = layout.take(chosen[varies])
     found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
-    mechanism = found.mechanism(int(varies.sum()))
+    # Columns that come first may go together: what is tested is the rest.
+    mechanism = found.uncorrelated(int(varies.sum()))
     errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
     columns = chosen[varies][mechanism.order]
     with_levels = layout.discrete[mechanism.order]
