@@ -181,8 +181,8 @@ def render(rows: list[dict[str, object]]) -> str:
         "",
         "- *none*: nothing is said.",
         "- *three tiers*: `tiers=[…, …, …]`, all correct.",
-        "- *as first*: the same, with the whole first tier given as `first`. Its columns are then taken not to "
-        "cause each other, which is not so here, and no test drops them.",
+        "- *as first*: the same, with the whole first tier given as `first`. Its columns are then taken not "
+        "to cause each other, which is not so here, and no test drops them.",
         "- *misplaced*: three tiers, with a tenth of the columns in a wrong one.",
         "",
         "Worlds: the *paper's*; *weakly non-Gaussian*, where "
