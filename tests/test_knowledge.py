@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
@@ -164,6 +164,7 @@ def test_very_many_contradictions_are_counted() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), st.data())
+@settings(deadline=None)
 def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
     pairs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
@@ -200,6 +201,7 @@ def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
 
 
 @given(st.integers(1, 60), st.data())
+@settings(deadline=None)
 def test_rules_are_complete(p: int, data: st.DataObject) -> None:
     """Against a closure one pair after the other."""
     order = data.draw(st.permutations(range(p)))
@@ -272,6 +274,7 @@ columns = st.lists(st.text(), unique=True, min_size=6, max_size=9)
 
 
 @given(columns, st.randoms(use_true_random=False))
+@settings(deadline=None)
 def test_json_comes_back_equal(names: list[str], random: Any) -> None:
     cut = random.randint(1, 4)
     known = Knowledge(
