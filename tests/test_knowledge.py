@@ -220,6 +220,11 @@ def test_chains_that_say_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 100)
     long = Knowledge(causes=list(pairwise(range(40))))
     assert "say it by tiers instead" in refused(lambda: long.precedence([f"x{k}" for k in range(40)]))
+    # The limit is on what follows, not on what is said: 10 pairs of a chain of 5, and 15 of one of 6.
+    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 10)
+    names = [f"x{k}" for k in range(6)]
+    assert Knowledge(causes=list(pairwise(range(5)))).precedence(names).before.size == 10
+    assert "say it by" in refused(lambda: Knowledge(causes=list(pairwise(range(6)))).precedence(names))
 
 
 def test_the_examples_of_the_docstrings_hold() -> None:
@@ -427,6 +432,9 @@ def test_tetrad(tmp_path: Path) -> None:
     assert of_tetrad(tmp_path, "\ufeff" + TETRAD.replace("\n", "\r\n")) == expected
     assert of_tetrad(tmp_path, "forbiddirect\na b\n") == Knowledge(not_causes=[("a", "b")])
     assert of_tetrad(tmp_path, "") == Knowledge()
+    # Tiers come by their numbers, wherever they stand, and may take several lines.
+    by_number = of_tetrad(tmp_path, "addtemporal\n10 c\n9 b\n2 a\n9 d\n")
+    assert by_number.tiers == (("a",), ("b", "d"), ("c",))
 
 
 def test_what_tetrad_forbids_both_ways_is_not_used(tmp_path: Path) -> None:
