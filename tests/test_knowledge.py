@@ -273,6 +273,15 @@ def test_hostile_names_stay_harmless(tmp_path: Path) -> None:
         assert len(text) < 2000 and "\x1b" not in text
 
 
+def test_similar_names_are_looked_for_while_that_is_quick() -> None:
+    names = [f"column {k}" for k in range(30)]
+    few = refused(lambda: Knowledge(first=[f"colum {k}" for k in range(30)]).precedence(names))
+    assert few.count("did you mean") == knowledge.COMPARED_AT_MOST
+    long = "x" * knowledge.LONGEST_COMPARED
+    assert "did you mean" in refused(lambda: Knowledge(first=[long]).precedence([long[:-1] + "y"]))
+    assert "did you mean" not in refused(lambda: Knowledge(first=[long + "x"]).precedence([long + "y"]))
+
+
 # --- JSON -----------------------------------------------------------------------------------------------
 
 columns = st.lists(st.text(), unique=True, min_size=6, max_size=9)
@@ -462,5 +471,7 @@ c d
     assert "line 5: 'a' is in an earlier tier" in refused(
         lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n2 b\nforbiddirect\na b\n")
     )
+    endless = f"addtemporal\n{'1' * 5000} a\n2 b\n"
+    assert "is no number of a tier" in refused(lambda: of_tetrad(tmp_path, endless))
     assert "line 1: 'age,sex' where one of" in refused(lambda: of_tetrad(tmp_path, "age,sex\n"))
     assert "one tier alone" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n"))
