@@ -64,7 +64,7 @@ def test_dask() -> None:
     from distributed import Client, LocalCluster
 
     whole = dd.from_pandas(FRAME.assign(died=COHORT.y), npartitions=2)
-    with LocalCluster(1, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
         check(opened(whole, "died", "dask"))
         model = RCI(knowledge=KNOWN, backend="dask").fit(whole, "died")
         check(model._encoding.layout.precedence)
@@ -270,7 +270,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     from distributed import LocalCluster
 
     FRAME.assign(died=COHORT.y, ward=1.0 * (np.arange(len(FRAME)) % 2)).to_parquet(tmp_path / "labs.parquet")
-    with LocalCluster(1, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         address = ("--scheduler", cluster.scheduler_address, "--drop", "ward", "--out", tmp_path / "m.rci")
         options = ("fit", tmp_path / "labs.parquet", "--target", "died", *address)
         assert "given: age first" in ok(*options, "--first", "age")
