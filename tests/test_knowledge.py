@@ -129,6 +129,11 @@ def test_a_pair_both_ways_is_a_circle_that_names_its_rules() -> None:
     )
 
 
+def test_of_circles_that_share_a_rule_the_shortest_is_named() -> None:
+    message = refused(lambda: Knowledge(causes=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")]))
+    assert "circle: 'a' before 'b' (causes), 'b' before 'a' (causes); leave" in message
+
+
 def test_circles_that_share_no_rule_are_all_named() -> None:
     ring = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c"), ("x", "y"), ("y", "x"), ("a", "x")]
     message = refused(lambda: Knowledge(causes=ring))
