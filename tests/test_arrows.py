@@ -12,7 +12,7 @@ from level_cohort import VARIABLES, WARD, draw, fitted, frame_of, layout_of, lea
 from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
-from rootcausal.arrows import Arrow, graph_of, graph_without_disease
+from rootcausal.arrows import Arrow, arrows_to_disease, graph_of, graph_without_disease
 from rootcausal.cli.arrow_lines import ARROWS_SHOWN, say_arrows
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
@@ -298,3 +298,12 @@ def test_hostile_names_stay_one_short_line(capsys):
     say_arrows(model)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and max(map(len, printed.splitlines())) < 200
+
+
+def test_arrows_into_the_disease_come_strongest_first_whatever_their_sign() -> None:
+    found = arrows_to_disease(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), None)
+    assert [(arrow.cause, arrow.effect, arrow.weight) for arrow in found] == [
+        (1, 4, -0.9),
+        (2, 4, 0.5),
+        (0, 4, 0.2),
+    ]

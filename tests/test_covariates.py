@@ -324,3 +324,13 @@ def test_risk_of_everybody_is_the_share_of_cases() -> None:
     model, whole = of_levels(attribution="paper")
     _, y = draw()
     assert expit(model.decision_function(whole)).sum() == pytest.approx(y.sum(), rel=1e-6)
+
+
+def test_the_interval_of_covariates_is_that_of_the_resamples(resampled: RCI) -> None:
+    explanation = resampled.explain(frame())
+    draws = np.stack([model.adjustment(explanation._cells.columns) for model in resampled.bootstrap_.models])
+    lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
+    stated = explanation.covariate_effect
+    np.testing.assert_allclose(explanation.covariate_interval[0], np.minimum(lower, stated))
+    np.testing.assert_allclose(explanation.covariate_interval[1], np.maximum(upper, stated))
+    assert (upper > lower).all()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
@@ -129,6 +129,11 @@ def test_a_pair_both_ways_is_a_circle_that_names_its_rules() -> None:
     )
 
 
+def test_of_circles_that_share_a_rule_the_shortest_is_named() -> None:
+    message = refused(lambda: Knowledge(causes=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")]))
+    assert "circle: 'a' before 'b' (causes), 'b' before 'a' (causes); leave" in message
+
+
 def test_circles_that_share_no_rule_are_all_named() -> None:
     ring = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c"), ("x", "y"), ("y", "x"), ("a", "x")]
     message = refused(lambda: Knowledge(causes=ring))
@@ -164,6 +169,7 @@ def test_very_many_contradictions_are_counted() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), st.data())
+@settings(deadline=None)
 def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
     pairs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
@@ -200,6 +206,7 @@ def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
 
 
 @given(st.integers(1, 60), st.data())
+@settings(deadline=None)
 def test_rules_are_complete(p: int, data: st.DataObject) -> None:
     """Against a closure one pair after the other."""
     order = data.draw(st.permutations(range(p)))
@@ -218,6 +225,11 @@ def test_chains_that_say_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 100)
     long = Knowledge(causes=list(pairwise(range(40))))
     assert "say it by tiers instead" in refused(lambda: long.precedence([f"x{k}" for k in range(40)]))
+    # The limit is on what follows, not on what is said: 10 pairs of a chain of 5, and 15 of one of 6.
+    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 10)
+    names = [f"x{k}" for k in range(6)]
+    assert Knowledge(causes=list(pairwise(range(5)))).precedence(names).before.size == 10
+    assert "say it by" in refused(lambda: Knowledge(causes=list(pairwise(range(6)))).precedence(names))
 
 
 def test_the_examples_of_the_docstrings_hold() -> None:
@@ -266,12 +278,22 @@ def test_hostile_names_stay_harmless(tmp_path: Path) -> None:
         assert len(text) < 2000 and "\x1b" not in text
 
 
+def test_similar_names_are_looked_for_while_that_is_quick() -> None:
+    names = [f"column {k}" for k in range(30)]
+    few = refused(lambda: Knowledge(first=[f"colum {k}" for k in range(30)]).precedence(names))
+    assert few.count("did you mean") == knowledge.COMPARED_AT_MOST
+    long = "x" * knowledge.LONGEST_COMPARED
+    assert "did you mean" in refused(lambda: Knowledge(first=[long]).precedence([long[:-1] + "y"]))
+    assert "did you mean" not in refused(lambda: Knowledge(first=[long + "x"]).precedence([long + "y"]))
+
+
 # --- JSON -----------------------------------------------------------------------------------------------
 
 columns = st.lists(st.text(), unique=True, min_size=6, max_size=9)
 
 
 @given(columns, st.randoms(use_true_random=False))
+@settings(deadline=None)
 def test_json_comes_back_equal(names: list[str], random: Any) -> None:
     cut = random.randint(1, 4)
     known = Knowledge(
@@ -424,6 +446,9 @@ def test_tetrad(tmp_path: Path) -> None:
     assert of_tetrad(tmp_path, "\ufeff" + TETRAD.replace("\n", "\r\n")) == expected
     assert of_tetrad(tmp_path, "forbiddirect\na b\n") == Knowledge(not_causes=[("a", "b")])
     assert of_tetrad(tmp_path, "") == Knowledge()
+    # Tiers come by their numbers, wherever they stand, and may take several lines.
+    by_number = of_tetrad(tmp_path, "addtemporal\n10 c\n9 b\n2 a\n9 d\n")
+    assert by_number.tiers == (("a",), ("b", "d"), ("c",))
 
 
 def test_what_tetrad_forbids_both_ways_is_not_used(tmp_path: Path) -> None:
@@ -451,5 +476,7 @@ c d
     assert "line 5: 'a' is in an earlier tier" in refused(
         lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n2 b\nforbiddirect\na b\n")
     )
+    endless = f"addtemporal\n{'1' * 5000} a\n2 b\n"
+    assert "is no number of a tier" in refused(lambda: of_tetrad(tmp_path, endless))
     assert "line 1: 'age,sex' where one of" in refused(lambda: of_tetrad(tmp_path, "age,sex\n"))
     assert "one tier alone" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n"))

@@ -200,6 +200,8 @@ def test_resamples_under_other_rules_do_not_belong() -> None:
     others = [Knowledge(first=["age"]), Knowledge(covariates=["age"]), Knowledge(causes=[("age", NAMES[1])])]
     assert len({fingerprint(known) for known in (None, KNOWN, *others)}) == 5
     assert fingerprint(others[2]) == fingerprint(Knowledge(not_causes=[(NAMES[1], "age")]))
+    for other in ((NAMES[2], NAMES[1]), ("age", NAMES[2])):
+        assert fingerprint(others[2]) != fingerprint(Knowledge(causes=[other]))
 
 
 # --- the command line -----------------------------------------------------------------------------------
@@ -288,3 +290,16 @@ def test_check_and_report_take_the_same_options(table: Path, tmp_path: Path) -> 
     ok(*fit(table))
     of_new = ("report", table, "--model", table.with_suffix(".rci"), "--out", page)
     assert "--not-causes is for fitting" in error(2, *of_new, "--not-causes", "a:b")
+
+
+def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -> None:
+    """It would call covariates root causes; so the file has a version that it does not read."""
+    versions: list[int] = []
+
+    def read(header: dict[str, Any]) -> dict[str, Any]:
+        versions.append(header["version"])
+        return header
+
+    RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
+    with_header(tmp_path / "model.rci", read)
+    assert versions == [5]

@@ -193,6 +193,7 @@ def test_covariates_come_as_the_table_has_them_and_no_pair_is_compared():
     assert found.order.tolist() == [0, 1, 2, 3]
     assert found.n_pairs == 0
     assert found.n_covariates == 4
+    assert np.isinf(found.margins).all()  # nobody was in doubt
 
 
 def test_only_pairs_of_the_open_tier_are_compared():
@@ -242,6 +243,15 @@ def test_rules_that_follow_are_kept_when_variables_go():
     assert few.breaks(np.array([1, 0])) == [(0, 1)]
     assert not few.breaks(np.array([0, 1]))
     assert few.open(np.array([0, 1])).tolist() == [True, False]
+
+
+def test_who_is_alone_in_a_tier_has_no_rival():
+    rng = np.random.default_rng(4)
+    raw = ReferenceRaw(rng.laplace(size=(200, 3)), None)
+    layout = Layout.numbers(3).knowing(Precedence.of(np.array([3, 2, 3])))
+    found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
+    assert found.order[0] == 1
+    assert np.isinf(found.margins).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("pairs", [[(0, 0)], [(0, 1), (1, 0)], [(0, 1), (1, 2), (2, 0)], [(3, 0)]])
