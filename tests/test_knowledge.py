@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
-from rootcausal.core.precedence import Precedence
+from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
 
@@ -202,7 +202,7 @@ def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
     else:
         assert orders
         for order in permutations(range(6)):
-            assert (not found.breaks(np.array(order))) == fits(order)
+            assert found.holds(np.array(order)) == fits(order)
 
 
 @given(st.integers(1, 60), st.data())
@@ -380,7 +380,7 @@ def test_lingam_says_effect_then_cause() -> None:
     np.fill_diagonal(matrix, 7)
     assert Knowledge.from_lingam(matrix.tolist(), [0, 1, 2]).causes == (("x0", "x2"),)
     one = Knowledge.from_lingam(as_lingam_makes_it(4, exogenous=[1]), list("abcd")).precedence(list("abcd"))
-    assert one.open(np.arange(4)).tolist() == [False, True, False, False]
+    assert Opening(one).among(np.arange(4)).tolist() == [False, True, False, False]
 
 
 def test_no_paths_that_go_round_are_not_used_and_named() -> None:
@@ -389,8 +389,8 @@ def test_no_paths_that_go_round_are_not_used_and_named() -> None:
         known = Knowledge.from_lingam(matrix, list("abcde"))
     assert known.causes == (("a", "b"),)
     found = known.precedence(list("abcde"))
-    assert found.open(np.arange(5)).tolist() == [True, False, True, False, False]
-    assert found.open(np.array([3, 4])).tolist() == [True, False]
+    assert Opening(found).among(np.arange(5)).tolist() == [True, False, True, False, False]
+    assert Opening(found).among(np.array([3, 4])).tolist() == [True, False]
 
 
 def test_a_circle_with_a_path_is_refused() -> None:

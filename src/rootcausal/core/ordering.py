@@ -30,6 +30,7 @@ from .linear import LinearMechanism, inverse
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .pair_search import PairSearch
 from .population import ClassWeights, standardized
+from .precedence import Opening
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
 
@@ -231,11 +232,8 @@ class _Rounds:
         table, self._levels = with_levels(table, layout, self._mean, self._sd)
         self._table = table.with_correlations(correlation)
         self._discrete, self._variable = layout.discrete, layout.variable
-        self._precedence, self._covariate, self._kept_by_rule = (
-            layout.precedence,
-            layout.covariate,
-            layout.kept,
-        )
+        self._opening = None if layout.precedence is None else Opening(layout.precedence)
+        self._covariate, self._kept_by_rule = layout.covariate, layout.kept
         self._entropies[self._discrete] = 0.0
         self._class_moments: ClassMoments | None = None
         if variant.local:
@@ -279,9 +277,9 @@ class _Rounds:
 
     def _open(self) -> Index:
         """Candidates before which nothing is left that must come first."""
-        if self._precedence is None:
+        if self._opening is None:
             return self.candidates
-        return self.candidates[self._precedence.open(self._variable[self.candidates])]
+        return self.candidates[self._opening.among(self._variable[self.candidates])]
 
     def _unknown(self) -> F64:
         return np.full(self._entropies.size, np.nan)

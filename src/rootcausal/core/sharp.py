@@ -83,7 +83,9 @@ def attribute(
     if own.size:
         prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, VARIANCE_ON_D)
         causes = find_direct_causes(table, own, mixing, prior, start, beside)
-        edges, probability, traced = _trace_back(mixing, effective_rows, causes.effects.inclusion, n_first)
+        # What covariates took out of the columns leaves fewer rows to tell effects by.
+        rows = max(effective_rows - n_covariates, 2.0) if n_covariates else effective_rows
+        edges, probability, traced = _trace_back(mixing, rows, causes.effects.inclusion, n_first)
         # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
         # effect is the total effect in the expected graph.
         total = solve_triangular(np.eye(own.size) - edges.T, causes.effects.coef, unit_diagonal=True)
