@@ -525,3 +525,6 @@ def test_the_last_tier_is_spoken_of_only_where_columns_are_left_to_it():
     assert not suggest(visits, {}).caveats
     assert "columns in no tier" in suggest([*visits, "bili"], {}).caveats[0]
     assert not suggest([*visits, "age"], {}).caveats
+    turned = ["hr_2", "hr_1", "bp_1", "bp_2"]
+    assert not ask(visits, turned, None).suggestion.caveats
+    assert ask([*visits, "bili"], turned, None).suggestion.caveats

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from command_line import error, ok
+from page_facts import facts_of
 from sklearn.base import clone
 from tampering import with_header
 
@@ -287,6 +288,7 @@ def test_check_and_report_take_the_same_options(table: Path, tmp_path: Path) -> 
     assert "given: age first" in findings and "knowledge=age first" in findings
     page = tmp_path / "page.html"
     assert "knowledge=age first" in ok("report", *cohort, "--out", page)
+    assert facts_of(page)["made"]["parameters"]["knowledge"] == "first: age"
     ok(*fit(table))
     of_new = ("report", table, "--model", table.with_suffix(".rci"), "--out", page)
     assert "--not-causes is for fitting" in error(2, *of_new, "--not-causes", "a:b")
@@ -303,3 +305,20 @@ def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -
     RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
     with_header(tmp_path / "model.rci", read)
     assert versions == [5]
+
+
+def test_the_page_keeps_all_that_was_known(tmp_path: Path) -> None:
+    """In words, and not shortened: the page is its record."""
+    known = Knowledge(
+        first=["age"],
+        tiers=[NAMES[1:8], []],
+        causes=[("bili", "chol"), ("chol", "copper")],
+        not_causes=[("copper", "ast")],
+        covariates=["protime"],
+    )
+    RCI(knowledge=known).fit(FRAME, COHORT.y).report(FRAME.head(3), tmp_path / "page.html")
+    assert facts_of(tmp_path / "page.html")["made"]["parameters"]["knowledge"] == (
+        "first: age; tiers: bili, chol, albumin, copper, alk.phos, ast, trig < all others; "
+        "causes: bili before chol; chol before copper; not causes: copper no cause of ast; "
+        "covariates: protime"
+    )

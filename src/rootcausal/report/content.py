@@ -260,10 +260,13 @@ def _packed(table: Any, kind: str) -> str:
 def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance = model.provenance_
+    parameters = dict(provenance["parameters"])
+    if parameters.get("knowledge") is not None:
+        parameters["knowledge"] = _known(parameters["knowledge"])
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
-        "parameters": {key: _for_json(value) for key, value in provenance["parameters"].items()},
+        "parameters": {key: _for_json(value) for key, value in parameters.items()},
         "backend": backend_used(provenance),
         "rows": provenance["rows"],
         "cases": provenance["cases"],
@@ -284,6 +287,19 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         ],
         "not_made": diagnosis.not_made,
     }
+
+
+def _known(fields: Mapping[str, Sequence[Any]]) -> str:
+    """All that was known of the order, by field: the page is its record, so nothing is shortened."""
+    between = {"tiers": " < ", "causes": "; ", "not_causes": "; "}
+    joined = {"tiers": ", ", "causes": " before ", "not_causes": " no cause of "}
+    said = []
+    for field, given in fields.items():
+        parts = [one if isinstance(one, str) else joined.get(field, ", ").join(one) for one in given]
+        if parts:
+            text = between.get(field, ", ").join(part or "all others" for part in parts)
+            said.append(f"{field.replace('_', ' ')}: {text}")
+    return "; ".join(said) or "nothing"
 
 
 def _for_json(value: Any) -> str | int | float | bool | None:
