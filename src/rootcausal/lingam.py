@@ -32,13 +32,15 @@ class DirectLiNGAM(BaseEstimator):
         diagnosis: they belong to :class:`~rootcausal.RCI`.
     prune : bool, default False
         Prune edges by the adaptive lasso (Zou 2006; least squares weights, penalty by BIC). Without it
-        every variable has an edge from every earlier one.
+        every variable has an edge from every earlier one, but for what was given to come first.
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
     knowledge : Knowledge or dict, default None
-        What is known of the causal order, as in :class:`~rootcausal.RCI`.
+        What is known of the causal order, as in :class:`~rootcausal.RCI`. Without a disease there is no risk
+        to adjust: covariates begin the order, cause each other as little as columns that come first do, and
+        have edges to all others.
 
     Attributes
     ----------
