@@ -122,7 +122,7 @@ def interval(draws: F64, stated: F64) -> F64:
 
 
 def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64, F64]:
-    """Ends of 95 % intervals of ``values`` that also hold a doubt of this standard deviation; all of one shape.
+    """Ends of 95 % intervals of ``values`` that also hold a doubt of this standard deviation, entry by entry.
 
     ``ends`` are those of the intervals so far, if any. Doubts of different origin add by their squares, on
     each side; where there is none, the ends stay as they are.

@@ -121,9 +121,9 @@ function tableOf(label, heads, rows, id = null) {
 const COVARIATES_NAMED = 5;
 
 /** "age, sex and site", or how many there are, as elements. */
-function covariatesNamed() {
-  if (covariates.length > COVARIATES_NAMED) return [count(covariates.length, "covariate")];
-  return enumeration(covariates.map((name) => [named(name)]));
+function covariatesNamed(names = covariates) {
+  if (names.length > COVARIATES_NAMED) return [count(names.length, "covariate")];
+  return enumeration(names.map((name) => [named(name)]));
 }
 
 /** The same for a drawing, in at most so many letters. */
