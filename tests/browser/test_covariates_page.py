@@ -74,10 +74,14 @@ def test_how_it_was_made_lists_them(watched, made):
 def test_hostile_names_of_covariates_stay_text(watched, tmp_path):
     path, _ = page_of(tmp_path, {"age": HOSTILE})
     page = watched.open(path, "#patient/0")
-    assert "onerror" in page.locator("#in-words").inner_text()
+    words = page.locator("#in-words").inner_text()
+    assert "onerror" in words and len(words) < 2000
+    assert len(page.locator("#covariates-add").locator("xpath=..").inner_text()) < 300
     assert page.locator("#waterfall").text_content().count("2 covariates") == 1
     assert page.locator("main img, [onerror]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    said = watched.open(path, "#graph/").locator("#given-and-learned").inner_text()
+    assert "Adjusted for, and not drawn: <img" in said and len(said) < 1000
 
 
 def test_without_covariates_nothing_is_said_of_them(watched, tmp_path):
