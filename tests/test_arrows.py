@@ -130,16 +130,22 @@ def test_what_rules_decide():
 @pytest.mark.parametrize(
     ("arrow", "state", "said"),
     [
-        (Arrow(0, 1, 0.3), "learned", ""),
+        (Arrow(0, 1, 0.3), "learned", "learned"),
         (Arrow(0, 1, 0.3, given=True), "given", "given"),
-        (Arrow(0, 1, 0.3, False, 160, 0, 200), "learned", "in 160 of 200 resamples"),
-        (Arrow(0, 1, 0.3, False, 159, 0, 200), "unsure", "in 159 of 200 resamples: unsure"),
+        (Arrow(0, 1, 0.3, False, 200, 0, 200), "learned", "in 200 of 200 resamples"),
+        (Arrow(0, 1, 0.3, False, 160, 0, 200), "learned", "in 160 of 200 resamples, absent in 40"),
+        (
+            Arrow(0, 1, 0.3, False, 159, 41, 200),
+            "unsure",
+            "in 159 of 200 resamples, turned round in 41: unsure",
+        ),
         (
             Arrow(0, 1, 0.3, False, 143, 30, 200),
             "unsure",
-            "in 143 of 200 resamples, turned round in 30: unsure",
+            "in 143 of 200 resamples, turned round in 30, absent in 27: unsure",
         ),
-        (Arrow(0, 1, 0.3, True, 90, 0, 200), "given", "given; in 90 of 200 resamples"),
+        (Arrow(0, 1, 0.3, True, 90, 0, 200), "given", "given; there in 90 of 200 resamples, absent in 110"),
+        (Arrow(0, 1, 0.3, True, 200, 0, 200), "given", "given; there in 200 of 200 resamples"),
     ],
 )
 def test_given_learned_and_unsure(arrow, state, said):
@@ -241,6 +247,10 @@ def test_the_figure_names_what_was_adjusted_for():
     model._precedence = Precedence.of(np.array([2, 2, 2, 2, 2, 0]))
     ax = plots.graph(model)
     assert ax.get_legend().get_title().get_text() == r"adjusted for: \$"
+    many = pd.DataFrame(cohort.X, columns=[letter * 30 for letter in "abcdef"])
+    model = DirectLiNGAM(backend="numpy").fit(many)
+    model._precedence = Precedence.of(np.array([0, 0, 0, 0, 0, 2]))
+    assert plots.graph(model).get_legend().get_title().get_text() == "adjusted for: 5 covariates"
     assert "the disease" not in {text.get_text() for text in ax.texts}
 
 
@@ -308,6 +318,42 @@ def test_fit_prints_what_was_given_and_no_sign_of_levels(capsys):
     assert any(line.endswith("given") for line in lines) and any(line.endswith("learned") for line in lines)
     ward = [line for line in lines if "ward -> " in line]
     assert ward and all("+" not in line and "  -" not in line for line in ward)
+
+
+def without_effects(model: RCI) -> RCI:
+    """A model of the same order in which nothing moves anything else."""
+    causal = model._model
+    alone, k = np.eye(causal.column_order.size), causal.column_order.size
+    halves = (
+        replace(causal.mechanism, mixing=alone, unmixing=alone),
+        replace(causal.attribution, coef=np.full(k, 0.01)),
+    )
+    told = copy(model)
+    told.bootstrap_ = model.bootstrap_
+    told._model = replace(causal, mechanism=halves[0], attribution=halves[1])
+    return told
+
+
+def test_no_heading_without_arrows(resampled, capsys):
+    say_arrows(without_effects(resampled))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("no direct effect is strong enough to show") and "0.1 log-odds" in line
+    pytest.importorskip("matplotlib").use("Agg")
+    legend = plots.graph(without_effects(resampled)).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["no direct effect is strong enough to draw"]
+
+
+def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, capsys):
+    say_arrows(resampled)
+    lines = capsys.readouterr().out.splitlines()
+    assert "direct effects" in lines[0] and "total effects" in lines[-1]
+    graph = graph_of(resampled._model, np.arange(8), resampled.bootstrap_)
+    shown = [*graph.into_disease[:ARROWS_SHOWN], *graph.edges[:ARROWS_SHOWN]]
+    assert any(arrow.absent for arrow in shown)
+    assert "absent: weaker than 0.1, or one of the two was dropped" in lines
+    for arrow in shown:
+        assert arrow.times + arrow.turned + arrow.absent == 20
+    assert all("turned" not in arrow.said for arrow in graph.into_disease)
 
 
 def test_fit_says_how_many_arrows_it_does_not_print(resampled, capsys):

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
-from command_line import error, in_new_process, ok
+from command_line import error, in_new_process, ok, run
 
 from rootcausal import RCI, __version__
+from rootcausal.cli.what_if import understood
 from rootcausal.data import simulate
 from rootcausal.inputs.from_file import read_new_patients
 
@@ -97,6 +98,28 @@ def test_printed_root_causes(cohort: Path, model: Path) -> None:
     assert "p010" not in printed
     assert "and 190 more patients; --out scores.csv writes them all" in printed
     assert "it is not the prevalence" in " ".join(printed.split())
+
+
+def test_a_shock_that_nobody_has_is_told_from_a_value(cohort: Path, model: Path) -> None:
+    loaded = RCI.load(model)
+    variable = int(loaded.causal_order_[0])
+    name, shocks = loaded.feature_names_in_[variable], loaded._quantiles.errors[:, 0]
+    far = run("explain", model, cohort, "--what-if", f"{name}=-40")
+    assert far.exit_code == 0 and "what if the shock" in far.stdout
+    seen = f"outside all that was seen ({shocks[0]:+.1f} to {shocks[-1]:+.1f})"
+    assert (
+        f"warning: --what-if {name}=-40 sets no value: -40 is the shock, in standard deviations, and {seen}"
+        in (far.stderr)
+    )
+    for shock in (6, -6, 0):
+        assert "warning" not in run("explain", model, cohort, "--what-if", f"{name}={shock}").stderr
+    # Where somebody has such a shock, or nothing is known of that.
+    loaded._quantiles.errors[-1, 0] = 50.0
+    loaded.save(model)
+    assert "warning" not in run("explain", model, cohort, "--what-if", f"{name}=40").stderr
+    loaded._quantiles = None
+    with pytest.warns(UserWarning, match="and hardly ever seen"):
+        understood(f"{name}=40", loaded)
 
 
 def test_top_and_out_exclude_each_other(cohort: Path, model: Path) -> None:

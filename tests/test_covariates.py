@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from page_facts import facts_of
 from scipy.special import expit, logit
 
 from rootcausal import RCI, InputError, Knowledge, plots
-from rootcausal.uncertainty.spread import ranks
+from rootcausal.cli.explain import _Scores
+from rootcausal.inputs.patients import Patients
+from rootcausal.uncertainty.spread import interval, ranks
 from rootcausal.wording import together
 
 NUMBERS = Knowledge(covariates=["x1", "x4"])
@@ -164,6 +167,63 @@ def test_resamples_say_how_sure_it_is(resampled: RCI) -> None:
     assert ((lower < upper) & (lower >= drawn.min(axis=0) - 1e-9)).all()
 
 
+@pytest.mark.parametrize("attribution", ["sharp", "paper"])
+def test_what_was_not_measured_leaves_the_doubt_that_drawing_it_shows(attribution: str) -> None:
+    """The interval holds what completions, drawn many times, make of the covariates' effect."""
+    model, X = of_numbers(attribution=attribution)
+    holed = np.repeat(X[:1], 4000, axis=0)
+    holed[:, [1, 5]] = np.nan
+    explanation = model.explain(holed)
+    assert explanation.covariate_interval is not None
+    drawn = model._model.adjustment(model._completion.draw(holed, 7))
+    lower, upper = explanation.covariate_interval
+    half = 1.96 * drawn.std()
+    assert half > 0.1
+    np.testing.assert_allclose(upper - explanation.covariate_effect, half, rtol=0.05)
+    np.testing.assert_allclose(explanation.covariate_effect - lower, half, rtol=0.05)
+    assert ((drawn > lower) & (drawn < upper)).mean() == pytest.approx(0.95, abs=0.015)
+
+
+def test_only_covariates_leave_doubt_about_covariates(resampled: RCI) -> None:
+    model, whole = of_levels()
+    assert model.explain(whole).covariate_interval is None
+    explanation = model.explain(with_holes(whole.head(6), age=[0, 3], ward=[1, 3], bili=[2, 3]))
+    assert explanation.covariate_interval is not None
+    lower, upper = explanation.covariate_interval
+    assert (upper > lower).tolist() == [True, True, False, True, False, False]
+    assert (lower == explanation.covariate_effect)[[2, 4, 5]].all()
+    # With resamples, doubts of the two origins add by their squares.
+    holed = with_holes(frame(6), age=[0, 3], bili=[2])
+    both = resampled.explain(holed)
+    alone = interval(
+        np.stack([one.adjustment(both._cells.columns) for one in resampled.bootstrap_.models]),
+        both.covariate_effect,
+    )
+    assert both.covariate_interval is not None
+    np.testing.assert_array_equal(both.covariate_interval[:, [1, 2, 4, 5]], alone[:, [1, 2, 4, 5]])
+    assert (both.covariate_interval[0, [0, 3]] < alone[0, [0, 3]]).all()
+    assert (both.covariate_interval[1, [0, 3]] > alone[1, [0, 3]]).all()
+    resampled_half = alone[1, 0] - both.covariate_effect[0]
+    filled = np.sqrt((both.covariate_interval[1, 0] - both.covariate_effect[0]) ** 2 - resampled_half**2)
+    once = copy(resampled)
+    once.bootstrap_ = None
+    without = once.explain(holed).covariate_interval
+    assert without is not None
+    assert without[1, 0] - both.covariate_effect[0] == pytest.approx(filled)
+
+
+def test_tidy_tables_have_their_interval(resampled: RCI) -> None:
+    explanation = resampled.explain(with_holes(frame(), age=[1]))
+    by_patient = explanation.to_frame().groupby("id", sort=False)
+    assert explanation.covariate_interval is not None
+    for name, ends in zip(
+        ("covariates_lower", "covariates_upper"), explanation.covariate_interval, strict=True
+    ):
+        np.testing.assert_array_equal(by_patient[name].first(), ends)
+    model, whole = of_levels()
+    assert "covariates_lower" not in model.explain(whole).to_frame().columns
+
+
 def test_shap_starts_from_what_covariates_add(resampled: RCI) -> None:
     pytest.importorskip("shap")
     explanation = resampled.explain(frame())
@@ -238,7 +298,12 @@ def test_explain_prints_them_apart(saved: Path, tmp_path: Path) -> None:
     said = ok("explain", saved, tmp_path / "new.csv")
     assert "age and ward" in said.split("row 1")[0]
     explanation = RCI.load(saved).explain(with_holes(frame(5), age=[2]))
-    assert f"{explanation.covariate_effect[2]:+.2f} (age not measured)" in " ".join(said.split())
+    assert explanation.covariate_interval is not None
+    for row in range(5):
+        lower, upper = explanation.covariate_interval[:, row]
+        assert f" {explanation.covariate_effect[row]:+.2f} ({lower:+.2f} to {upper:+.2f}) " in said
+    assert said.count("age not measured") == 1
+    assert said.index("row 3") < said.index("age not measured") < said.index("row 4")
     assert "whose shocks and covariates are all average" in said
     assert "Covariates (age, ward) are adjusted for" in said
     refused = error(3, "explain", saved, tmp_path / "new.csv", "--what-if", "ward=ICU")
@@ -258,6 +323,33 @@ def test_explain_writes_them_apart(saved: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(base + scores["covariates"] + shocks, scores["log_odds"])
     np.testing.assert_allclose(logit(scores["risk"]), scores["log_odds"])
     assert "'covariates', then the log-odds that each variable adds" in said
+
+
+def test_without_resamples_only_what_was_not_measured_leaves_an_interval(tmp_path: Path) -> None:
+    model, whole = of_levels()
+    model.save(tmp_path / "model.rci")
+    holed = with_holes(whole.head(5), age=[2])
+    holed.to_csv(tmp_path / "new.csv", index=False)
+    explanation = model.explain(holed)
+    assert explanation.covariate_interval is not None
+    lower, upper = explanation.covariate_interval
+    said = ok("explain", tmp_path / "model.rci", tmp_path / "new.csv")
+    assert f" {explanation.covariate_effect[2]:+.2f} ({lower[2]:+.2f} to {upper[2]:+.2f}) " in said
+    assert "age not measured" in said
+    assert f" {explanation.covariate_effect[1]:+.2f} (" not in said
+    ok("explain", tmp_path / "model.rci", tmp_path / "new.csv", "--out", tmp_path / "scores.csv")
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    np.testing.assert_allclose(scores["covariates_lower"], lower, atol=1e-9)
+    np.testing.assert_allclose(scores["covariates_upper"], upper, atol=1e-9)
+
+
+def test_pieces_of_a_table_have_the_same_columns_whatever_was_measured() -> None:
+    model, whole = of_levels()
+    scores = _Scores(model, None, None)
+    holed = scores(Patients(with_holes(whole.head(4), age=[2]), None, None, np.arange(1, 5), 0))
+    later = scores(Patients(whole.tail(4), None, None, np.arange(5, 9), 0))
+    assert holed.schema == later.schema
+    assert later["covariates_lower"] == later["covariates"] == later["covariates_upper"]
 
 
 def test_a_variable_that_is_called_covariates_keeps_its_name(tmp_path: Path) -> None:

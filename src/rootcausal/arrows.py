@@ -17,6 +17,11 @@ EDGES_DRAWN = 80
 # A learned arrow is unsure where fewer of the resamples have it pointing this way. A convention, not a test.
 SURE_FROM = 0.8
 GIVEN, LEARNED, UNSURE = "given", "learned", "unsure"
+ABSENT_MEANS = f"weaker than {WEAKEST_EDGE:g}, or one of the two was dropped"
+NONE_STRONG = (
+    "no direct effect is strong enough to show: one standard deviation (SD) of a cause, all else held fixed, "
+    f"moves no variable by {WEAKEST_EDGE:g} SD, nor the disease by {WEAKEST_ON_DISEASE:g} log-odds"
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,21 @@ class Arrow:
         return UNSURE if unsure else LEARNED
 
     @property
+    def absent(self) -> int:
+        """In how many resamples it is too weak, or one of the two variables was dropped."""
+        return 0 if self.resamples is None else self.resamples - self.times - self.turned
+
+    @property
     def said(self) -> str:
-        """Such as "in 143 of 200 resamples, turned round in 30: unsure"; empty where nothing is known."""
-        parts = [GIVEN] if self.given else []
-        if self.resamples is not None:
-            turned = f", turned round in {self.turned}" if self.turned else ""
-            unsure = f": {UNSURE}" if self.state == UNSURE else ""
-            parts.append(f"in {self.times} of {self.resamples} resamples{turned}{unsure}")
-        return "; ".join(parts)
+        """Such as "in 143 of 200 resamples, turned round in 30, absent in 27: unsure"."""
+        if self.resamples is None:
+            return self.state
+        # What was given holds in every resample: they differ only in whether there is an effect at all.
+        said = f"{GIVEN}; there in" if self.given else "in"
+        said += f" {self.times} of {self.resamples} resamples"
+        said += f", turned round in {self.turned}" if self.turned else ""
+        said += f", absent in {self.absent}" if self.absent else ""
+        return f"{said}: {UNSURE}" if self.state == UNSURE else said
 
 
 @dataclass(frozen=True)

@@ -327,10 +327,8 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         matrix = self._patients(X, self._needed_variables())
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
-        model, doubt = self._model, matrix.doubt(self._model)
-        return Explanation.of(
-            model, resamples, matrix, self._encoding.variables, X, ids_of(X, ids), self.provenance_, doubt
-        )
+        variables = self._encoding.variables
+        return Explanation.of(self._model, resamples, matrix, variables, X, ids_of(X, ids), self.provenance_)
 
     def _needed_variables(self) -> Index:
         """The variables that explanations are made from: a resample may use what the model left out."""

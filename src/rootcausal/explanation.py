@@ -75,8 +75,8 @@ class Explanation:
         These two are None unless the model has a bootstrap.
     covariates : names of the variables that are adjusted for: they change the risk, and are no root causes.
     covariate_effect : (n,) log-odds that they add together; zero where there are none.
-    covariate_interval : (2, n) ends of its 95 % interval over resamples; None without covariates or without a
-        bootstrap. It does not hold the doubt about covariates that were not measured.
+    covariate_interval : (2, n) ends of its 95 % interval: over resamples, and over covariates that were not
+        measured. None without covariates, and where ``lower`` is None.
     """
 
     values: F64
@@ -111,25 +111,23 @@ class Explanation:
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
-        imputation_sd: F64 | None = None,
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
 
         Parameters
         ----------
         variables : (p,) what the columns stand for.
-        imputation_sd : (n, p) standard deviation that values which were filled in add to the Shapley values;
-            None where none was.
         """
-        values = model.shapley(matrix.values)
+        values, imputation_sd = model.shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
         if resamples:
             spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd, model.covariates))
         elif imputation_sd is not None:
             spread["lower"], spread["upper"] = with_doubt(values, None, imputation_sd)
         effect, effect_ends = model.adjustment(matrix.values), None
-        if resamples and model.covariates.size:
-            effect_ends = spread_of_adjustment(resamples, matrix.values, effect)
+        if model.covariates.size:
+            doubt = matrix.doubt_of_adjustment(model)
+            effect_ends = spread_of_adjustment(resamples, matrix.values, effect, doubt)
         cells = TableInWords(
             tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
         )
@@ -240,8 +238,9 @@ class Explanation:
         value was not measured), error (shock in standard deviations), shapley (log-odds), rank (1 is the
         patient's strongest), root_cause (Definition 1); with a bootstrap also lower, upper, frequency and
         rank_stability, and lower and upper where values were not measured; with covariates also covariates
-        (log-odds that these add to this patient, the same in all of a patient's rows). The table is of the
-        library that X came in; for arrays it is a pandas DataFrame.
+        (log-odds that these add to this patient, the same in all of a patient's rows) and, where there are
+        lower and upper, covariates_lower and covariates_upper. The table is of the library that X came in;
+        for arrays it is a pandas DataFrame.
         """
         shown = np.delete(np.arange(self.values.shape[1]), self._model.covariates)
         n, p = len(self.values), shown.size
@@ -255,13 +254,15 @@ class Explanation:
             "root_cause": self.values > 0,
             **{name: getattr(self, name) for name in ("lower", "upper", "frequency", "rank_stability")},
         }
-        together = {"covariates": np.repeat(self.covariate_effect, p)} if self.covariates else {}
+        together = {"covariates": self.covariate_effect} if self.covariates else {}
+        if self.covariate_interval is not None:
+            together["covariates_lower"], together["covariates_upper"] = self.covariate_interval
         return _frame(
             {
                 "id": np.repeat(np.array(self.ids), p),
                 "variable": np.tile(np.array(self.feature_names)[shown], n),
                 **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
-                **together,
+                **{name: np.repeat(of_patients, p) for name, of_patients in together.items()},
             },
             self._library,
         )

@@ -20,13 +20,11 @@ GAP = 0.02
 FARTHEST, NEAREST_END, FARTHEST_END, BETWEEN_ENDS = 0.8, 0.08, 0.34, 0.09
 
 
-def draw_graph(
-    ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int], covariates: Sequence[str]
-) -> None:
+def draw_graph(ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int], adjusted_for: str) -> None:
     """Draw a graph whose nodes have these names, that of the disease last where there is one.
 
-    ``unordered`` are the places of variables whose levels have no order, ``covariates`` names of what was
-    adjusted for.
+    ``unordered`` are the places of variables whose levels have no order, ``adjusted_for`` names the
+    covariates; empty where there are none.
     """
     n = len(names)
     for number, band in enumerate(graph.bands):
@@ -48,7 +46,7 @@ def draw_graph(
     ax.set_xlim(-0.6, 1.0)
     ax.set_ylim(max(n, 1) - 0.5, -0.5)
     ax.set_axis_off()
-    _explain(ax, graph, unordered, covariates)
+    _explain(ax, graph, unordered, adjusted_for)
 
 
 def arc_ends(arrows: Sequence[Arrow]) -> tuple[list[float], list[float]]:
@@ -110,7 +108,7 @@ def _line(arrow: Arrow, unordered: set[int]) -> Any:
     return ":" if {arrow.cause, arrow.effect} & unordered else "-" if arrow.weight > 0 else (0, (3, 2))
 
 
-def _explain(ax: Axes, graph: Graph, unordered: set[int], covariates: Sequence[str]) -> None:
+def _explain(ax: Axes, graph: Graph, unordered: set[int], adjusted_for: str) -> None:
     """Say in words below the picture what the lines and marks in it mean."""
     from matplotlib.lines import Line2D
 
@@ -131,8 +129,10 @@ def _explain(ax: Axes, graph: Graph, unordered: set[int], covariates: Sequence[s
     if UNSURE in states:
         said.append(_mark(MARKS[UNSURE], f"unsure: in under {SURE_FROM:.0%} of {graph.resamples} resamples"))
     if graph.resamples is not None and len(graph.arrows) <= ARROWS_WITH_SHARES and graph.arrows:
-        said.append(_mark("%", f"of {graph.resamples} resamples have it pointing this way"))
-    title = f"adjusted for: {', '.join(covariates)}" if covariates else None
+        said.append(_mark("%", f"of {graph.resamples} resamples have it, pointing this way"))
+    if not graph.arrows:
+        said.append(Line2D([], [], linestyle="none", label="no direct effect is strong enough to draw"))
+    title = f"adjusted for: {adjusted_for}" if adjusted_for else None
     if said or title:
         ax.legend(
             handles=said,

@@ -179,8 +179,8 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     log-odds of the disease, the square node at the end. Solid: more of the cause means more of the effect;
     dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that its
     direction was given (tiers are bands, with their names), a question mark that it is unsure: learned, and
-    pointing this way in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap`. Where arrows
-    are few, the share of resamples stands beside each. A legend says so in words.
+    in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap` there, pointing this way. Where
+    arrows are few, the share of resamples stands beside each. A legend says so in words.
 
     Of more than ``top`` variables, those are drawn whose shocks change the risk most; of a
     :class:`~rootcausal.DirectLiNGAM` the first ones.
@@ -202,7 +202,8 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     if found.into_disease is not None:
         names.append("the disease")
     ax = _axes(ax, height=0.45 * len(names) + 1.6)
-    draw_graph(ax, found, names, unordered, [called[variable] for variable in found.covariates])
+    covariates = [called[variable] for variable in found.covariates]
+    draw_graph(ax, found, names, unordered, together(covariates) if covariates else "")
     return ax
 
 

@@ -8,11 +8,13 @@ from rootcausal import RCI, Knowledge
 HOSTILE = "<img src=x onerror=alert(1)>\u202e" + "n" * 10_000
 
 
-def page_of(folder, rename, **holes):
+def page_of(folder, rename, resamples=4, **holes):
     X, y = draw(200)
     frame = frame_of(X).rename(columns=rename)
     known = Knowledge(covariates=[rename.get(name, name) for name in ("age", "ward")])
-    model = RCI(knowledge=known, backend="numpy").fit(frame, y).bootstrap(4)
+    model = RCI(knowledge=known, backend="numpy").fit(frame, y)
+    if resamples:
+        model.bootstrap(resamples)
     shown = with_holes(frame.head(12), **holes)
     model.report(shown, folder / "page.html", y[:12])
     return folder / "page.html", model.explain(shown)
@@ -52,6 +54,17 @@ def test_what_covariates_add_stands_apart_and_is_in_the_risk(watched, made):
         assert heads and not {"age", "ward"} & set(heads)
 
 
+def test_without_resamples_the_interval_is_that_of_what_was_not_measured(watched, tmp_path):
+    path, explanation = page_of(tmp_path, {}, resamples=0, age=[1])
+    for row in range(3):
+        page = watched.open(path, f"#patient/{row}")
+        box = page.locator("#covariates-add").locator("xpath=..").inner_text()
+        lower, upper = explanation.covariate_interval[:, row]
+        assert ("95 % interval" in box) == (row == 1)
+        said = f"95 % interval {signed(lower)} to {signed(upper)}, for what was not measured"
+        assert (said in box) == (row == 1)
+
+
 def test_how_it_was_made_lists_them(watched, made):
     path, _ = made
     about = watched.open(path, "#about").locator("#about").inner_text()
@@ -61,10 +74,14 @@ def test_how_it_was_made_lists_them(watched, made):
 def test_hostile_names_of_covariates_stay_text(watched, tmp_path):
     path, _ = page_of(tmp_path, {"age": HOSTILE})
     page = watched.open(path, "#patient/0")
-    assert "onerror" in page.locator("#in-words").inner_text()
+    words = page.locator("#in-words").inner_text()
+    assert "onerror" in words and len(words) < 2000
+    assert len(page.locator("#covariates-add").locator("xpath=..").inner_text()) < 300
     assert page.locator("#waterfall").text_content().count("2 covariates") == 1
     assert page.locator("main img, [onerror]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    said = watched.open(path, "#graph/").locator("#given-and-learned").inner_text()
+    assert "Adjusted for, and not drawn: <img" in said and len(said) < 1000
 
 
 def test_without_covariates_nothing_is_said_of_them(watched, tmp_path):

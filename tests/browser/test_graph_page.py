@@ -44,6 +44,26 @@ def test_a_page_without_rules_and_resamples_says_so(watched, tmp_path):
     assert "died" in drawn and "?" not in drawn and "■" not in drawn
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_a_page_without_arrows_says_so(watched, tmp_path, known):
+    X, model = fit()
+    model.bootstrap(2)
+    causal, k = model._model, model.causal_order_.size
+    mechanism = replace(causal.mechanism, mixing=np.eye(k), unmixing=np.eye(k))
+    attribution = replace(causal.attribution, coef=np.full(k, 0.01))
+    layout = model._encoding.layout
+    if known:
+        stage = np.full(8, 2)
+        stage[model.causal_order_[0]] = 1
+        layout = layout.knowing(Precedence.of(stage))
+    model._model = replace(causal, mechanism=mechanism, attribution=attribution, layout=layout)
+    model.report(X, tmp_path / "page.html", target="died")
+    page = watched.open(tmp_path / "page.html", "#graph/")
+    said = page.locator("#given-and-learned").inner_text()
+    assert said.endswith("No direct effect is strong enough to be drawn.")
+    assert ("Nothing was known" in said) is not known
+
+
 @pytest.mark.parametrize("watched", [{"viewport": {"width": 390, "height": 844}}, {}], indirect=True)
 def test_tiers_outcome_and_how_sure_every_arrow_is(watched, told):
     path, graph = told
@@ -51,7 +71,9 @@ def test_tiers_outcome_and_how_sure_every_arrow_is(watched, told):
     states = [arrow.state for arrow in graph.arrows]
     said = page.locator("#given-and-learned").inner_text()
     assert f"Of {len(states)} arrows, {states.count('given')} have a direction that was given before" in said
-    assert f"{states.count('unsure')} of the learned ones are unsure (?)" in said
+    assert f"{states.count('unsure')} of the learned ones are unsure (?): each is in fewer than 80 %" in said
+    assert "turned round, or absent" in said
+    assert "by all ways together" in page.locator("#graph").inner_text()
     # A hover text is a child of what it belongs to: only its own text counts.
     drawn = page.locator("#arcs text").evaluate_all("all => all.map((one) => one.firstChild.nodeValue)")
     assert [drawn.count(name) for name in ("first", "tier 1", "tier 2")] == [1, 1, 1]

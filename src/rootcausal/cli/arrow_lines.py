@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..wording import listed, one_line, plural
+from ..wording import one_line, plural
 from .console import say
 
 if TYPE_CHECKING:
@@ -16,10 +16,11 @@ ARROWS_SHOWN = 6
 def say_arrows(model: "RCI") -> None:
     """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
     from ..arrows import (
+        ABSENT_MEANS,
+        NONE_STRONG,
         SURE_FROM,
         UNSURE,
         arrows_to_disease,
-        covariates_of,
         edges_among,
         n_strong_edges,
         strong_edges,
@@ -35,14 +36,19 @@ def say_arrows(model: "RCI") -> None:
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
     into_disease = arrows_to_disease(order, causal.effects_on_disease(), resamples)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
-    say("direct effects of one standard deviation of the cause, all else held fixed, strongest first:")
+    if not (among or into_disease):
+        say(NONE_STRONG)
+        return
+    say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
     _say_some(into_disease, len(into_disease), [*names, "disease"], nominal, "log-odds")
     _say_some(among, n_strong_edges(effects), names, nominal, "SD")
-    if any(arrow.state == UNSURE for arrow in [*into_disease[:ARROWS_SHOWN], *among]):
-        say(f"unsure: learned, and in fewer than {SURE_FROM:.0%} of the resamples pointing this way")
-    covariates = [one_line(model._encoding.names[variable], 40) for variable in covariates_of(known)]
-    if covariates:
-        say(f"adjusted for: {listed(covariates, 10)}")
+    shown = [*into_disease[:ARROWS_SHOWN], *among]
+    if any(arrow.state == UNSURE for arrow in shown):
+        say(f"unsure: learned, and fewer than {SURE_FROM:.0%} of the resamples have it, pointing this way")
+    if any(arrow.absent for arrow in shown):
+        say(f"absent: {ABSENT_MEANS}")
+    if into_disease:
+        say("the order's numbers are total effects, of a shock by all ways: even their sign may differ")
 
 
 def _say_some(arrows: "list[Arrow]", n: int, names: list[str], nominal: set[int], unit: str) -> None:
@@ -52,6 +58,6 @@ def _say_some(arrows: "list[Arrow]", n: int, names: list[str], nominal: set[int]
         # Levels without an order have no more and no less.
         signless = bool({arrow.cause, arrow.effect} & nominal)
         size = f" {abs(arrow.weight):.2f}" if signless else f"{arrow.weight:+.2f}"
-        say(f"  {called:<{width}}  {size} {unit}  {arrow.said or 'learned'}")
+        say(f"  {called:<{width}}  {size} {unit}  {arrow.said}")
     if n > len(some):
         say(f"  and {plural(n - len(some), 'weaker one')}")

@@ -85,8 +85,8 @@ def explain(
     column names the variables that were not measured: what is expected of them,
     given all others, stands in for them. Without a bootstrap, a table in which
     something was not measured has intervals (_lower, _upper) of the variables
-    that the model uses: they hold what these values leave open, and nothing of
-    the doubt about the model.
+    that the model uses, and of covariates: they hold what these values leave open,
+    and nothing of the doubt about the model.
 
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv
@@ -192,11 +192,16 @@ def _print_root_causes(patients: "Patients", explanation: "Explanation", top: in
 
 
 def _adjustment(explanation: "Explanation", row: int) -> str:
-    """What covariates add to one patient, and which of them were not measured."""
+    """What covariates add to one patient, with its interval, and which of them were not measured."""
+    added = f"{explanation.covariate_effect[row]:+.2f}"
+    if explanation.covariate_interval is not None:
+        lower, upper = explanation.covariate_interval[:, row]
+        # Without resamples, covariates that were all measured have no interval: it is the value.
+        added += f" ({lower:+.2f} to {upper:+.2f})" if lower < upper else ""
     places = explanation._model.covariates
     expected = [one_line(explanation.feature_names[k], 20) for k in places if explanation.imputed[row, k]]
-    note = f" ({listed(expected, 2)} not measured)" if expected else ""
-    return f"{explanation.covariate_effect[row]:+.2f}{note}"
+    # On a line of its own, so that the column stays narrow.
+    return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
 def _cause(cause: "RootCause", explanation: "Explanation", row: int) -> str:
@@ -277,9 +282,10 @@ class _Scores:
         self.n_imputed += int(explanation.imputed.any(axis=1).sum())
         used = ranked if not self.of_measurement_only else sorted(self._model.causal_order_)
         more = _uncertainty_columns(explanation, self.kinds, used)
-        if explanation.covariate_interval is not None:
-            ends = explanation.covariate_interval
-            more = [*zip(("covariates_lower", "covariates_upper"), ends, strict=True), *more]
+        if self.covariates and self.kinds:
+            ends, effect = explanation.covariate_interval, explanation.covariate_effect
+            lower, upper = (effect, effect) if ends is None else ends
+            more = [("covariates_lower", lower), ("covariates_upper", upper), *more]
         if self._question is not None:
             more += answer_columns(self._question, explanation)
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))

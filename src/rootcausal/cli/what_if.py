@@ -1,6 +1,7 @@
 """``--what-if VARIABLE=SHOCK`` or ``VARIABLE=LEVEL``: the same patients with one shock or one level set."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..what_if import WhatIf
 
 CHANGES_SHOWN = 3
+# Standard deviations. Hardly anybody has a shock beyond: who asks for one may mean a value.
+LARGEST_SHOCK = 6.0
 SHOCK_SET = (
     "What if: the part of the value that its causes do not explain is set to this many standard\n"
     "deviations, 0 being none, and what lies downstream follows. This is the model's prediction, not\n"
@@ -83,7 +86,26 @@ def understood(text: str, model: "RCI") -> Question:
         shock = math.nan
     if not math.isfinite(shock):
         raise _not_understood()
+    _warn_of_large_shock(name, shock, model)
     return Question(name, shock)
+
+
+def _warn_of_large_shock(name: str, shock: float, model: "RCI") -> None:
+    """Say that a number which nobody's shock comes near is not taken for a value of the variable."""
+    names = [model._encoding.names[k] for k in model.causal_order_]
+    seen = "hardly ever seen"
+    if model._quantiles is not None and name in names:
+        least, most = model._quantiles.errors[[0, -1], names.index(name)]
+        if least <= shock <= most:
+            return
+        seen = f"outside all that was seen ({least:+.1f} to {most:+.1f})"
+    if abs(shock) > LARGEST_SHOCK:
+        warnings.warn(
+            f"--what-if {one_line(name, 40)}={shock:g} sets no value: {shock:g} is the shock, in standard "
+            f"deviations, and {seen}, so the answer is a guess",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _not_understood() -> typer.BadParameter:

@@ -169,6 +169,16 @@ class CausalModel:
                 added[rows] = values[:, self._adjusted].sum(axis=1)
         return added
 
+    def adjustment_slopes(self) -> F64:
+        """(q,): by how much what the covariates add together grows for each unit of each column.
+
+        As right as :meth:`shapley_slopes`.
+        """
+        slopes, adjusted = np.zeros(self.n_columns), self._adjusted
+        of_columns = self.mechanism.slopes()[:, adjusted] @ self.attribution.unit_effects[adjusted]
+        slopes[self.column_order] = of_columns
+        return slopes
+
     def log_odds(self, X: F64) -> F64:
         """(n,): of the disease."""
         return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)

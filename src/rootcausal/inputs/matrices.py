@@ -62,6 +62,16 @@ class Matrix:
             return None
         return self.completion.spread(self.measured, model.shapley_slopes())
 
+    def doubt_of_adjustment(self, model: CausalModel) -> F64 | None:
+        """(n,): the same for what covariates add together."""
+        if self.measured is None or self.completion is None:
+            return None
+        slopes, doubt = model.adjustment_slopes(), np.zeros(len(self.measured))
+        # Covariates come first, so nothing else that is missing leaves a doubt about them.
+        holed = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
+        doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
+        return doubt
+
     def drawn(self, layout: Layout) -> F64:
         """(n, q): the values, and at random where they were filled in: they then vary as patients do."""
         if self.measured is None or self.completion is None:

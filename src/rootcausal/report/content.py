@@ -239,7 +239,7 @@ def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[i
 def _covariate_blocks(explanation: Explanation, numbers: str) -> dict[str, str]:
     """What each patient's covariates add together (n,), its interval (n, 2), and whose are not all measured.
 
-    No block where there are no covariates, nothing was resampled, or all was measured.
+    No block where there are no covariates, there is no interval, or all was measured.
     """
     if not explanation.covariates:
         return {}

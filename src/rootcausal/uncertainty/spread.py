@@ -67,12 +67,20 @@ def spread_of_values(
     return Spread(*with_doubt(values, (ends[0], ends[1]), doubt), frequency, stability)
 
 
-def spread_of_adjustment(models: Sequence[CausalModel], X: F64, effect: F64) -> F64:
-    """Interval (2, n) around the stated ``effect`` (n,) of the covariates of patients X together."""
-    ends = np.empty((2, len(effect)))
-    for rows in _blocks(len(effect), len(models)):
+def spread_of_adjustment(
+    models: Sequence[CausalModel], X: F64, effect: F64, doubt: F64 | None = None
+) -> F64 | None:
+    """Interval (2, n) around the stated ``effect`` (n,) of the covariates of patients X together.
+
+    ``doubt`` (n,) is the standard deviation that covariates which were not measured leave. None where there
+    are neither models nor a doubt.
+    """
+    if not models and doubt is None:
+        return None
+    ends = np.stack([effect, effect])
+    for rows in _blocks(len(effect), len(models)) if models else ():
         ends[:, rows] = interval(np.stack([model.adjustment(X[rows]) for model in models]), effect[rows])
-    return ends
+    return ends if doubt is None else np.stack(with_doubt(effect, (ends[0], ends[1]), doubt))
 
 
 def _chance_above_zero(draws: F64, doubt: F64 | None) -> F64:
@@ -114,7 +122,7 @@ def interval(draws: F64, stated: F64) -> F64:
 
 
 def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64, F64]:
-    """Ends of 95 % intervals of ``values`` (n, p) that also hold a doubt of this standard deviation (n, p).
+    """Ends of 95 % intervals of ``values`` that also hold a doubt of this standard deviation, entry by entry.
 
     ``ends`` are those of the intervals so far, if any. Doubts of different origin add by their squares, on
     each side; where there is none, the ends stay as they are.

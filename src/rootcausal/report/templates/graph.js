@@ -23,7 +23,7 @@ function drawGraph() {
       {},
       "Variables stand in causal order, causes above their effects, and the outcome (□) comes last. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
         (unordered.length ? "Dotted where levels without an order have no more and no less. " : "") +
-        "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds.",
+        "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds by all ways together. An arrow is one way alone, all else held fixed, so that the two may differ, even in sign.",
     ),
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     element(
@@ -51,22 +51,31 @@ function edgeRule(graph) {
 }
 
 /** What was told and what was learned, and how often resamples agree. */
-function givenAndLearned({ edges, into_outcome, known, covariates, sure_from }) {
-  const all = [...edges, ...into_outcome];
-  const number = (state) => all.filter((arrow) => arrow.state === state).length;
-  const [given, unsure] = [number("given"), number("unsure")];
-  const learned = all.length - given;
-  const limit = `${Math.round(sure_from * 100)} %`;
-  const words = [
-    !known
-      ? "Nothing was known of the order before: the direction of every arrow was learned from the data. "
-      : `Of ${count(all.length, "arrow")}, ${given} ${given === 1 ? "has a direction that was" : "have a direction that was"} given before (■), and ${learned} ${learned === 1 ? "was" : "were"} learned from the data. `,
-    content.bootstrap === null
-      ? "Arrows were not resampled, so the page cannot say how sure each is. "
-      : `${unsure ? `${unsure} of the learned ones ${unsure === 1 ? "is" : "are"} unsure (?): fewer than` : "None of the learned ones is unsure: at least"} ${limit} of ${count(content.bootstrap.resamples, "resample")} have ${unsure ? "it" : "each"} pointing this way. `,
-  ];
-  if (!covariates.length) return words;
-  return [...words, "Adjusted for, and not drawn: ", covariates.flatMap((name, place) => [place ? ", " : "", named(name)]), "."];
+function givenAndLearned({ known, covariates }) {
+  const states = allArrows().map((arrow) => arrow.state);
+  const words = states.length
+    ? [whatWasGiven(known, states), howSureArrowsAre(states)]
+    : [`${known ? "" : "Nothing was known of the order before. "}No direct effect is strong enough to be drawn. `];
+  return covariates.length ? [...words, "Adjusted for, and not drawn: ", ...covariatesNamed(covariates), "."] : words;
+}
+
+function whatWasGiven(known, states) {
+  if (!known) return "Nothing was known of the order before: the direction of every arrow was learned from the data. ";
+  const given = states.filter((state) => state === "given").length;
+  const learned = states.length - given;
+  return `Of ${count(states.length, "arrow")}, ${given} ${given === 1 ? "has" : "have"} a direction that was given before (■), and ${learned} ${learned === 1 ? "was" : "were"} learned from the data. `;
+}
+
+function howSureArrowsAre(states) {
+  if (content.bootstrap === null) return "Arrows were not resampled, so the page cannot say how sure each is. ";
+  if (states.every((state) => state === "given")) return "";
+  const limit = `${Math.round(content.graph.sure_from * 100)} % of ${count(content.bootstrap.resamples, "resample")}`;
+  const unsure = states.filter((state) => state === "unsure").length;
+  if (!unsure) return `None of the learned ones is unsure: each is in at least ${limit}, pointing this way. `;
+  return (
+    `${unsure} of the learned ones ${unsure === 1 ? "is unsure (?): it is" : "are unsure (?): each is"} in fewer than ${limit}, pointing this way; ` +
+    "in the others it is turned round, or absent: weaker, or one of the two was dropped. An arrow into the outcome cannot turn round. "
+  );
 }
 
 const allArrows = () => [...content.graph.edges, ...content.graph.into_outcome];
@@ -86,7 +95,7 @@ function arrowTable() {
   const rows = allArrows().map((arrow) => [
     element("span", {}, named(nodeName(arrow.cause)), " → ", named(nodeName(arrow.effect))),
     arrowWeight(arrow),
-    arrow.said || "learned",
+    arrow.said,
   ]);
   return tableOf("Arrows, strongest first", ["Arrow", "For one SD of the cause", "How sure"], rows, "arrow-table");
 }
@@ -217,7 +226,7 @@ function lines({ cause, effect }) {
 }
 
 function arrowTitle(arrow) {
-  return `${shownName(nodeName(arrow.cause))} → ${shownName(nodeName(arrow.effect))}: ${arrowWeight(arrow)}` + (arrow.said ? `; ${arrow.said}` : "");
+  return `${shownName(nodeName(arrow.cause))} → ${shownName(nodeName(arrow.effect))}: ${arrowWeight(arrow)}; ${arrow.said}`;
 }
 
 function drawDownstream(place) {

@@ -61,7 +61,7 @@ function riskSummary(row) {
 function covariatesAdd(row) {
   const { value, interval, expected } = adjustment(row);
   const notes = [
-    interval === null ? "" : `95 % interval ${signed(interval[0])} to ${signed(interval[1])}`,
+    hasInterval({ interval }) ? howSure(interval) : "",
     expected ? "not all measured; what is expected stands in" : "",
   ].filter(Boolean);
   return element(
@@ -188,12 +188,13 @@ function valueInCohort(one) {
 
 /** Without resamples, only what was not measured leaves an interval. */
 function hasInterval({ interval }) {
-  return interval !== null && (interval.frequency !== null || interval.lower < interval.upper);
+  return interval !== null && (content.bootstrap !== null || interval.lower < interval.upper);
 }
 
 function howSure({ lower, upper, frequency }) {
   const interval = `95 % interval ${signed(lower)} to ${signed(upper)}`;
-  return frequency === null ? `${interval}, for what was not measured` : `${interval}; a root cause in ${frequency} % of resamples`;
+  if (content.bootstrap === null) return `${interval}, for what was not measured`;
+  return frequency === null ? interval : `${interval}; a root cause in ${frequency} % of resamples`;
 }
 
 function allVariables(harmful, protective) {

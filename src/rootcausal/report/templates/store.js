@@ -50,9 +50,15 @@ function adjustment(row) {
   if (!covariates.length) return { value: 0, interval: null, expected: false };
   return {
     value: cell("covariates", row, 0, 1),
-    interval: hasCovariateInterval ? [0, 1].map((end) => cell("covariates-interval", row, end, 2) / 100) : null,
+    interval: hasCovariateInterval ? covariateInterval(row) : null,
     expected: hasCovariateExpected && cell("covariates-expected", row, 0, 1) > 0,
   };
+}
+
+/** As that of a shock, but nothing counts how often covariates are root causes: they are none. */
+function covariateInterval(row) {
+  const [lower, upper] = [0, 1].map((end) => cell("covariates-interval", row, end, 2) / 100);
+  return { lower, upper, frequency: null };
 }
 
 function logOdds(row) {

@@ -38,9 +38,12 @@ function valueWords({ data, unit, level, imputed, likely }) {
 
 /** A name in a drawing: short, and isolated from its surroundings as <bdi> would. */
 function shortName(name, limit) {
+  return "\u2068" + shortened(name, limit) + "\u2069";
+}
+
+function shortened(name, limit) {
   const letters = Array.from(shownName(name).replace(/\s+/g, " "));
-  const text = letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : letters.join("");
-  return "\u2068" + text + "\u2069";
+  return letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : letters.join("");
 }
 
 function signed(number, digits = 2) {
@@ -117,13 +120,14 @@ function tableOf(label, heads, rows, id = null) {
   );
 }
 
-// Of how many covariates the names are said; of more, their number.
+// Of how many covariates the names are said, of more their number; and how many letters of each.
 const COVARIATES_NAMED = 5;
+const COVARIATE_LETTERS = 60;
 
 /** "age, sex and site", or how many there are, as elements. */
-function covariatesNamed() {
-  if (covariates.length > COVARIATES_NAMED) return [count(covariates.length, "covariate")];
-  return enumeration(covariates.map((name) => [named(name)]));
+function covariatesNamed(names = covariates) {
+  if (names.length > COVARIATES_NAMED) return [count(names.length, "covariate")];
+  return enumeration(names.map((name) => [named(shortened(name, COVARIATE_LETTERS))]));
 }
 
 /** The same for a drawing, in at most so many letters. */
