@@ -274,7 +274,9 @@ def test_a_later_visit_before_an_earlier_one_of_any_column() -> None:
     assert (
         as_option(question.suggestion) == "--first age,sex --tiers 'bp_1,hr_1 < bp_2,hr_2 < bp_3,hr_3,hdl_3'"
     )
-    assert "columns in no tier count as measured at the last visit" in question.suggestion.caveats[0]
+    assert question.suggestion.caveats[0].startswith(
+        "columns in no tier ('smoker') count as measured at the last visit"
+    )
     assert question.statement().endswith("'hr_1' after 'hr_3' (a later visit); and 2 others.")
 
 
@@ -559,6 +561,29 @@ def test_names_that_agree_are_fine_and_others_are_not_checked() -> None:
     assert [one.name for one in unnamed.diagnose(X.to_numpy()).checks] == ["in_range"]
 
 
+def test_report_prints_what_fit_prints(file: Path) -> None:
+    said = ok("fit", file, "--target", "ill", "--out", file.with_suffix(".rci")).splitlines()
+    at = next(place for place, line in enumerate(said) if SAID in line)
+    page = ("report", file, "--target", "ill", "--out", file.with_suffix(".html"))
+    assert "\n".join(said[at : at + 3]) in ok(*page)
+    assert "Going by the names" not in ok(*page, "--first", "age,sex")
+
+
+def test_what_a_file_said_is_said_in_a_file(file: Path) -> None:
+    known = file.with_name("what is known.json")
+    Knowledge(causes=[("bili", "sex")]).to_json(known)
+    fit = ("fit", file, "--target", "ill", "--out", file.with_suffix(".rci"), "--knowledge", known)
+    lines = ok(*fit).splitlines()
+    at = next(place for place, line in enumerate(lines) if "mean what they say" in line)
+    assert lines[at].endswith("fit again with a file of this in place of '" + str(known) + "':")
+    known.write_text(lines[at + 1], encoding="utf-8")
+    assert json.loads(lines[at + 1]) == {"first": ["age"], "causes": [["bili", "sex"]]}
+    assert "Going by the names" not in ok(*fit)
+    by_option = ok(*fit[:-2], "--causes", "bili:sex")
+    assert "  --first age\n" in by_option
+    assert "file of" not in by_option
+
+
 def test_the_page_says_it(tmp_path: Path) -> None:
     X = cohort()
     y = X.pop("ill")
@@ -630,6 +655,59 @@ def test_the_option_as_printed_puts_it_right(file: Path) -> None:
     X = cohort().drop(columns="ill")
     check = RCI.load(model).diagnose(X).checks[-1]
     assert (check.name, check.verdict) == ("as_named", "fine")
+
+
+def visits_turned_round() -> pd.DataFrame:
+    """Visits of which each column follows from one of the next visit, ages too."""
+    rng = np.random.default_rng(2)
+    values = {"SEX": rng.gamma(1.0, 1.0, N)}
+    before = values["SEX"]
+    for name in (
+        "AGE_3",
+        "SYSBP_3",
+        "BMI_3",
+        "AGE_2",
+        "BMI_2",
+        "SYSBP_2",
+        "SYSBP_1",
+        "AGE_1",
+        "educ",
+        "BMI_1",
+    ):
+        before = values[name] = 0.9 * before + 0.5 * rng.gamma(1.0, 1.0, N)
+    ill = rng.random(N) < 1 / (1 + np.exp(-(sum(values.values()) - 20) / 2))
+    return pd.DataFrame(values)[sorted(values)].assign(ill=ill.astype(int))
+
+
+@pytest.mark.parametrize("options_given", [[], ["--tiers", "educ <"], ["--causes", "educ:BMI_1"]])
+def test_visits_as_printed_come_in_their_order(options_given: list[str], tmp_path: Path) -> None:
+    table, model = tmp_path / "wide.csv", tmp_path / "model.rci"
+    visits_turned_round().to_csv(table, index=False)
+    fit = ("fit", table, "--target", "ill", "--variant", "plus", "--out", model)
+    lines = ok(*fit, *options_given).splitlines()
+    (option,) = [line for line in lines if line.startswith(("  --first", "  --tiers"))]
+    again = [*shlex.split(option), *(options_given if "--causes" in options_given else [])]
+    assert "Going by the names" not in ok(*fit, *again)
+    made = RCI.load(model)
+    order = [str(made.feature_names_in_[k]) for k in made.causal_order_]
+    assert set(order[:2]) == {"AGE_1", "SEX"}
+    numbers = [name[-1] for name in order[2:] if name[-1].isdigit()]
+    assert numbers == sorted(numbers) == [*"11222333"]
+    check = made.diagnose(visits_turned_round().drop(columns="ill")).checks[-1]
+    assert (check.name, check.verdict) == ("as_named", "fine")
+
+
+def test_check_is_not_content_with_other_rules(tmp_path: Path) -> None:
+    table = tmp_path / "wide.csv"
+    visits_turned_round().to_csv(table, index=False)
+    for given_rules in (("--tiers", "educ <"), ("--causes", "educ:BMI_1")):
+        printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", *given_rules)
+        assert "DOUBTFUL  Does the learned order agree" in printed
+    # Whether educ comes before the visits, nobody said.
+    printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", "--tiers", "BMI_1 < educ")
+    advice = next(line for line in printed.splitlines() if "mean what they say" in line)
+    assert "mean what they say, put '" in advice
+    assert advice.endswith(" into tiers in the order of their visits, and fit again.")
 
 
 @pytest.mark.parametrize("name", ["age", "Age, years", "age\x1b[31m", "age\n1"])

@@ -119,7 +119,7 @@ def _suggestion(
     ordered = set(order)
     first = [name for name in first if behind_others and name in ordered]
     tiers = tuple(tuple(name for name in tier if name not in first) for tier in rules.tiers) if move else ()
-    return Suggestion(tuple(first), tiers, rules.fields, others=False, by_hand=by_hand)
+    return Suggestion(tuple(first), tiers, rules.fields, by_hand=by_hand)
 
 
 def _place_in(order: Sequence[str]) -> Callable[[Misplaced], int]:

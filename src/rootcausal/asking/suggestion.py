@@ -26,15 +26,15 @@ class Suggestion:
     first : names that were not given there.
     tiers : names of each visit, with the tiers that were given; empty where these need not change.
     given : what was given, as plain values of the parameter ``knowledge``: lists by field.
-    others : whether there are columns in none of these, which then belong to the last tier.
-    left_out : columns of visits that are counted in another way, and so are in no tier.
+    others : columns in none of these, which then belong to the last tier.
+    left_out : those of them that are of visits too, counted in another way.
     by_hand : columns of visits to be put into tiers by somebody who knows more than names tell.
     """
 
     first: tuple[str, ...]
     tiers: Tiers
     given: Mapping[str, Any]
-    others: bool = True
+    others: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     by_hand: tuple[str, ...] = ()
 
@@ -78,7 +78,10 @@ class Suggestion:
             some = listed([quoted(name) for name in self.left_out], LEFT_OUT_NAMED)
             found.append(f"{some} look like visits too, but are counted in another way and left out here")
         if self.tiers and self.others:
-            found.append("columns in no tier count as measured at the last visit: put them where they belong")
+            some = listed([quoted(name) for name in self.others], LEFT_OUT_NAMED)
+            found.append(
+                f"columns in no tier ({some}) count as measured at the last visit: put them where they belong"
+            )
         return tuple(found)
 
 
@@ -108,7 +111,7 @@ def with_tiers(
         first,
         tiers,
         given.fields,
-        others=any(name not in told for name in names),
+        others=tuple(name for name in names if name not in told),
         left_out=tuple(name for name in names if name in visits and name not in told),
         by_hand=tuple(name for name in by_hand if name in told),
     )
