@@ -35,5 +35,10 @@ def read(names: Sequence[str]) -> Reading:
         # Where there are visits, ages of a number that fits none of them are visits all the same.
         told = set().union(*found)
         found += schedules([name for name in changing if name not in told])
-    late = {name for times in found for name, time in times.items() if time > min(times.values())}
+    late = set().union(*map(_after_the_earliest, found))
     return Reading(tuple(name for name in first if name not in late), found)
+
+
+def _after_the_earliest(times: Schedule) -> set[str]:
+    earliest = min(times.values())
+    return {name for name, time in times.items() if time > earliest}

@@ -38,7 +38,7 @@ _NO_VISITS = words(
     "il cd ca apo vitamin vit ifn tnf tgf igf fgf egf mmp timp cyp brca bcl hsp ccl cxcl ccr cxcr tlr stat "
     "smad jak akt cdk gata foxp sox pax wnt notch krt muc ig igg complement collagen hpv hhv hsv "
     "hba co spo pao paco fio sao svo macrophage macrophages mri flair signal relaxation weighted "
-    "intensity unnamed"
+    "intensity map maps mapping star mac unnamed"
 )
 # More numbers than these behind one name alone count something else than visits.
 _MOST_VISITS_OF_ONE = 6
