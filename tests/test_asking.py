@@ -7,6 +7,7 @@ import json
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from rootcausal.asking.before_all import says_first, says_treatment
 from rootcausal.asking.question import Question, ask
 from rootcausal.asking.saying import LONGEST_TEXT, as_option, in_python, options
 from rootcausal.asking.suggestion import suggest
-from rootcausal.asking.visits import in_tiers, visits
+from rootcausal.asking.visits import in_tiers, schedules
 from rootcausal.asking.words import tokens
+from rootcausal.core.precedence import Opening
+from rootcausal.errors import InputError
 
 # --- names of what comes before all else ------------------------------------------------------------------
 
@@ -38,7 +41,7 @@ FIRST = named(
     age AGE Age AgeYrs age_at_dx ageAtDiagnosis AGE_1 age65 age.group agecat patient_age anchor_age
     age_in_years maternal_age RIDAGEYR sex SEX SEX_M sex=male sex_at_birth Gender gender_code male
     is_male Female RIAGENDR DOB dob date_of_birth BirthDate birth_year year.of.birth yob born race RACE
-    race_white Race/Ethnicity ethnicity ethnic_group hispanic arm ARM ARMCD treatment_arm studyArm trt
+    race_white Race/Ethnicity ethnicity ethnic_group hispanic arm ARM arms ARMCD treatment_arm studyArm trt
     TRT01P trtp Treatment treatment_group rx randomized randomised_arm placebo
     """,
     *("Age (years)", "Age, years", "age at enrolment", "Sex assigned at birth", "date of birth"),
@@ -70,8 +73,8 @@ def test_names_that_only_look_so(name: str) -> None:
 
 def test_a_treatment_is_told_from_the_rest() -> None:
     assert [name for name in FIRST if says_treatment(name)] == [
-        *("arm", "ARM", "ARMCD", "treatment_arm", "studyArm", "trt", "TRT01P", "trtp", "Treatment"),
-        *("treatment_group", "rx", "randomized", "randomised_arm", "placebo"),
+        *("arm", "ARM", "arms", "ARMCD", "treatment_arm", "studyArm", "trt", "TRT01P", "trtp"),
+        *("Treatment", "treatment_group", "rx", "randomized", "randomised_arm", "placebo"),
     ]
 
 
@@ -80,6 +83,10 @@ def test_letters_beyond_ascii_belong_to_their_word() -> None:
 
 
 # --- names of visits --------------------------------------------------------------------------------------
+
+
+def visits(names: Sequence[str]) -> dict[str, float]:
+    return dict(next(iter(schedules(names)), {}))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,7 @@ def test_letters_beyond_ascii_belong_to_their_word() -> None:
         "hr_baseline < hr_follow_up",
         "hr_fu1 < hr_fu2",
         "eGFR year 1 < eGFR year 5",
+        "bp_baseline,w0_glu < w4_glu < bp_6m",
     ],
 )
 def test_visits(said: str) -> None:
@@ -131,6 +139,9 @@ def test_visits(said: str) -> None:
         "Macrophages.M0 Macrophages.M1 Macrophages.M2",
         "ecg_v1 ecg_v2",
         "signal_t1 signal_t2",
+        "T1_map T2_map",
+        "m0_mac m1_mac m2_mac",
+        "t3_total t4_total",
         "free_t3 free_t4",
         "risk_5yr risk_10yr",
         "hr_2 hr_3",
@@ -153,26 +164,82 @@ def test_genes_are_no_visits_beside_visits() -> None:
     assert tiers == (("hr_1", "bp_1"), ("hr_2", "bp_2", "hdl_2"))
 
 
+def test_nobody_comes_a_hundred_times() -> None:
+    assert schedules([f"{stem}_{number}" for stem in ("hr", "bp") for number in range(1, 61)])
+    assert not schedules([f"{stem}_{number}" for stem in ("hr", "bp") for number in range(1, 62)])
+
+
 def test_a_number_beyond_the_last_visit_is_none() -> None:
     tiers = in_tiers(visits(["hr_1", "bp_1", "hr_2", "bp_2", "hdl_2", "ldl_3", "fev_250"]))
     assert tiers == (("hr_1", "bp_1"), ("hr_2", "bp_2", "hdl_2"))
 
 
-def test_of_two_ways_of_counting_that_of_most_columns_counts() -> None:
-    assert set(visits(["a_wk1", "a_wk2", "b_wk1", "b_wk2", "c_1", "c_2"])) == {
-        "a_wk1",
-        "a_wk2",
-        "b_wk1",
-        "b_wk2",
-    }
+def test_two_ways_of_counting_are_told_apart_that_of_most_columns_first() -> None:
+    found = schedules(["c_1", "c_2", "a_wk1", "a_wk2", "b_wk1", "b_wk2"])
+    assert [list(one) for one in found] == [["a_wk1", "a_wk2", "b_wk1", "b_wk2"], ["c_1", "c_2"]]
 
 
 @given(st.lists(st.text(max_size=30), max_size=12))
 @settings(max_examples=200, deadline=None)
 def test_any_names_are_read(names: list[str]) -> None:
-    found = visits(names)
-    assert set(found) <= set(names)
+    assert all(set(found) <= set(names) for found in schedules(names[::2], names[1::2]))
     assert all(says_first(name) in (True, False) for name in names)
+
+
+# --- ages of visits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            "SEX AGE_1 AGE_2 AGE_3 SYSBP_1 SYSBP_2 SYSBP_3",
+            "--first SEX,AGE_1 --tiers 'SYSBP_1 < AGE_2,SYSBP_2 < AGE_3,SYSBP_3'",
+        ),
+        ("AGE_3 SYSBP_1 SYSBP_2 SYSBP_3", "--tiers 'SYSBP_1 < SYSBP_2 < AGE_3,SYSBP_3'"),
+        ("AGE_3 SYSBP_1 SYSBP_2", "--tiers 'SYSBP_1 < SYSBP_2 < AGE_3'"),
+        ("AGE_1 SYSBP_0 SYSBP_1", "--tiers 'SYSBP_0 < AGE_1,SYSBP_1'"),
+        ("age_visit2 hr_visit2 hr_visit3", "--first age_visit2 --tiers 'hr_visit2 < hr_visit3'"),
+        (
+            "age_bl age_12mo bmi_bl bmi_12mo bmi_24mo",
+            "--first age_bl --tiers 'bmi_bl < age_12mo,bmi_12mo < bmi_24mo'",
+        ),
+        ("trt_1 trt_2 hr_1 hr_2", "--first trt_1 --tiers 'hr_1 < trt_2,hr_2'"),
+        # No visits: a limit, levels, and ages of which nothing says that they are visits.
+        ("age_65 hr_1 hr_2", "--first age_65 --tiers 'hr_1 < hr_2'"),
+        ("race_1 race_2 sex_2 hr_1 hr_2", "--first race_1,race_2,sex_2 --tiers 'hr_1 < hr_2'"),
+        ("age_1 age_2 bili", "--first age_1,age_2"),
+        # Counted in another way than the rest: only the first of them is surely no effect.
+        ("AGE_1 AGE_2 bp_baseline bp_6m", "--first AGE_1 --tiers 'bp_baseline < bp_6m'"),
+    ],
+)
+def test_an_age_with_a_visit_goes_where_the_visit_does(names: str, said: str) -> None:
+    assert as_option(suggest(names.split(), {})) == said
+
+
+def test_an_age_of_a_later_visit_is_asked_about_as_of_its_visit() -> None:
+    question = asked("AGE_3 SYSBP_3 AGE_1 SYSBP_1 AGE_2 SYSBP_2")
+    assert [(one.column, one.behind, one.visit) for one in question.misplaced] == [
+        ("AGE_1", ("AGE_3", "SYSBP_3"), False),
+        ("SYSBP_1", ("AGE_3", "SYSBP_3"), True),
+        ("AGE_2", ("AGE_3", "SYSBP_3"), True),
+        ("SYSBP_2", ("AGE_3", "SYSBP_3"), True),
+    ]
+    # Within a visit nothing is suggested, so nothing is asked.
+    assert not asked("SYSBP_1 SYSBP_2 AGE_2").misplaced
+
+
+def test_other_ways_of_counting_are_judged_by_themselves_and_said_to_be_left_out() -> None:
+    question = asked("hr_v2 hr_v1 w0_glu bp_6m w4_glu bp_baseline")
+    assert [(one.column, one.behind) for one in question.misplaced] == [
+        ("hr_v1", ("hr_v2",)),
+        ("w4_glu", ("bp_6m",)),
+        ("bp_baseline", ("bp_6m", "w4_glu")),
+    ]
+    assert as_option(question.suggestion) == "--tiers 'bp_baseline,w0_glu < w4_glu < bp_6m'"
+    assert question.suggestion.caveats[0] == (
+        "'hr_v1', 'hr_v2' look like visits too, but are counted in another way and left out here"
+    )
 
 
 # --- a learned order --------------------------------------------------------------------------------------
@@ -221,7 +288,9 @@ def test_a_later_visit_before_an_earlier_one_of_any_column() -> None:
     assert (
         as_option(question.suggestion) == "--first age,sex --tiers 'bp_1,hr_1 < bp_2,hr_2 < bp_3,hr_3,hdl_3'"
     )
-    assert "columns in no tier count as measured at the last visit" in question.suggestion.caveats[0]
+    assert question.suggestion.caveats[0].startswith(
+        "columns in no tier ('smoker') count as measured at the last visit"
+    )
     assert question.statement().endswith("'hr_1' after 'hr_3' (a later visit); and 2 others.")
 
 
@@ -270,33 +339,117 @@ def test_pairs_that_say_otherwise_are_believed() -> None:
     assert asked("bili age", {"causes": [["age", "bili"]]}).misplaced
 
 
-NAMES = ("age", "sex", "a_1", "a_2", "b_1", "b_2", "c", "site")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"tiers": [["educ"], []]}, "educ < bp_1,hr_1 < bp_2,hr_2 < bp_3,hr_3"),
+        (
+            {"tiers": [["educ"], ["bp_2", "bp_1", "bp_3", "hr_1", "hr_2", "hr_3"]]},
+            "educ < bp_1,hr_1 < bp_2,hr_2 < bp_3,hr_3",
+        ),
+        ({"causes": [["educ", "bp_2"]]}, "bp_1,hr_1 < bp_2,hr_2,educ < bp_3,hr_3"),
+        ({"not_causes": [["bp_1", "educ"]]}, "bp_1,hr_1,educ < bp_2,hr_2 < bp_3,hr_3"),
+        ({"tiers": [["hr_1"], []]}, "hr_1,bp_1 < bp_2,hr_2 < bp_3,hr_3"),
+        ({"tiers": [["educ"], ["hr_2"], []]}, "educ < bp_1,hr_1 < hr_2,bp_2 < bp_3,hr_3"),
+    ],
+)
+def test_rules_settle_what_they_say_and_nothing_else(known: dict[str, Any], said: str) -> None:
+    question = asked("educ hr_3 hr_2 hr_1 bp_3 bp_1 bp_2", known)
+    assert {"hr_2", "hr_1", "bp_1", "bp_2"} >= {one.column for one in question.misplaced} >= {"bp_1", "bp_2"}
+    assert as_option(question.suggestion) == f"--tiers '{said}'"
+    assert question.suggestion.by_hand == ()
+    Knowledge(**question.suggestion.knowledge)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        # Whether income was measured before the visits, nobody said.
+        {"tiers": [["educ"], ["income"]]},
+        {"tiers": [["hr_1", "hr_2", "income"], []]},
+        {"tiers": [["hr_3"], ["hr_1"], []]},
+        {"causes": [["hr_3", "hr_1"]]},
+    ],
+)
+def test_where_names_do_not_tell_enough_it_is_said_in_words(known: dict[str, Any]) -> None:
+    question = asked("educ income hr_3 bp_3 hr_2 bp_2 hr_1 bp_1", known)
+    assert {"hr_2", "bp_2", "bp_1"} <= {one.column for one in question.misplaced}
+    assert not question.suggestion
+    assert {"hr_2", "hr_3", "bp_2", "bp_3", "bp_1"} <= set(question.suggestion.by_hand)
+    assert question.suggestion.work.startswith("put 'hr_2', 'hr_3', 'bp_3', 'bp_2'")
+    assert question.suggestion.work.endswith("into tiers in the order of their visits")
+
+
+def test_what_a_rule_puts_so_is_not_asked_about_and_not_called_agreement() -> None:
+    tiers = {"tiers": [["hr_2"], ["hr_1"], ["bp_1"], ["bp_2"]]}
+    question = asked("hr_2 hr_1 bp_1 bp_2", tiers)
+    assert not question.misplaced
+    assert question.statement().endswith("before it, but for what was given.")
+    chain = {"causes": [["hr_2", "bmi"], ["bmi", "hr_1"]]}
+    assert ask(["hr_1", "hr_2", "bmi"], ["hr_2", "bmi", "hr_1"], chain) is None
+
+
+def test_an_age_in_the_first_tier_beside_others_is_asked_about() -> None:
+    question = asked(
+        "smoking age bili", {"tiers": [["age", "smoking"], ["bili"]], "causes": [["age", "bili"]]}
+    )
+    assert as_option(question.suggestion) == "--first age --tiers 'smoking < bili'"
+    assert question.suggestion.caveats == ("these tiers take the place of those given",)
+    Knowledge(**question.suggestion.knowledge)
+
+
+NAMES = ("age", "age_2", "sex", "a_1", "a_2", "b_1", "b_2", "b_3", "c", "d", "site")
+
+
+def an_order(known: Knowledge, wish: Sequence[str]) -> list[str]:
+    """An order that keeps to what is known, and else comes near to a wish."""
+    opening, left = Opening(known.precedence(NAMES)), list(wish)
+    found = []
+    while left:
+        variables = np.sort([NAMES.index(name) for name in left])
+        may = {NAMES[variable] for variable in variables[opening.among(variables)]}
+        found.append(next(name for name in left if name in may))
+        left.remove(found[-1])
+    return [name for name in found if name not in known.covariates]
 
 
 @given(
     st.permutations(NAMES),
+    st.permutations(NAMES),
+    st.lists(st.integers(0, len(NAMES)), min_size=2, max_size=4),
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=3),
-    st.sets(st.sampled_from(NAMES), max_size=2),
+    st.sampled_from(["", "last is empty", "no tiers"]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_what_is_suggested_puts_it_right_and_contradicts_nothing(
-    order: list[str], pairs: list[tuple[str, str]], first: set[str]
+    wish: list[str], shuffled: list[str], cuts: list[int], pairs: list[tuple[str, str]], last: str
 ) -> None:
-    rank = {name: place for place, name in enumerate(order)}
-    rules = [pair for pair in pairs if rank[pair[0]] < rank[pair[1]] and not (set(pair) & first)]
-    known = {"first": sorted(first), "causes": rules}
-    question = ask(NAMES, sorted(order, key=lambda name: name not in first), known)
+    first, *ends = sorted(cuts)
+    parts = zip([first, *ends], ends, strict=False)
+    tiers = [tier for start, end in parts if (tier := shuffled[start:end])] + [[]] * (last == "last is empty")
+    known = {"first": shuffled[:first][:2], "tiers": [] if last == "no tiers" else tiers, "causes": pairs}
+    try:
+        told = Knowledge(**known)
+    except InputError:
+        return
+    order = an_order(told, wish)
+    question = ask(NAMES, order, told.to_dict())
     if question is None or not question.misplaced:
         return
-    together = question.suggestion.knowledge
-    stage = dict.fromkeys(together.get("first", []), 0)
-    tiers = together.get("tiers", [])
-    stage |= {name: place for place, tier in enumerate(tiers, start=1) for name in tier}
-    last = max(len(tiers), 1)
-    assert all(stage.get(a, last) <= stage.get(b, last) for a, b in rules)
-    # An order that keeps to it is not asked about again.
-    again = ask(NAMES, sorted(order, key=lambda name: (stage.get(name, last), rank[name])), together)
-    assert again is None or not again.misplaced
+    assert question.suggestion or question.suggestion.by_hand
+    together = Knowledge(**question.suggestion.knowledge)
+    # All that was said still holds.
+    before = told.precedence(NAMES).known(np.arange(len(NAMES)))
+    after = together.precedence(NAMES).known(np.arange(len(NAMES)))
+    named_in = {name for tier in told.tiers for name in tier} | set(told.first)
+    for effect, cause in zip(*np.nonzero(before), strict=True):
+        if {NAMES[effect], NAMES[cause]} <= named_in and NAMES[effect] not in together.first:
+            assert not after[cause, effect]
+    # An order that keeps to it is not asked about again, but for what was left to somebody.
+    again = ask(NAMES, an_order(together, wish), together.to_dict())
+    left = () if again is None else again.misplaced
+    assert all(one.visit for one in left)
+    assert question.suggestion.by_hand or not left
 
 
 # --- ready to paste ---------------------------------------------------------------------------------------
@@ -422,6 +575,29 @@ def test_names_that_agree_are_fine_and_others_are_not_checked() -> None:
     assert [one.name for one in unnamed.diagnose(X.to_numpy()).checks] == ["in_range"]
 
 
+def test_report_prints_what_fit_prints(file: Path) -> None:
+    said = ok("fit", file, "--target", "ill", "--out", file.with_suffix(".rci")).splitlines()
+    at = next(place for place, line in enumerate(said) if SAID in line)
+    page = ("report", file, "--target", "ill", "--out", file.with_suffix(".html"))
+    assert "\n".join(said[at : at + 3]) in ok(*page)
+    assert "Going by the names" not in ok(*page, "--first", "age,sex")
+
+
+def test_what_a_file_said_is_said_in_a_file(file: Path) -> None:
+    known = file.with_name("what is known.json")
+    Knowledge(causes=[("bili", "sex")]).to_json(known)
+    fit = ("fit", file, "--target", "ill", "--out", file.with_suffix(".rci"), "--knowledge", known)
+    lines = ok(*fit).splitlines()
+    at = next(place for place, line in enumerate(lines) if "mean what they say" in line)
+    assert lines[at].endswith("fit again with a file of this in place of '" + str(known) + "':")
+    known.write_text(lines[at + 1], encoding="utf-8")
+    assert json.loads(lines[at + 1]) == {"first": ["age"], "causes": [["bili", "sex"]]}
+    assert "Going by the names" not in ok(*fit)
+    by_option = ok(*fit[:-2], "--causes", "bili:sex")
+    assert "  --first age\n" in by_option
+    assert "file of" not in by_option
+
+
 def test_the_page_says_it(tmp_path: Path) -> None:
     X = cohort()
     y = X.pop("ill")
@@ -493,6 +669,59 @@ def test_the_option_as_printed_puts_it_right(file: Path) -> None:
     X = cohort().drop(columns="ill")
     check = RCI.load(model).diagnose(X).checks[-1]
     assert (check.name, check.verdict) == ("as_named", "fine")
+
+
+def visits_turned_round() -> pd.DataFrame:
+    """Visits of which each column follows from one of the next visit, ages too."""
+    rng = np.random.default_rng(2)
+    values = {"SEX": rng.gamma(1.0, 1.0, N)}
+    before = values["SEX"]
+    for name in (
+        "AGE_3",
+        "SYSBP_3",
+        "BMI_3",
+        "AGE_2",
+        "BMI_2",
+        "SYSBP_2",
+        "SYSBP_1",
+        "AGE_1",
+        "educ",
+        "BMI_1",
+    ):
+        before = values[name] = 0.9 * before + 0.5 * rng.gamma(1.0, 1.0, N)
+    ill = rng.random(N) < 1 / (1 + np.exp(-(sum(values.values()) - 20) / 2))
+    return pd.DataFrame(values)[sorted(values)].assign(ill=ill.astype(int))
+
+
+@pytest.mark.parametrize("options_given", [[], ["--tiers", "educ <"], ["--causes", "educ:BMI_1"]])
+def test_visits_as_printed_come_in_their_order(options_given: list[str], tmp_path: Path) -> None:
+    table, model = tmp_path / "wide.csv", tmp_path / "model.rci"
+    visits_turned_round().to_csv(table, index=False)
+    fit = ("fit", table, "--target", "ill", "--variant", "plus", "--out", model)
+    lines = ok(*fit, *options_given).splitlines()
+    (option,) = [line for line in lines if line.startswith(("  --first", "  --tiers"))]
+    again = [*shlex.split(option), *(options_given if "--causes" in options_given else [])]
+    assert "Going by the names" not in ok(*fit, *again)
+    made = RCI.load(model)
+    order = [str(made.feature_names_in_[k]) for k in made.causal_order_]
+    assert set(order[:2]) == {"AGE_1", "SEX"}
+    numbers = [name[-1] for name in order[2:] if name[-1].isdigit()]
+    assert numbers == sorted(numbers) == [*"11222333"]
+    check = made.diagnose(visits_turned_round().drop(columns="ill")).checks[-1]
+    assert (check.name, check.verdict) == ("as_named", "fine")
+
+
+def test_check_is_not_content_with_other_rules(tmp_path: Path) -> None:
+    table = tmp_path / "wide.csv"
+    visits_turned_round().to_csv(table, index=False)
+    for given_rules in (("--tiers", "educ <"), ("--causes", "educ:BMI_1")):
+        printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", *given_rules)
+        assert "DOUBTFUL  Does the learned order agree" in printed
+    # Whether educ comes before the visits, nobody said.
+    printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", "--tiers", "BMI_1 < educ")
+    advice = next(line for line in printed.splitlines() if "mean what they say" in line)
+    assert "mean what they say, put '" in advice
+    assert advice.endswith(" into tiers in the order of their visits, and fit again.")
 
 
 @pytest.mark.parametrize("name", ["age", "Age, years", "age\x1b[31m", "age\n1"])

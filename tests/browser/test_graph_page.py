@@ -85,3 +85,36 @@ def test_tiers_outcome_and_how_sure_every_arrow_is(watched, told):
     assert any(HOSTILE in row.locator("th").inner_text() for row in rows)
     titles = page.locator("#arcs title").all_text_contents()
     assert any(title.endswith(graph.edges[0].said) for title in titles)
+
+
+def named_anew(names: list[str]) -> tuple[pd.DataFrame, RCI]:
+    """The same with these names for the last columns of the learned order."""
+    X, model = fit()
+    latest = X.columns[model.causal_order_[-len(names) :]]
+    X = X.rename(columns=dict(zip(latest, names, strict=True)))
+    return X, RCI(variant="plus", backend="numpy").fit(X, simulate(300, 9, random_state=4).y)
+
+
+@pytest.mark.parametrize("watched", [{"viewport": {"width": 390, "height": 844}}, {}], indirect=True)
+def test_the_question_about_names_stands_above_the_graph(watched, tmp_path):
+    X, model = named_anew(["age"])
+    (check,) = [one for one in model.diagnose(X).checks if one.name == "as_named"]
+    model.report(X, tmp_path / "page.html", target="died")
+    page = watched.open(tmp_path / "page.html", "#graph/")
+    said = page.locator("#asked")
+    assert said.inner_text() == f"{check.statement} What to do: {check.advice}"
+    assert "fit again with --first age; " in said.inner_text()
+    assert said.bounding_box()["y"] < page.locator("#arcs").bounding_box()["y"]
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_very_long_advice_is_folded_and_without_a_question_there_is_none(watched, tmp_path):
+    X, model = fit()
+    model.report(X, tmp_path / "silent.html")
+    assert watched.open(tmp_path / "silent.html", "#graph/").locator("#asked").count() == 0
+    X, model = named_anew([f"{'very_' * 25}{lab}_{visit}" for visit in (2, 1) for lab in "abcd"])
+    model.report(X, tmp_path / "page.html")
+    page = watched.open(tmp_path / "page.html", "#graph/")
+    assert "fit again with --tiers" not in page.locator("#asked").inner_text()
+    page.locator("#asked summary").click()
+    assert "fit again with --tiers" in page.locator("#asked").inner_text()

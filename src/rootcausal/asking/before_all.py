@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .words import tokens, words
@@ -80,7 +81,7 @@ _RACE = _Meaning(
 )
 _TREATMENT = _Meaning(
     words(
-        "arm armcd actarm actarmcd treatment treat rx randomized randomised randomization randomisation "
+        "arm arms armcd actarm actarmcd treatment treat rx randomized randomised randomization randomisation "
         "placebo intervention allocation assignment"
     ),
     _BESIDE_TREATMENT,
@@ -94,11 +95,19 @@ _TRT = _Meaning(
 
 def says_treatment(name: str) -> bool:
     """Whether a name is that of the arm of a trial. Elsewhere a treatment follows from what was measured."""
-    parts = tokens(name)
-    return _TREATMENT.fits(parts) or _TRT.fits(parts)
+    return _fits_one(name, (_TREATMENT, _TRT))
+
+
+def says_unchanging(name: str) -> bool:
+    """Whether what has this name is the same at all visits: a number in it counts levels, not visits."""
+    return _fits_one(name, (_SEX, _BIRTH, _RACE))
 
 
 def says_first(name: str) -> bool:
     """Whether nothing that was measured in a patient can cause what has this name."""
+    return _fits_one(name, (_AGE, _SEX, _BIRTH, _RACE, _TREATMENT, _TRT))
+
+
+def _fits_one(name: str, meanings: Sequence[_Meaning]) -> bool:
     parts = tokens(name)
-    return any(meaning.fits(parts) for meaning in (_AGE, _SEX, _BIRTH, _RACE, _TREATMENT, _TRT))
+    return any(meaning.fits(parts) for meaning in meanings)

@@ -32,11 +32,15 @@ def as_option(suggestion: Suggestion) -> str:
     found = options(suggestion)
     if found is not None:
         return " ".join(f"{option} {for_shell(text)}" for option, text in found)
+    return f"--knowledge {FILE}, a file with {in_file(suggestion)}"
+
+
+def in_file(suggestion: Suggestion) -> str:
+    """The content of a file for ``--knowledge``, with all that was given."""
     if _too_long(suggestion):
-        return f"--knowledge {FILE}, a file with {_shortened(suggestion)} (names shortened here)"
+        return f"{_shortened(suggestion)} (names shortened here)"
     # The one character of ASCII that JSON leaves as it is, and a terminal does not show.
-    text = json.dumps(suggestion.knowledge).replace("\x7f", "\\u007f")
-    return f"--knowledge {FILE}, a file with {text}"
+    return json.dumps(suggestion.knowledge).replace("\x7f", "\\u007f")
 
 
 def in_python(suggestion: Suggestion) -> str:

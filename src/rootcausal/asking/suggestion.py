@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..wording import listed, quoted
-from .before_all import says_first, says_treatment
-from .visits import in_tiers, visits
+from .before_all import says_treatment
+from .given import Given, named
+from .merging import Tiers, merged
+from .reading import Reading, read
+from .visits import Schedule
 
 NAMED_AT_MOST = 3
+LEFT_OUT_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -19,18 +23,23 @@ class Suggestion:
 
     Attributes
     ----------
-    first : names that were not given.
-    tiers : names of each visit; empty where there are not several, or tiers were given.
+    first : names that were not given there.
+    tiers : names of each visit, with the tiers that were given; empty where these need not change.
     given : what was given, as plain values of the parameter ``knowledge``: lists by field.
-    others : whether there are columns in none of these, which then belong to the last tier.
+    others : columns in none of these, which then belong to the last tier.
+    left_out : those of them that are of visits too, counted in another way.
+    by_hand : columns of visits to be put into tiers by somebody who knows more than names tell.
     """
 
     first: tuple[str, ...]
-    tiers: tuple[tuple[str, ...], ...]
+    tiers: Tiers
     given: Mapping[str, Any]
-    others: bool
+    others: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
+        """Whether an option says it, or a part of it."""
         return bool(self.first or self.tiers)
 
     @property
@@ -49,63 +58,60 @@ class Suggestion:
         return {field: value for field, value in {**self.given, **self.added}.items() if value}
 
     @property
+    def work(self) -> str:
+        """What no option says; empty where there is nothing."""
+        if not self.by_hand:
+            return ""
+        some = listed([quoted(name) for name in self.by_hand], LEFT_OUT_NAMED)
+        return f"put {some} into tiers in the order of their visits"
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before doing as the names suggest."""
         drawn = [quoted(name) for name in self.first if says_treatment(name)]
         found = []
         if drawn:
             found.append(f"name {listed(drawn, NAMED_AT_MOST)} only if assigned by lot")
+        if self.tiers and self.given.get("tiers"):
+            found.append("these tiers take the place of those given")
+        if self.left_out:
+            some = listed([quoted(name) for name in self.left_out], LEFT_OUT_NAMED)
+            found.append(f"{some} look like visits too, but are counted in another way and left out here")
         if self.tiers and self.others:
-            found.append("columns in no tier count as measured at the last visit: put them where they belong")
-        if any(self.given.values()):
-            found.append("a file of --knowledge takes the same as a field of it")
+            some = listed([quoted(name) for name in self.others], LEFT_OUT_NAMED)
+            found.append(
+                f"columns in no tier ({some}) count as measured at the last visit: put them where they belong"
+            )
         return tuple(found)
 
 
 def suggest(names: Sequence[str], given: Mapping[str, Any]) -> Suggestion:
-    """What the names of variables suggest, without what was given and what would contradict it."""
-    placed = {*named(given, "first"), *named(given, "covariates")}
-    in_tier = {name for tier in given.get("tiers") or () for name in tier}
-    pairs = _pairs(given)
-    free = [name for name in names if name not in placed and name not in in_tier]
-    first = _not_behind_others([name for name in free if says_first(name)], placed, pairs)
-    tiers: tuple[tuple[str, ...], ...] = ()
-    if not in_tier:
-        tiers = in_tiers(visits(name for name in free if not says_first(name)))
-    if len(tiers) < 2 or _contradicts(tiers, {*first, *placed}, pairs):
-        tiers = ()
-    told = {*placed, *first}.union(*tiers)
-    return Suggestion(tuple(first), tiers, given, others=any(name not in told for name in names))
+    """All that the names of variables suggest, without what was given and what would contradict it."""
+    rules, reading = Given.of(given), read(names)
+    first = tuple(name for name in rules.in_time(reading.first) if name not in rules.tier)
+    for times in reading.schedules:
+        tiers = merged(names, rules, first, times)
+        if tiers is not None:
+            return with_tiers(names, rules, reading, first, tiers)
+    return Suggestion(first, (), given)
 
 
-def named(given: Mapping[str, Any], field: str) -> list[str]:
-    """The names in a field of ``knowledge``."""
-    return list(given.get(field) or ())
-
-
-def _pairs(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Pairs (earlier, later) that were given."""
-    return [
-        *((cause, effect) for cause, effect in given.get("causes") or ()),
-        *((other, one) for one, other in given.get("not_causes") or ()),
-    ]
-
-
-def _not_behind_others(
-    first: list[str], placed: Collection[str], pairs: Sequence[tuple[str, str]]
-) -> list[str]:
-    """Those that no pair puts behind a column that does not come first itself."""
-    while True:
-        late = {after for before, after in pairs if before not in placed and before not in first}
-        if not late.intersection(first):
-            return first
-        first = [name for name in first if name not in late]
-
-
-def _contradicts(
-    tiers: Sequence[Sequence[str]], first: Collection[str], pairs: Sequence[tuple[str, str]]
-) -> bool:
-    """Whether a pair puts a column of a later tier (the last, where it has none) before another."""
-    place = {name: number for number, tier in enumerate(tiers) for name in tier} | dict.fromkeys(first, -1)
-    last = len(tiers) - 1
-    return any(place.get(before, last) > place.get(after, last) for before, after in pairs)
+def with_tiers(
+    names: Sequence[str],
+    given: Given,
+    reading: Reading,
+    first: tuple[str, ...],
+    tiers: Tiers,
+    by_hand: Sequence[str] = (),
+) -> Suggestion:
+    """A suggestion with such tiers, and what they leave out."""
+    told = {*given.placed, *first}.union(*tiers)
+    visits: Schedule = {name: time for times in reading.schedules for name, time in times.items()}
+    return Suggestion(
+        first,
+        tiers,
+        given.fields,
+        others=tuple(name for name in names if name not in told),
+        left_out=tuple(name for name in names if name in visits and name not in told),
+        by_hand=tuple(name for name in by_hand if name in told),
+    )

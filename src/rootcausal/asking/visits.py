@@ -1,10 +1,10 @@
-"""Visits that names tell: ``bp_1`` and ``bp_2``, ``hr.v1``, ``bp-wk4``, ``crp_d0``, ``baseline_bmi``."""
+"""Visits that names tell: ``bp_1`` and ``bp_2``, ``hr.v1``, ``w4_glu``, ``crp_d0``, ``baseline_bmi``."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .words import tokens, words
@@ -24,7 +24,7 @@ _DAYS = {
     **dict.fromkeys(("year", "years", "yr", "y"), 365.25),
 }
 _STRONG = frozenset(word for word in (*_VISIT_WORDS, *_DAYS) if len(word) > 1)
-_BASELINE = words("baseline bl")
+_BASELINE, _AT_BASELINE = words("baseline bl"), "baseline"
 _FOLLOW_UP = words("followup fu")
 
 # Numbers behind these tell one from another, not one visit from the next: items, components, genes, levels.
@@ -38,10 +38,12 @@ _NO_VISITS = words(
     "il cd ca apo vitamin vit ifn tnf tgf igf fgf egf mmp timp cyp brca bcl hsp ccl cxcl ccr cxcr tlr stat "
     "smad jak akt cdk gata foxp sox pax wnt notch krt muc ig igg complement collagen hpv hhv hsv "
     "hba co spo pao paco fio sao svo macrophage macrophages mri flair signal relaxation weighted "
-    "intensity unnamed"
+    "intensity map maps mapping star mac unnamed"
 )
 # More numbers than these behind one name alone count something else than visits.
 _MOST_VISITS_OF_ONE = 6
+# Nobody comes more often: such numbers count something else.
+_MOST_VISITS = 60
 
 Stem = tuple[str, ...]
 
@@ -60,30 +62,48 @@ class _Read:
     sure: bool
 
 
-def visits(names: Iterable[str]) -> dict[str, float]:
-    """Names of columns that were measured at one of several visits, and when; empty where none are."""
-    read: list[_Read] = []
-    baseline: list[_Read] = []
+Schedule = dict[str, float]
+
+
+def schedules(names: Sequence[str], guests: Sequence[str] = ()) -> tuple[Schedule, ...]:
+    """Columns that were measured at one of several visits, and when.
+
+    Two ways of counting cannot be brought into one order, so each makes a schedule of its own; that of most
+    columns comes first. What comes before any of them ("baseline") belongs to each.
+
+    Parameters
+    ----------
+    names : of columns.
+    guests : names whose numbers may mean something else, such as levels: they belong to a visit only where
+        other columns tell that there are visits.
+    """
+    read: dict[str, list[_Read]] = defaultdict(list)
     for name in names:
-        one = _read(name)
-        if one is not None and any(map(str.isalpha, one.stem)):
-            (baseline if one.scheme == "baseline" else read).append(one)
-    schemes: dict[str, list[_Read]] = defaultdict(list)
-    for one in read:
-        schemes[one.scheme].append(one)
-    found = [_of_scheme(some, baseline) for some in schemes.values()]
-    # Two ways of counting cannot be brought into one order: that of most columns counts.
-    return max(found, key=len, default={})
+        _note(name, read)
+    joining: dict[str, list[_Read]] = defaultdict(list)
+    for name in guests:
+        _note(name, joining)
+    baseline, also = read.pop(_AT_BASELINE, []), joining.pop(_AT_BASELINE, [])
+    found = [_of_scheme(some, baseline, [*also, *joining.get(scheme, [])]) for scheme, some in read.items()]
+    visited = (one for one in found if one and len(set(one.values())) <= _MOST_VISITS)
+    return tuple(sorted(visited, key=len, reverse=True))
+
+
+def _note(name: str, read: dict[str, list[_Read]]) -> None:
+    one = _read(name)
+    if one is not None and any(map(str.isalpha, one.stem)):
+        read[one.scheme].append(one)
 
 
 def in_tiers(times: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
     """The names of each visit, the first visit first."""
-    return tuple(
-        tuple(name for name, one in times.items() if one == time) for time in sorted(set(times.values()))
-    )
+    tiers: dict[float, list[str]] = {}
+    for name, time in times.items():
+        tiers.setdefault(time, []).append(name)
+    return tuple(tuple(tiers[time]) for time in sorted(tiers))
 
 
-def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read]) -> dict[str, float]:
+def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read], joining: Sequence[_Read]) -> Schedule:
     """When the columns were measured that one way of counting tells, if it is one."""
     times: dict[Stem, set[float]] = defaultdict(set)
     for one in (*read, *baseline):
@@ -102,7 +122,9 @@ def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read]) -> dict[str, fl
     if sure or alike:
         found |= {one.stem for one in read if one.time <= last and not set(one.stem) & _NO_VISITS}
         found |= {one.stem for one in baseline}
-    return {one.name: one.time for one in (*baseline, *read) if one.stem in found}
+    joined = [one for one in joining if one.time <= max(last, _MOST_VISITS_OF_ONE)]  # age_65 is no visit
+    told = [one for one in (*baseline, *read) if one.stem in found]
+    return {one.name: one.time for one in (*told, *joined)}
 
 
 def _counts(stem: Stem, times: Mapping[Stem, set[float]], read: Sequence[_Read]) -> bool:
@@ -131,7 +153,7 @@ def _read(name: str) -> _Read | None:
         return _by_word(name, tuple(rest), number, word, sure=False)
     for word, others in ((parts[-1], parts[:-1]), (parts[0], parts[1:])):
         if word in _BASELINE:
-            return _Read(name, tuple(others), "baseline", 0.0, sure=True)
+            return _Read(name, tuple(others), _AT_BASELINE, 0.0, sure=True)
         if word in _FOLLOW_UP:
             return _Read(name, tuple(others), "followup", 1.0, sure=True)
     return _by_number(name)
@@ -143,7 +165,7 @@ def _by_number(name: str) -> _Read | None:
     if len(pieces) < 2:
         return None
     behind = re.fullmatch(r"([vtdwmyh]?)([0-9]{1,4})", pieces[-1], flags=re.IGNORECASE)
-    before = re.fullmatch(r"(v)([0-9]{1,4})", pieces[0], flags=re.IGNORECASE)
+    before = re.fullmatch(r"([vtdwmyh])([0-9]{1,4})", pieces[0], flags=re.IGNORECASE)
     found, rest = (behind, pieces[:-1]) if behind else (before, pieces[1:])
     stem = tuple(tokens("_".join(rest)))
     if found is None or not stem:

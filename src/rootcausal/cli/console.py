@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable
+from ..wording import listed, one_line, plural, printable, shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..estimator import RCI
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
@@ -205,10 +207,13 @@ def say_order(model: "RCI") -> None:
     _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_))
 
 
-def say_names(model: "RCI") -> None:
-    """Say which columns the learned order puts where their names say they cannot be, and what to add."""
+def say_names(model: "RCI", file: "Path | None" = None) -> None:
+    """Say which columns the learned order puts where their names say they cannot be, and what to do.
+
+    ``file`` is what ``--knowledge`` named: beside it no other option may say what is known.
+    """
     from ..asking.question import ask
-    from ..asking.saying import as_option, options
+    from ..asking.saying import as_option, in_file, options
 
     names = [str(name) for name in model.feature_names_in_]
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
@@ -216,10 +221,18 @@ def say_names(model: "RCI") -> None:
     if question is None or not question.misplaced:
         return
     say(question.statement())
-    notes = "".join(f"; {caveat}" for caveat in question.suggestion.caveats)
-    with_what = "these options" if len(options(question.suggestion) or ()) > 1 else "this option"
-    say(f"if the names mean what they say, fit again with {with_what}{notes}:")
-    say(f"  {as_option(question.suggestion)}")
+    fix = question.suggestion
+    if not fix:
+        say(f"if the names mean what they say, {fix.work}, and fit again")
+        return
+    with_what = "these options" if len(options(fix) or ()) > 1 else "this option"
+    if file is not None:
+        with_what = f"a file of this in place of {shown(file)}"
+    say(f"if the names mean what they say, fit again with {with_what}:")
+    say(f"  {as_option(fix) if file is None else in_file(fix)}")
+    notes = [note for note in (*fix.caveats, fix.work) if note]
+    if notes:
+        say(f"before you do: {'; '.join(notes)}")
 
 
 def _say_left_out(variables: "LeftOut") -> None:

@@ -136,7 +136,7 @@ def fit(
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     say_order(model)
-    say_names(model)
+    say_names(model, knowledge)
     say_arrows(model)
     say_filled_in(model)
     say(f"model written to {shown(out)}")

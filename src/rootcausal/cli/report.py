@@ -13,6 +13,7 @@ from .console import (
     provenance,
     removed,
     say,
+    say_names,
     say_removed,
     status_if_slow,
 )
@@ -152,6 +153,7 @@ def report(
             "knowledge": roles.knowledge,
         }
         model = _fit(patients, settings, bootstrap, jobs)
+        say_names(model, knowledge)
     with status_if_slow(f"writing {quoted(out)}"):
         model.report(
             patients.X,

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..asking.question import ask
 from ..asking.saying import as_option, in_python
+from ..asking.suggestion import Suggestion
 from .diagnosis import Check
 
 
@@ -26,14 +27,7 @@ def check_names(
         return ()
     advice = ""
     if question.misplaced:
-        fix = question.suggestion
-        advice = "; ".join(
-            [
-                f"if the names mean what they say, fit again with {as_option(fix)}",
-                f"in Python {in_python(fix)}",
-                *fix.caveats,
-            ]
-        )
+        advice = f"if the names mean what they say, {'; '.join(_what_to_do(question.suggestion))}"
     return (
         Check(
             "as_named",
@@ -46,3 +40,10 @@ def check_names(
             tuple(one.column for one in question.misplaced),
         ),
     )
+
+
+def _what_to_do(fix: Suggestion) -> list[str]:
+    if not fix:
+        return [f"{fix.work}, and fit again"]
+    said = [f"fit again with {as_option(fix)}", f"in Python {in_python(fix)}", *fix.caveats]
+    return [*said, fix.work] if fix.work else said

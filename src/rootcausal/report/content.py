@@ -277,6 +277,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         "notes": [_text(note, "a note") for note in notes],
         "checks": [
             {
+                "name": check.name,
                 "question": check.question,
                 "verdict": check.verdict,
                 "statement": check.statement,

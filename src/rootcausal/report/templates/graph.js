@@ -26,6 +26,7 @@ function drawGraph() {
         "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds by all ways together. An arrow is one way alone, all else held fixed, so that the two may differ, even in sign.",
     ),
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
+    asked(content.made) ?? "",
     element(
       "div",
       { class: "graph" },
@@ -47,6 +48,23 @@ function edgeRule(graph) {
     `of the cause moves the effect by at least ${graph.weakest} standard deviations, all else equal; and ${graph.into_outcome.length} into the outcome, ` +
     `where it changes the log-odds by at least ${graph.weakest_on_outcome}` +
     (left ? `; ${count(left, "less important variable")} ${left === 1 ? "is" : "are"} not drawn.` : ".")
+  );
+}
+
+// Longer advice, of very many columns, would push the graph off the screen: it is folded.
+const ADVICE_LETTERS = 1200;
+
+/** Columns that stand where their names say they cannot be, and what to do: said where the order is seen. */
+function asked(made) {
+  const check = made.checks.find((one) => one.name === "as_named" && one.verdict !== "fine");
+  if (check === undefined) return null;
+  const whatToDo = `What to do: ${check.advice}`;
+  const long = whatToDo.length > ADVICE_LETTERS;
+  return element(
+    "div",
+    { class: "caution", id: "asked" },
+    element("p", {}, check.statement, long ? "" : ` ${whatToDo}`),
+    long ? element("details", {}, element("summary", {}, "What to do"), element("p", {}, whatToDo)) : "",
   );
 }
 

@@ -1,0 +1,128 @@
+"""What somebody said of the causal order: it settles what it says, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was given, free of contradictions.
+
+    Attributes
+    ----------
+    fields : plain values of the parameter ``knowledge``, lists by field.
+    placed : columns of ``first`` and ``covariates``.
+    tiers : columns of each tier, the last of which may be empty.
+    tier : the tier of each column that is named in one. Others belong to the last by default; that they do is
+        an omission, not a rule.
+    pairs : (earlier, later).
+    """
+
+    fields: Mapping[str, Any]
+    placed: frozenset[str]
+    tiers: tuple[tuple[str, ...], ...]
+    tier: Mapping[str, int]
+    pairs: tuple[tuple[str, str], ...]
+    _number: Mapping[str, int]
+    _earlier: Mapping[str, int]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any] | None) -> Given:
+        fields = fields or {}
+        tiers = tuple(tuple(tier) for tier in fields.get("tiers") or ())
+        pairs = (
+            *((cause, effect) for cause, effect in fields.get("causes") or ()),
+            *((other, one) for one, other in fields.get("not_causes") or ()),
+        )
+        number = {name: at for at, name in enumerate(dict.fromkeys(one for pair in pairs for one in pair))}
+        return cls(
+            fields,
+            frozenset((*named(fields, "first"), *named(fields, "covariates"))),
+            tiers,
+            {name: place for place, tier in enumerate(tiers) for name in tier},
+            pairs,
+            number,
+            _all_earlier(pairs, number),
+        )
+
+    def has_earlier(self, name: str) -> bool:
+        """Whether pairs put any column before this one."""
+        return bool(self._earlier.get(name))
+
+    def pairs_say(self, earlier: str, later: str) -> bool:
+        """Whether pairs, one after the other, put one column before another."""
+        place = self._number.get(earlier)
+        return place is not None and bool(self._earlier.get(later, 0) >> place & 1)
+
+    def tiers_say(self, earlier: int | None, later: int | None) -> bool:
+        """Whether somebody put columns of one tier before those of another; None is a column in no tier."""
+        return earlier is not None and later is not None and earlier < later
+
+    def in_time(self, first: Iterable[str]) -> tuple[str, ...]:
+        """Those of some columns that can come before all others: nobody said that they do not.
+
+        One that is in a tier behind others is where somebody put it; so is one that a pair puts behind a
+        column that does not come first itself.
+        """
+        earliest = min(self.tier.values(), default=0)
+        found = [
+            name for name in first if name not in self.placed and self.tier.get(name, earliest) == earliest
+        ]
+        while True:
+            kept = {*self.placed, *found}
+            late = {after for before, after in self.pairs if before not in kept}
+            if not late.intersection(found):
+                return tuple(found)
+            found = [name for name in found if name not in late]
+
+    def fits(self, stage: dict[str, int], last: int, free: Collection[str]) -> bool:
+        """Whether the pairs agree with a stage for each column, and ``last`` for all others.
+
+        Columns that are ``free`` to have a stage get that of what they have to come before.
+        """
+        earlier = _direct(self.pairs)
+        for after in reversed(_in_order(self.pairs)):
+            for before in earlier.get(after, ()):
+                latest = stage.get(after, last)
+                if stage.get(before, last) > latest:
+                    if before not in free:
+                        return False
+                    stage[before] = latest
+        return True
+
+
+def named(fields: Mapping[str, Any], field: str) -> list[str]:
+    """The names in a field of ``knowledge``."""
+    return list(fields.get(field) or ())
+
+
+def _direct(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """What pairs put right before each column."""
+    earlier: dict[str, list[str]] = {}
+    for before, after in pairs:
+        earlier.setdefault(after, []).append(before)
+    return earlier
+
+
+def _in_order(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """All columns of pairs, each after those that come before it."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for before, after in pairs:
+        sorter.add(after, before)
+    return list(sorter.static_order())
+
+
+def _all_earlier(pairs: Sequence[tuple[str, str]], number: Mapping[str, int]) -> dict[str, int]:
+    """For each column of pairs all that they put before it, as the bits of a number."""
+    earlier = _direct(pairs)
+    found: dict[str, int] = {}
+    for after in _in_order(pairs):
+        bits = 0
+        for before in earlier.get(after, ()):
+            bits |= found[before] | 1 << number[before]
+        found[after] = bits
+    return found
