@@ -193,7 +193,7 @@ def test_tiers_have_names_where_there_are_several():
     assert graph_without_disease(order, edges, None).bands == []
     rules = Precedence.of(np.array([0, 2, 2]))
     graph = graph_without_disease(order[1:], edges[1:, 1:], rules)
-    assert (graph.bands, graph.covariates, graph.known) == ([], [0], True)
+    assert (graph.bands, graph.covariates, graph.known) == ([], [], True)
 
 
 def test_the_figure_says_what_was_given_and_what_is_unsure(resampled, tmp_path):
@@ -242,16 +242,26 @@ def test_arcs_of_one_node_lie_beside_each_other():
 def test_the_figure_names_what_was_adjusted_for():
     pytest.importorskip("matplotlib").use("Agg")
     cohort = simulate(300, 7, random_state=4)
-    model = DirectLiNGAM(backend="numpy").fit(pd.DataFrame(cohort.X, columns=list("abcde$")))
-    assert plots.graph(model).get_legend().get_title().get_text() == ""
-    model._precedence = Precedence.of(np.array([2, 2, 2, 2, 2, 0]))
-    ax = plots.graph(model)
-    assert ax.get_legend().get_title().get_text() == r"adjusted for: \$"
-    many = pd.DataFrame(cohort.X, columns=[letter * 30 for letter in "abcdef"])
-    model = DirectLiNGAM(backend="numpy").fit(many)
-    model._precedence = Precedence.of(np.array([0, 0, 0, 0, 0, 2]))
-    assert plots.graph(model).get_legend().get_title().get_text() == "adjusted for: 5 covariates"
-    assert "the disease" not in {text.get_text() for text in ax.texts}
+
+    def title(names: list[str], **known: list[str]) -> str:
+        X = pd.DataFrame(cohort.X, columns=names)
+        model = RCI(backend="numpy", knowledge=known).fit(X, cohort.y)
+        return plots.graph(model).get_legend().get_title().get_text()
+
+    letters = list("abcde$")
+    assert title(letters) == title(letters, first=["a"]) == ""
+    assert title(letters, covariates=["$"]) == r"adjusted for: \$"
+    long = [letter * 30 for letter in "abcdef"]
+    assert title(long, covariates=long[:5]) == "adjusted for: 5 covariates"
+
+
+def test_without_a_disease_covariates_are_nodes_and_nothing_is_adjusted_for():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = pd.DataFrame(simulate(300, 7, random_state=4).X, columns=list("abcdef"))
+    ax = plots.graph(DirectLiNGAM(backend="numpy", knowledge={"covariates": ["f"]}).fit(X))
+    assert ax.get_legend().get_title().get_text() == ""
+    drawn = {text.get_text() for text in ax.texts}
+    assert "f" in drawn and "the disease" not in drawn
 
 
 def test_the_page_knows_tiers_outcome_and_how_sure(resampled, tmp_path):

@@ -455,3 +455,20 @@ def test_checks_where_hardly_anything_was_searched(searched):
     known = {"covariates": ["a"], "first": ["b", "c"][: 2 - searched]}
     verdict = RCI(knowledge=known).fit(X, y).diagnose(X, y).verdict
     assert verdict in ("fine", "doubtful", "broken")
+
+
+def test_a_variable_called_covariates_keeps_its_columns(tmp_path: Path) -> None:
+    X = frame(200).rename(columns={"bili": "covariates"})
+    y = (np.arange(200) % 3 == 0).astype(int)
+    X["covariates"] += y
+    X.assign(ill=y).to_csv(tmp_path / "c.csv", index=False)
+    model, scores = tmp_path / "m.rci", tmp_path / "s.csv"
+    ok("fit", tmp_path / "c.csv", "--target", "ill", "--covariate", "age", "--bootstrap", 3, "--out", model)
+    X.head(5).to_csv(tmp_path / "new.csv", index=False)
+    ok("explain", model, tmp_path / "new.csv", "--out", scores)
+    found, explanation = pd.read_csv(scores), RCI.load(model).explain(X.head(5))
+    place = explanation.feature_names.index("covariates")
+    np.testing.assert_allclose(found["covariates"], explanation.values[:, place], atol=1e-6)
+    np.testing.assert_allclose(found["covariates_lower"], explanation.lower[:, place], atol=1e-6)
+    np.testing.assert_allclose(found["covariates_"], explanation.covariate_effect, atol=1e-6)
+    np.testing.assert_allclose(found["covariates__lower"], explanation.covariate_interval[0], atol=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,8 +120,12 @@ def graph_of(model: CausalModel, shown: Index, resamples: Bootstrap | None = Non
 
 
 def graph_without_disease(variables: Index, edges: F64, known: Precedence | None) -> Graph:
-    """The graph of variables (m,) in causal order with these direct effects (m, m) in standard units."""
-    return _graph(variables, edges_among(variables, strong_edges(edges), known, None), None, known, None)
+    """The graph of variables (m,) in causal order with these direct effects (m, m) in standard units.
+
+    Covariates are among them: there is no risk to adjust.
+    """
+    found = _graph(variables, edges_among(variables, strong_edges(edges), known, None), None, known, None)
+    return replace(found, covariates=[])
 
 
 def strong_edges(edges: F64, at_most: int = EDGES_DRAWN) -> list[tuple[int, int, float]]:

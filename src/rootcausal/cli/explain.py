@@ -285,7 +285,8 @@ class _Scores:
         if self.covariates and self.kinds:
             ends, effect = explanation.covariate_interval, explanation.covariate_effect
             lower, upper = (effect, effect) if ends is None else ends
-            more = [("covariates_lower", lower), ("covariates_upper", upper), *more]
+            called = list(before)[-1]  # "covariates", unless a variable has that name
+            more = [*more, (f"{called}_lower", lower), (f"{called}_upper", upper)]
         if self._question is not None:
             more += answer_columns(self._question, explanation)
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
