@@ -14,7 +14,7 @@ from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
-from ..provenance import backend_used, left_out
+from ..provenance import backend_used, left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
 from .cohort_view import cohort_facts
@@ -263,7 +263,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
-        "parameters": {key: _for_json(value) for key, value in provenance["parameters"].items()},
+        "parameters": {key: _for_json(value) for key, value in parameters_in_words(provenance).items()},
         "backend": backend_used(provenance),
         "rows": provenance["rows"],
         "cases": provenance["cases"],
