@@ -265,6 +265,10 @@ def test_numbers_are_for_arrays() -> None:
     assert "numbers are" not in refused(lambda: Knowledge(first=[7]).precedence(["x0", "x1"]))
 
 
+def test_an_empty_name_is_a_comma_too_many() -> None:
+    assert "'' (an empty name" in refused(lambda: Knowledge(first=["age", ""]).precedence(["age"]))
+
+
 def test_very_many_unknown_names_are_counted() -> None:
     message = refused(lambda: Knowledge(first=[f"n{k}" for k in range(UNKNOWN_SAID + 4)]).precedence(["a"]))
     assert f"'n{UNKNOWN_SAID - 1}' and 4 more; the variables are 'a'" in message

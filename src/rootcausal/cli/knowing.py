@@ -30,19 +30,21 @@ Tiers = Annotated[
 ]
 Causes = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN:COLUMN", help="The first comes before the second, as in smoking:bili."),
+    typer.Option(
+        metavar="COLUMN:COLUMN", help="The first comes before the second, as in smoking:bili; likewise."
+    ),
 ]
 NotCauses = Annotated[
     list[str] | None,
     typer.Option(
         "--not-causes",
         metavar="COLUMN:COLUMN",
-        help="The first is no cause of the second, and comes after it.",
+        help="The first is no cause of the second, and comes after it; likewise.",
     ),
 ]
 Covariate = Annotated[
     list[str] | None,
-    typer.Option(help="Column to adjust for, before all others; never offered as a root cause."),
+    typer.Option(help="Column to adjust for, before all others; never offered as a root cause; likewise."),
 ]
 KnowledgeFile = Annotated[
     Path | None,

@@ -339,6 +339,8 @@ def _hint(name: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> str:
     """What a name that is no variable of the table may be."""
     if name in elsewhere:
         return f" (it is {elsewhere[name]})"
+    if not name.strip():
+        return " (an empty name: is there a comma too many?)"
     if _BY_NUMBER.fullmatch(name) and "x0" not in names:
         return " (numbers are for arrays without names: give the name)"
     close = similar(name, names)[:1] if len(name) <= LONGEST_COMPARED else ()
