@@ -524,8 +524,9 @@ ForbidDirect
 
 
 def test_what_tetrad_forbids_both_ways_is_not_used(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="not used: 'a' and 'b'"):
+    with pytest.warns(UserWarning, match="not used: 'a' and 'b'") as caught:
         assert of_tetrad(tmp_path, "forbiddirect\na b\nb a\nb c\n") == Knowledge(not_causes=[("b", "c")])
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_what_no_order_can_hold_is_refused_by_line(tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ def fields_of_file(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError(
             f"{shown(path)} is neither JSON as Knowledge.to_json writes it, nor a knowledge file of Tetrad."
         )
-    return fields_of_tetrad(path, stacklevel=4)
+    return fields_of_tetrad(path)
 
 
-def fields_of_tetrad(path: str | PathLike[str], stacklevel: int = 5) -> dict[str, Any]:
+def fields_of_tetrad(path: str | PathLike[str]) -> dict[str, Any]:
     """The same of Tetrad's knowledge; a warning says which arrows are forbidden in a circle, and not used."""
     text = text_of_file(path)
     with naming(path):
@@ -57,5 +57,5 @@ def fields_of_tetrad(path: str | PathLike[str], stacklevel: int = 5) -> dict[str
     return {
         "tiers": [found.tiers[number] for number in sorted(found.tiers) if found.tiers[number]],
         "causes": list(found.required),
-        "not_causes": without_circles(list(found.forbidden), stacklevel),
+        "not_causes": without_circles(list(found.forbidden), stacklevel=4),
     }
