@@ -24,7 +24,7 @@ COLOURS = 256
 def write_page(path: Path) -> None:
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
-    model = RCI().fit(table, cohort.y).bootstrap(200, n_jobs=2)
+    model = RCI(knowledge=cohort.knowledge).fit(table, cohort.y).bootstrap(200, n_jobs=2)
     model.report(table, path, y=cohort.y, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
 
 

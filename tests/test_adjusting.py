@@ -11,7 +11,8 @@ from tables_under_test import TABLES
 from rootcausal.backends.choose import choose_table
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw, ReferenceTable
-from rootcausal.core.direct_causes import _Search
+from rootcausal.core import sharp
+from rootcausal.core.direct_causes import _Search, find_direct_causes
 from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.core.logistic import WEAK_PENALTY
 from rootcausal.core.moments import describe_columns
@@ -178,3 +179,55 @@ def test_adjusting_is_fitting_what_covariates_leave():
     model = learned(ReferenceRaw, X, y, adjusting(X)).model
     assert (model.order - 2).tolist() == alone.order.tolist()
     np.testing.assert_allclose(model.errors(X)[:, 2:], alone.errors(left), atol=1e-6)
+
+
+def test_effects_are_shrunk_by_what_covariates_leave_and_not_by_what_they_explain():
+    """The prior is that of columns of unit variance, and of as many as can be causes."""
+    g = np.random.default_rng(10)
+    C, left = g.laplace(size=(1000, 3)), g.laplace(size=(1000, 2))
+    y = (g.random(1000) < 1 / (1 + np.exp(-left[:, 0]))).astype(int)
+    C = C - left @ np.linalg.lstsq(left, C, rcond=None)[0]
+    X = np.column_stack([C, left + 30.0 * C[:, :2]])  # almost all of the columns is due to the covariates
+    layout = Layout.numbers(5).knowing(Precedence.of(np.array([0, 0, 0, 2, 2])))
+    model = learned(ReferenceRaw, X, y, layout).model
+    alone = learned(ReferenceRaw, left, y, Layout.numbers(2)).model
+    assert model.order.tolist() == (alone.order + 3).tolist()
+    np.testing.assert_allclose(model.unit_effects, alone.unit_effects, atol=0.05)
+
+
+def test_covariates_do_not_count_among_those_that_could_be_causes(monkeypatch):
+    X, y, _ = cohort(11, n=300)
+    priors = []
+
+    def noted(table, cols, mixing, prior, *more):
+        priors.append(prior)
+        return find_direct_causes(table, cols, mixing, prior, *more)
+
+    monkeypatch.setattr(sharp, "find_direct_causes", noted)
+    learned(ReferenceRaw, X, y, adjusting(X))
+    assert [prior.n_columns for prior in priors] == [3]
+
+
+def test_covariates_and_intercept_are_found_from_far_away():
+    """Out there the curvature is next to nothing, and a whole Newton step would go further still."""
+    X, y, _ = cohort(12, n=300)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    table, cols = ReferenceTable(Z, y), np.arange(3)
+    near, settled = sharp._refit(table, cols, np.array([0.5]), np.zeros(3))
+    far, settled_too = sharp._refit(table, cols, np.array([0.5]), np.array([3.0, -3.0, 12.0]))
+    assert settled
+    assert settled_too
+    np.testing.assert_allclose(far, near, atol=1e-3)
+    chance = 1 / (1 + np.exp(-(Z[:, :3] @ [*near[:2], 0.5] + near[2])))
+    assert chance.mean() == pytest.approx(y.mean(), abs=1e-4)
+    np.testing.assert_allclose(Z[:, :2].T @ (y - chance), WEAK_PENALTY * near[:2], atol=1e-2)
+
+
+def test_what_a_step_gains_has_the_penalty_of_the_covariates_in_it():
+    X, y, _ = cohort(13, n=300)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    search = _Search(ReferenceTable(Z, y), np.arange(5), np.eye(3), Sparsity(3.0, 3, 1.0))
+    start = prior_effects(3, search.prior)
+    here, there = (search.stand(start, np.array(fixed)) for fixed in ([0.0, 0.0, -1.0], [3.0, -4.0, -1.0]))
+    gain = search.gain(here, there, np.eye(3))
+    assert gain == pytest.approx(there.sums.loglik - here.sums.loglik - 0.5 * WEAK_PENALTY * 25.0)

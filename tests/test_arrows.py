@@ -12,10 +12,11 @@ from level_cohort import VARIABLES, WARD, draw, fitted, frame_of, layout_of, lea
 from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
-from rootcausal.arrows import Arrow, graph_of, graph_without_disease
+from rootcausal.arrows import Arrow, Graph, arrows_to_disease, graph_of, graph_without_disease
 from rootcausal.cli.arrow_lines import ARROWS_SHOWN, say_arrows
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
+from rootcausal.graph_figure import arc_ends, draw_graph
 
 OLD = Path(__file__).parent / "old_files"
 
@@ -205,7 +206,31 @@ def test_the_figure_says_what_was_given_and_what_is_unsure(resampled, tmp_path):
     few = plots.graph(model, top=3)
     shares = [text.get_text().split()[-1] for text in few.texts if text.get_text().endswith("%")]
     drawn = graph_of(model._model, np.sort(np.argsort(-model._model.importance())[:3]), model.bootstrap_)
-    assert shares == [f"{100 * arrow.times / 20:.0f}%" for arrow in drawn.arrows]
+    assert shares == [f"{100 * arrow.times // 20}%" for arrow in drawn.arrows]
+
+
+def test_the_figure_rounds_no_share_up():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    arrows = [
+        Arrow(0, 1, 0.5, times=159, resamples=200),
+        Arrow(0, 2, 0.5, times=160, resamples=200),
+        Arrow(1, 2, 0.5, times=199, resamples=200),
+    ]
+    ax = matplotlib.figure.Figure().subplots()
+    draw_graph(ax, Graph(np.arange(3), arrows, None, [], [], False, 200), list("abc"), set(), [])
+    assert [text.get_text() for text in ax.texts][:3] == ["? 79%", "80%", "99%"]
+
+
+def test_arcs_of_one_node_lie_beside_each_other():
+    """The longest outermost, whatever the order in which arrows come."""
+    pairs = [(0, 1), (0, 3), (2, 3), (0, 2), (1, 3), (1, 2)]
+    found = arc_ends([Arrow(cause, effect, 0.5) for cause, effect in pairs])
+    starts, ends = (dict(zip(pairs, places, strict=True)) for places in found)
+    assert 0 < starts[0, 3] < starts[0, 2] < starts[0, 1] < 0.5
+    assert 3 > ends[0, 3] > ends[1, 3] > ends[2, 3] > 2.5
+    many = arc_ends([Arrow(0, effect, 0.5) for effect in range(1, 40)])[0]
+    assert len(set(many)) == 39 and max(many) < 0.5  # nearer to their own node than to the next
 
 
 def test_the_figure_names_what_was_adjusted_for():
@@ -298,3 +323,12 @@ def test_hostile_names_stay_one_short_line(capsys):
     say_arrows(model)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and max(map(len, printed.splitlines())) < 200
+
+
+def test_arrows_into_the_disease_come_strongest_first_whatever_their_sign() -> None:
+    found = arrows_to_disease(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), None)
+    assert [(arrow.cause, arrow.effect, arrow.weight) for arrow in found] == [
+        (1, 4, -0.9),
+        (2, 4, 0.5),
+        (0, 4, 0.2),
+    ]

@@ -153,6 +153,11 @@ def test_genes_are_no_visits_beside_visits() -> None:
     assert tiers == (("hr_1", "bp_1"), ("hr_2", "bp_2", "hdl_2"))
 
 
+def test_a_number_beyond_the_last_visit_is_none() -> None:
+    tiers = in_tiers(visits(["hr_1", "bp_1", "hr_2", "bp_2", "hdl_2", "ldl_3", "fev_250"]))
+    assert tiers == (("hr_1", "bp_1"), ("hr_2", "bp_2", "hdl_2"))
+
+
 def test_of_two_ways_of_counting_that_of_most_columns_counts() -> None:
     assert set(visits(["a_wk1", "a_wk2", "b_wk1", "b_wk2", "c_1", "c_2"])) == {
         "a_wk1",
@@ -520,3 +525,6 @@ def test_the_last_tier_is_spoken_of_only_where_columns_are_left_to_it():
     assert not suggest(visits, {}).caveats
     assert "columns in no tier" in suggest([*visits, "bili"], {}).caveats[0]
     assert not suggest([*visits, "age"], {}).caveats
+    turned = ["hr_2", "hr_1", "bp_1", "bp_2"]
+    assert not ask(visits, turned, None).suggestion.caveats
+    assert ask([*visits, "bili"], turned, None).suggestion.caveats

@@ -324,3 +324,42 @@ def test_risk_of_everybody_is_the_share_of_cases() -> None:
     model, whole = of_levels(attribution="paper")
     _, y = draw()
     assert expit(model.decision_function(whole)).sum() == pytest.approx(y.sum(), rel=1e-6)
+
+
+def test_the_interval_of_covariates_is_that_of_the_resamples(resampled: RCI) -> None:
+    explanation = resampled.explain(frame())
+    draws = np.stack([model.adjustment(explanation._cells.columns) for model in resampled.bootstrap_.models])
+    lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
+    stated = explanation.covariate_effect
+    np.testing.assert_allclose(explanation.covariate_interval[0], np.minimum(lower, stated))
+    np.testing.assert_allclose(explanation.covariate_interval[1], np.maximum(upper, stated))
+    assert (upper > lower).all()
+
+
+def test_checks_ask_nothing_of_what_has_no_learned_place():
+    """Covariates may be Gaussian, bent and dependent: no order among them is claimed."""
+    g = np.random.default_rng(0)
+    a, b = g.normal(size=(2, 1500))
+    site = a**2 + 0.1 * g.normal(size=1500)
+    cause = 0.5 * a + g.laplace(size=1500)
+    effect = 0.5 * cause + g.laplace(size=1500)
+    X = pd.DataFrame({"a": a, "b": b, "site": site, "cause": cause, "effect": effect})
+    y = (g.random(1500) < 1 / (1 + np.exp(-effect))).astype(int)
+    known = {"covariates": ["a", "b"], "first": ["site"]}
+    verdicts = {check.name: check for check in RCI(knowledge=known).fit(X, y).diagnose(X, y).checks}
+    alone = {check.name: check for check in RCI().fit(X, y).diagnose(X, y).checks}
+    for name in ("non_gaussian", "independent", "linear"):
+        assert verdicts[name].verdict == "fine", name
+    assert {alone[name].verdict for name in ("independent", "linear")} == {"broken"}
+    assert "of 5 errors" in alone["non_gaussian"].statement
+    assert "of 2 errors" in verdicts["non_gaussian"].statement
+
+
+@pytest.mark.parametrize("searched", [0, 1])
+def test_checks_where_hardly_anything_was_searched(searched):
+    g = np.random.default_rng(1)
+    X = pd.DataFrame(g.laplace(size=(300, 3)), columns=["a", "b", "c"])
+    y = (g.random(300) < 1 / (1 + np.exp(-X["c"]))).astype(int)
+    known = {"covariates": ["a"], "first": ["b", "c"][: 2 - searched]}
+    verdict = RCI(knowledge=known).fit(X, y).diagnose(X, y).verdict
+    assert verdict in ("fine", "doubtful", "broken")

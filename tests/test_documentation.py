@@ -19,7 +19,7 @@ from rootcausal.files.results import write_tables
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-NOT_RUN_HERE = re.compile(r"^<!-- not run: .+ -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
+NOT_RUN_HERE = re.compile(r"^<!-- not run: [^\n]+ -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
 SETS_UP = ("pip", "git", "cd", "make", "python", "python3", "source", "curl", "docker")
 SHELLS = ("sh", "bash", "console", "shell")
 NOT_RUN = ("text", "json", "bibtex", "mermaid", "diff")

@@ -271,6 +271,7 @@ def test_the_core_knows_numpy_and_scipy_only() -> None:
         "typing",
         "functools",
         "graphlib",
+        "itertools",
     }
     for name, path in modules():
         if room_of(name) == "core":

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
-from rootcausal.core.precedence import Precedence
+from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
 from rootcausal.inputs.knowledge import UNKNOWN_SAID, precedence_of
@@ -134,6 +134,11 @@ def test_a_pair_both_ways_is_a_circle_that_names_its_rules() -> None:
     )
 
 
+def test_of_circles_that_share_a_rule_the_shortest_is_named() -> None:
+    message = refused(lambda: Knowledge(causes=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")]))
+    assert "circle: 'a' before 'b' (causes), 'b' before 'a' (causes); leave" in message
+
+
 def test_circles_that_share_no_rule_are_all_named() -> None:
     ring = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c"), ("x", "y"), ("y", "x"), ("a", "x")]
     message = refused(lambda: Knowledge(causes=ring))
@@ -185,6 +190,7 @@ def test_very_many_contradictions_are_counted() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), st.data())
+@settings(deadline=None)
 def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
     pairs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
@@ -217,10 +223,11 @@ def test_what_is_taken_has_an_order_and_what_is_refused_has_none(
     else:
         assert orders
         for order in permutations(range(6)):
-            assert (not found.breaks(np.array(order))) == fits(order)
+            assert found.holds(np.array(order)) == fits(order)
 
 
 @given(st.integers(1, 60), st.data())
+@settings(deadline=None)
 def test_rules_are_complete(p: int, data: st.DataObject) -> None:
     """Against a closure one pair after the other."""
     order = data.draw(st.permutations(range(p)))
@@ -239,6 +246,11 @@ def test_chains_that_say_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 100)
     long = Knowledge(causes=list(pairwise(range(40))))
     assert "say it by tiers instead" in refused(lambda: long.precedence([f"x{k}" for k in range(40)]))
+    # The limit is on what follows, not on what is said: 10 pairs of a chain of 5, and 15 of one of 6.
+    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 10)
+    names = [f"x{k}" for k in range(6)]
+    assert Knowledge(causes=list(pairwise(range(5)))).precedence(names).before.size == 10
+    assert "say it by" in refused(lambda: Knowledge(causes=list(pairwise(range(6)))).precedence(names))
 
 
 def test_the_examples_of_the_docstrings_hold() -> None:
@@ -312,12 +324,22 @@ def test_hostile_names_stay_harmless(tmp_path: Path) -> None:
         assert len(text) < 2000 and "\x1b" not in text
 
 
+def test_similar_names_are_looked_for_while_that_is_quick() -> None:
+    names = [f"column {k}" for k in range(30)]
+    few = refused(lambda: Knowledge(first=[f"colum {k}" for k in range(30)]).precedence(names))
+    assert few.count("did you mean") == UNKNOWN_SAID
+    long = "x" * knowledge.LONGEST_COMPARED
+    assert "did you mean" in refused(lambda: Knowledge(first=[long]).precedence([long[:-1] + "y"]))
+    assert "did you mean" not in refused(lambda: Knowledge(first=[long + "x"]).precedence([long + "y"]))
+
+
 # --- JSON -----------------------------------------------------------------------------------------------
 
 columns = st.lists(st.text(), unique=True, min_size=6, max_size=9)
 
 
 @given(columns, st.randoms(use_true_random=False))
+@settings(deadline=None)
 def test_json_comes_back_equal(names: list[str], random: Any) -> None:
     cut = random.randint(1, 4)
     known = Knowledge(
@@ -439,7 +461,7 @@ def test_lingam_says_effect_then_cause() -> None:
     np.fill_diagonal(matrix, 7)
     assert Knowledge.from_lingam(matrix.tolist(), [0, 1, 2]).causes == (("x0", "x2"),)
     one = Knowledge.from_lingam(as_lingam_makes_it(4, exogenous=[1]), list("abcd")).precedence(list("abcd"))
-    assert one.open(np.arange(4)).tolist() == [False, True, False, False]
+    assert Opening(one).among(np.arange(4)).tolist() == [False, True, False, False]
 
 
 def test_no_paths_that_go_round_are_not_used_and_named() -> None:
@@ -448,8 +470,8 @@ def test_no_paths_that_go_round_are_not_used_and_named() -> None:
         known = Knowledge.from_lingam(matrix, list("abcde"))
     assert known.causes == (("a", "b"),)
     found = known.precedence(list("abcde"))
-    assert found.open(np.arange(5)).tolist() == [True, False, True, False, False]
-    assert found.open(np.array([3, 4])).tolist() == [True, False]
+    assert Opening(found).among(np.arange(5)).tolist() == [True, False, True, False, False]
+    assert Opening(found).among(np.array([3, 4])).tolist() == [True, False]
 
 
 def test_a_circle_with_a_path_is_refused() -> None:
@@ -506,6 +528,9 @@ def test_tetrad(tmp_path: Path) -> None:
     assert of_tetrad(tmp_path, "\ufeff" + TETRAD.replace("\n", "\r\n")) == expected
     assert of_tetrad(tmp_path, "forbiddirect\na b\n") == Knowledge(not_causes=[("a", "b")])
     assert of_tetrad(tmp_path, "/knowledge\n") == Knowledge()
+    # Tiers come by their numbers, wherever they stand, and may take several lines.
+    by_number = of_tetrad(tmp_path, "addtemporal\n10 c\n9 b\n2 a\n9 d\n")
+    assert by_number.tiers == (("a",), ("b", "d"), ("c",))
 
 
 def test_comments_and_keywords_of_tetrad(tmp_path: Path) -> None:
@@ -554,4 +579,6 @@ a b
     message = refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n2 b\nforbiddirect\na b\n"))
     assert "line 5: a column of an earlier tier" in message and "'a' to cause 'b'" in message
     assert "line 2: a minus" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1- a\n2 b\n"))
+    endless = f"addtemporal\n{'1' * 5000} a\n2 b\n"
+    assert "line 2: a tier begins with its number" in refused(lambda: of_tetrad(tmp_path, endless))
     assert "one tier alone" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n"))

@@ -66,7 +66,7 @@ def test_dask() -> None:
     from distributed import Client, LocalCluster
 
     whole = dd.from_pandas(FRAME.assign(died=COHORT.y), npartitions=2)
-    with LocalCluster(1, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
         check(opened(whole, "died", "dask"))
         model = RCI(knowledge=KNOWN, backend="dask").fit(whole, "died")
         check(model._encoding.layout.precedence)
@@ -204,6 +204,8 @@ def test_resamples_under_other_rules_do_not_belong() -> None:
     others = [Knowledge(first=["age"]), Knowledge(covariates=["age"]), Knowledge(causes=[("age", NAMES[1])])]
     assert len({fingerprint(known) for known in (None, KNOWN, *others)}) == 5
     assert fingerprint(others[2]) == fingerprint(Knowledge(not_causes=[(NAMES[1], "age")]))
+    for other in ((NAMES[2], NAMES[1]), ("age", NAMES[2])):
+        assert fingerprint(others[2]) != fingerprint(Knowledge(causes=[other]))
 
 
 # --- the command line -----------------------------------------------------------------------------------
@@ -309,7 +311,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     from distributed import LocalCluster
 
     FRAME.assign(died=COHORT.y, ward=1.0 * (np.arange(len(FRAME)) % 2)).to_parquet(tmp_path / "labs.parquet")
-    with LocalCluster(1, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         address = ("--scheduler", cluster.scheduler_address, "--drop", "ward", "--out", tmp_path / "m.rci")
         options = ("fit", tmp_path / "labs.parquet", "--target", "died", *address)
         assert "given: age first" in ok(*options, "--first", "age")
@@ -344,3 +346,16 @@ def test_the_page_says_what_was_known_and_kinds_in_words(tmp_path: Path) -> None
         f"age first; {', '.join(NAMES[1:8])} < all others; bili before chol; covariates {cut}"
     )
     assert made["kinds"] == f"{cut}: number, stage: 1 < 2 < 3 < 4"
+
+
+def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -> None:
+    """It would call covariates root causes; so the file has a version that it does not read."""
+    versions: list[int] = []
+
+    def read(header: dict[str, Any]) -> dict[str, Any]:
+        versions.append(header["version"])
+        return header
+
+    RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
+    with_header(tmp_path / "model.rci", read)
+    assert versions == [5]

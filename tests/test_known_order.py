@@ -16,7 +16,7 @@ from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.core.pair_search import PairSearch
-from rootcausal.core.precedence import Precedence
+from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.core.search import BlockSearch
 
 
@@ -80,7 +80,7 @@ def check_rules_hold(make_raw, seed: int) -> None:
     found = order_columns(raw, describe_columns(raw), variant, 0.2, layout=layout)
     order = variables_of(found.order, owner)
     assert not broken(order, stage, pairs)
-    assert not layout.precedence.breaks(np.array(order, dtype=np.intp))
+    assert layout.precedence.holds(np.array(order, dtype=np.intp))
     kept = set(np.flatnonzero(stage <= 1)) - set(owner[found.exhausted])
     assert kept <= set(order)
     n_covariates = found.n_covariates
@@ -193,6 +193,7 @@ def test_covariates_come_as_the_table_has_them_and_no_pair_is_compared():
     assert found.order.tolist() == [0, 1, 2, 3]
     assert found.n_pairs == 0
     assert found.n_covariates == 4
+    assert np.isinf(found.margins).all()  # nobody was in doubt
 
 
 def test_only_pairs_of_the_open_tier_are_compared():
@@ -239,12 +240,36 @@ def test_a_dropped_column_opens_what_waits_for_it():
 def test_rules_that_follow_are_kept_when_variables_go():
     known = Precedence.of(np.full(4, 2), [(0, 1), (1, 2), (2, 3)])
     few = known.take(np.array([0, 3]))
-    assert few.breaks(np.array([1, 0])) == [(0, 1)]
-    assert not few.breaks(np.array([0, 1]))
-    assert few.open(np.array([0, 1])).tolist() == [True, False]
+    assert not few.holds(np.array([1, 0]))
+    assert few.holds(np.array([0, 1]))
+    assert Opening(few).among(np.array([0, 1])).tolist() == [True, False]
+
+
+def test_who_is_alone_in_a_tier_has_no_rival():
+    rng = np.random.default_rng(4)
+    raw = ReferenceRaw(rng.laplace(size=(200, 3)), None)
+    layout = Layout.numbers(3).knowing(Precedence.of(np.array([3, 2, 3])))
+    found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
+    assert found.order[0] == 1
+    assert np.isinf(found.margins).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("pairs", [[(0, 0)], [(0, 1), (1, 0)], [(0, 1), (1, 2), (2, 0)], [(3, 0)]])
 def test_contradictions_are_refused(pairs):
     with pytest.raises(ValueError, match=r"circle|stages"):
         Precedence.of(np.array([2, 2, 2, 3]), pairs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_is_open_is_what_nothing_left_must_come_before(seed):
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 9))
+    stage, pairs = rules(rng, p)
+    rule = Precedence.of(stage, pairs)
+    before = rule.known(np.arange(p))  # [i, j]: j before i
+    opening, left = Opening(rule), np.arange(p)
+    while left.size:
+        plain = [stage[v] == stage[left].min() and not any(before[v, other] for other in left) for v in left]
+        assert opening.among(left).tolist() == plain
+        left = left[rng.random(left.size) < 0.7]

@@ -28,7 +28,9 @@ from rootcausal.core.precedence import Precedence
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     # Threads of this process: thousands of small tables would wait for messages between processes.
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
+    with Client(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
+    ) as client:
         yield client
 
 

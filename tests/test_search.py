@@ -91,6 +91,25 @@ def test_pair_search_never_loses_the_root(rounds: list[np.ndarray], pairs_per_ca
         search.forget(candidates, np.array([best.column]))
 
 
+def test_later_rounds_of_a_clear_race_take_one_call() -> None:
+    """Candidates meet their most correlated partner only when nothing is known of them yet."""
+    neighbours = np.eye(COLUMNS, k=1) + np.eye(COLUMNS, k=-1)
+    score = skew(np.ones(COLUMNS * (COLUMNS - 1) // 2))  # each column comes before all later ones
+    calls: list[int] = []
+
+    class Counting(Scripted):
+        def pair_sums(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+            calls.append(i.size)
+            return super().pair_sums(i, j)
+
+    search = PairSearch(0.9 * neighbours)
+    for first in range(COLUMNS - 1):
+        calls.clear()
+        assert search.find_root(Counting(score), np.arange(first, COLUMNS), ENTROPIES).column == first
+        assert len(calls) == (2 if first == 0 else 1)
+        search.forget(np.arange(first + 1, COLUMNS), np.array([first]))
+
+
 @given(st.lists(scores, min_size=1, max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_block_search_never_loses_the_root(rounds: list[np.ndarray]) -> None:

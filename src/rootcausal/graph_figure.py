@@ -16,6 +16,8 @@ GREY, BAND = "#777777", "#f0f0f0"
 MARKS = {GIVEN: "■", UNSURE: "?"}
 # What is left to an arc of the place between two nodes, so that its head does not lie under a node.
 GAP = 0.02
+# How far out the longest arc goes, and how far from a node, of the place between two, arcs begin and end.
+FARTHEST, NEAREST_END, FARTHEST_END, BETWEEN_ENDS = 0.8, 0.08, 0.34, 0.09
 
 
 def draw_graph(
@@ -30,11 +32,15 @@ def draw_graph(
     for number, band in enumerate(graph.bands):
         ax.axhspan(band.first - 0.5, band.last + 0.5, color=BAND if number % 2 == 0 else "white", zorder=0)
         ax.text(1.0, band.first - 0.42, band.name, ha="right", va="top", style="italic", color="#444444")
-    widest = max((abs(arrow.effect - arrow.cause) for arrow in graph.arrows), default=1)
+    widest = max((arrow.effect - arrow.cause for arrow in graph.arrows), default=1)
     few = len(graph.arrows) <= ARROWS_WITH_SHARES
-    for arrow in graph.arrows:
-        _draw_arrow(ax, arrow, 0.8 * abs(arrow.effect - arrow.cause) / widest, unordered, few)
+    starts, ends = arc_ends(graph.arrows)
+    for arrow, start, end in zip(graph.arrows, starts, ends, strict=True):
+        bulge = FARTHEST * (arrow.effect - arrow.cause) / widest
+        _draw_arrow(ax, arrow, bulge, (start, end), unordered, few)
     disease = [] if graph.into_disease is None else [n - 1]
+    if graph.bands and disease:  # it belongs to no tier
+        ax.axhline(n - 1.5, color=GREY, linewidth=0.6, zorder=0)
     ax.scatter([0.0] * (n - len(disease)), range(n - len(disease)), color="black", zorder=3)
     ax.scatter([0.0] * len(disease), disease, color="white", edgecolor="black", marker="s", s=60, zorder=3)
     for place, name in enumerate(names):
@@ -45,16 +51,37 @@ def draw_graph(
     _explain(ax, graph, unordered, covariates)
 
 
-def _draw_arrow(ax: Axes, arrow: Arrow, bulge: float, unordered: set[int], few: bool) -> None:
+def arc_ends(arrows: Sequence[Arrow]) -> tuple[list[float], list[float]]:
+    """Where arcs begin below their causes and end above their effects: those of one node beside each other.
+
+    Of all that begin at a node the longest is the outermost, so it begins nearest to it, lest they cross.
+    """
+    starts, ends = [0.0] * len(arrows), [0.0] * len(arrows)
+    leaving, arriving = dict[int, list[int]](), dict[int, list[int]]()
+    for number in sorted(range(len(arrows)), key=lambda n: arrows[n].cause - arrows[n].effect):
+        leaving.setdefault(arrows[number].cause, []).append(number)
+        arriving.setdefault(arrows[number].effect, []).append(number)
+    for places, side, found in ((leaving, 1, starts), (arriving, -1, ends)):
+        for node, numbers in places.items():
+            step = min(BETWEEN_ENDS, (FARTHEST_END - NEAREST_END) / max(1, len(numbers) - 1))
+            for rank, number in enumerate(numbers):
+                found[number] = node + side * (NEAREST_END + rank * step)
+    return starts, ends
+
+
+def _draw_arrow(
+    ax: Axes, arrow: Arrow, bulge: float, ends: tuple[float, float], unordered: set[int], few: bool
+) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    middle, down = (arrow.cause + arrow.effect) / 2, 1 if arrow.effect > arrow.cause else -1
-    # A Bezier curve whose middle is half as far out as the point that pulls it.
-    bend = [(GAP, arrow.cause + 0.1 * down), (2 * bulge, middle), (GAP, arrow.effect - 0.1 * down)]
+    start, end = ends
+    # A Bezier curve goes out three quarters of the way to the points that pull it.
+    pull = GAP + bulge * 4 / 3
+    bend = [(GAP, start), (pull, start), (pull, end), (GAP, end)]
     ax.add_patch(
         FancyArrowPatch(
-            path=Path(bend, [Path.MOVETO, Path.CURVE3, Path.CURVE3]),
+            path=Path(bend, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]),
             arrowstyle="->" if arrow.state == UNSURE else "-|>",
             mutation_scale=10,
             linewidth=0.6 + 3 * min(abs(arrow.weight), 1.0),
@@ -64,10 +91,17 @@ def _draw_arrow(ax: Axes, arrow: Arrow, bulge: float, unordered: set[int], few: 
     )
     words = [MARKS[arrow.state]] if arrow.state in MARKS else []
     if few and arrow.resamples is not None:
-        words.append(f"{100 * arrow.times / arrow.resamples:.0f}%")
+        # Rounded down: 159 of 200 are under 80 %, and 199 are not all.
+        words.append(f"{100 * arrow.times // arrow.resamples}%")
     if words:
         text = ax.text(
-            bulge + GAP / 2, middle, " ".join(words), ha="center", va="center", fontsize="small", zorder=4
+            GAP + bulge,
+            (start + end) / 2,
+            " ".join(words),
+            ha="center",
+            va="center",
+            fontsize="small",
+            zorder=4,
         )
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.1"})
 

@@ -11,7 +11,6 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
 from .core.holes import HoledRaw
-from .core.linear import direct_effects
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
@@ -33,13 +32,15 @@ class DirectLiNGAM(BaseEstimator):
         diagnosis: they belong to :class:`~rootcausal.RCI`.
     prune : bool, default False
         Prune edges by the adaptive lasso (Zou 2006; least squares weights, penalty by BIC). Without it
-        every variable has an edge from every earlier one.
+        every variable has an edge from every earlier one, but for what was given to come first.
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
     knowledge : Knowledge or dict, default None
-        What is known of the causal order, as in :class:`~rootcausal.RCI`.
+        What is known of the causal order, as in :class:`~rootcausal.RCI`. Without a disease there is no risk
+        to adjust: covariates begin the order, cause each other as little as columns that come first do, and
+        have edges to all others.
 
     Attributes
     ----------
@@ -85,7 +86,8 @@ class DirectLiNGAM(BaseEstimator):
         warn_exhausted(ordering, cohort)
         self.causal_order_ = ordering.order
         self.margins_ = ordering.margins
-        weights = _pruned_edges(ordering, raw.shape[0]) if self.prune else direct_effects(ordering.unmixing)
+        full = ordering.mechanism(raw.shape[1]).direct_effects()
+        weights = _pruned_edges(ordering, full, raw.shape[0]) if self.prune else full
         self._standard_edges = weights
         self._precedence = cohort.layout.precedence
         self.adjacency_matrix_ = np.zeros((raw.shape[1], raw.shape[1]))
@@ -113,18 +115,26 @@ class DirectLiNGAM(BaseEstimator):
         return graph
 
 
-def _pruned_edges(ordering: Ordering, n_rows: int) -> F64:
-    """Adaptive lasso of each column on those before it; all it needs is their correlations."""
+def _pruned_edges(ordering: Ordering, full: F64, n_rows: int) -> F64:
+    """Adaptive lasso of each column on those before it; all it needs is their correlations.
+
+    ``full`` (k, k) are the edges by least squares. Columns that come first have no causes but covariates, and
+    these have none.
+    """
     correlation = ordering.mixing @ ordering.mixing.T
-    full = direct_effects(ordering.unmixing)
     edges = np.zeros_like(full)
     for effect in range(1, len(full)):
-        weight = np.abs(full[effect, :effect])
-        gram = correlation[:effect, :effect] * np.outer(weight, weight)
-        cross = correlation[:effect, effect] * weight
+        causes = effect
+        if effect < ordering.unsearched.size:
+            causes = ordering.n_covariates if effect >= ordering.n_covariates else 0
+        if not causes:
+            continue
+        weight = np.abs(full[effect, :causes])
+        gram = correlation[:causes, :causes] * np.outer(weight, weight)
+        cross = correlation[:causes, effect] * weight
         _, _, path = lars_path_gram(cross * n_rows, gram * n_rows, n_samples=n_rows, method="lasso")
         unexplained = 1.0 - 2.0 * cross @ path + (path * (gram @ path)).sum(axis=0)
         n_edges = (path != 0).sum(axis=0)
         bic = n_rows * np.log(np.maximum(unexplained, np.finfo(float).eps)) + np.log(n_rows) * n_edges
-        edges[effect, :effect] = path[:, bic.argmin()] * weight
+        edges[effect, :causes] = path[:, bic.argmin()] * weight
     return edges

@@ -77,7 +77,7 @@ def ask(names: Sequence[str], order: Sequence[str], given: Mapping[str, Any] | N
     # What was left out of the order stands nowhere wrong, but beside tiers it would count as of the last one.
     ordered = set(order)
     first = tuple(name for name in suggested.first if tiers or (behind_others and name in ordered))
-    return Question((*behind_others, *behind_later), Suggestion(first, tiers, given))
+    return Question((*behind_others, *behind_later), Suggestion(first, tiers, given, suggested.others))
 
 
 def _behind_others(

@@ -28,7 +28,7 @@ class Suggestion:
     first: tuple[str, ...]
     tiers: tuple[tuple[str, ...], ...]
     given: Mapping[str, Any]
-    others: bool = True
+    others: bool
 
     def __bool__(self) -> bool:
         return bool(self.first or self.tiers)

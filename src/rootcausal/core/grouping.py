@@ -39,20 +39,32 @@ class Grouping:
         variables, first = np.unique(owner[owner >= 0], return_index=True)
         variables = variables[np.argsort(first)]
         alone = np.bincount(layout.variable, minlength=layout.n_variables)[variables] == 1
-        places = tuple(np.flatnonzero(owner == variable) for variable in variables)
+        by_owner = np.argsort(owner, kind="stable")
+        starts = np.searchsorted(owner[by_owner], variables)
+        ends = np.searchsorted(owner[by_owner], variables, side="right")
+        places = tuple(by_owner[a:b] for a, b in zip(starts, ends, strict=True))
         weights = tuple(
             np.ones(1) if single else _unit_length(unit_effects[some])
             for single, some in zip(alone, places, strict=True)
         )
         return cls(variables, alone, places, weights)
 
+    @property
+    def first(self) -> Index:
+        """(v,) the place of each variable's first column."""
+        return np.array([some[0] for some in self.places], dtype=np.intp)
+
     def errors(self, errors: F64) -> F64:
         """(n, v): errors of the variables, from those of the columns (n, k)."""
+        if self.alone.all():
+            return errors[:, self.first]
         columns = [errors[:, some] @ weight for some, weight in zip(self.places, self.weights, strict=True)]
         return np.stack(columns, axis=1) if columns else np.zeros((len(errors), 0))
 
     def sums(self, values: F64) -> F64:
         """(n, v): sums over the columns of each variable, of values (n, k)."""
+        if self.alone.all():
+            return values[:, self.first]
         columns = [values[:, some].sum(axis=1) for some in self.places]
         return np.stack(columns, axis=1) if columns else np.zeros((len(values), 0))
 
@@ -73,7 +85,7 @@ class Grouping:
         """
         if not self.places:
             return np.zeros((0, 0))
-        first = np.array([some[0] for some in self.places])
+        first = self.first
         side_by_side = np.concatenate(self.places)
         starts = np.cumsum([0, *(some.size for some in self.places[:-1])])
         squares = effects[np.ix_(side_by_side, side_by_side)] ** 2

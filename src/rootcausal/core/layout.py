@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def kept(self) -> np.ndarray:
-        """(q,) which columns no test drops."""
+        """(q,) which columns no test drops and no search places."""
         if self.precedence is None:
             return np.zeros(self.n_columns, dtype=bool)
         return self.precedence.kept[self.variable]

@@ -23,8 +23,10 @@ MOST_COLUMNS = 10_000_000
 MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
 MOST_MEAN_IN_SD = 1e20
-# Entries of the mixing matrix are correlations times standard deviations of at most one.
-MOST_MIXING = 1.0 + 1e-6
+# The diagonal of a mixing matrix holds standard deviations of at most one. Below it are correlations times
+# these or, of columns that come first and go together, regression coefficients.
+MOST_DIAGONAL = 1.0 + 1e-6
+MOST_MIXING = 1e6
 LEAST_DIAGONAL = 0.5 * math.sqrt(EXHAUSTED)
 MOST_UNMIXING = 1e30
 # How often the rounding error of one product may be exceeded.
@@ -261,7 +263,9 @@ def _check_effects(coef: F64, intercept: F64) -> None:
 
 def _check_mixing(mixing: F64) -> None:
     """Raise ValueError where a (k, k) matrix is not lower triangular, with a positive diagonal."""
-    if not (np.abs(mixing) <= MOST_MIXING).all() or not (np.diagonal(mixing) >= LEAST_DIAGONAL).all():
+    own = np.diagonal(mixing)
+    inside = (own >= LEAST_DIAGONAL) & (own <= MOST_DIAGONAL)
+    if not (np.abs(mixing) <= MOST_MIXING).all() or not inside.all():
         raise ValueError("the mixing matrix has entries out of range")
     if np.triu(mixing, 1).any():
         raise ValueError("the mixing matrix is not triangular")

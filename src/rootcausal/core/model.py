@@ -72,15 +72,18 @@ class CausalModel:
 
     @property
     def covariates(self) -> Index:
-        """(c,) variables that are adjusted for, ascending."""
-        if self.layout is None:
+        """(c,) variables that are adjusted for, ascending; also one that others explain wholly."""
+        if self.layout is None or self.layout.precedence is None:
             return np.empty(0, dtype=np.intp)
-        return np.unique(self.layout.variable[self.column_order[self._adjusted]])
+        return np.flatnonzero(self.layout.precedence.covariate)
 
     @property
     def used(self) -> Index:
-        """(v + c,) variables that a patient is scored by."""
-        return np.concatenate([self.covariates, self.order])
+        """(u,) variables that a patient is scored by: covariates in the order, and the order itself."""
+        if self.layout is None:
+            return self.order
+        adjusted = np.unique(self.layout.variable[self.column_order[self._adjusted]])
+        return np.concatenate([adjusted, self.order])
 
     @property
     def base_value(self) -> float:
@@ -104,14 +107,13 @@ class CausalModel:
         scale = self.mechanism.scale
         if self._groups is None:
             return scale
-        first = np.array([places[0] for places in self._groups.places], dtype=np.intp)
-        return np.where(self._groups.alone, scale[first], np.nan)
+        return np.where(self._groups.alone, scale[self._groups.first], np.nan)
 
     def at_first_column(self, of_columns: F64) -> F64:
         """(v,): of what is known of each column of the order (k,), that of each variable's first."""
         if self._groups is None:
             return of_columns
-        return of_columns[np.array([places[0] for places in self._groups.places], dtype=np.intp)]
+        return of_columns[self._groups.first]
 
     def outside(self, columns: Index) -> Index:
         """The variables of some columns that the order left out, where it holds no other column of theirs."""
@@ -255,6 +257,16 @@ class CausalModel:
         self.attribution.check()
         if self.layout is not None and self.layout.n_columns != self.n_columns:
             raise ValueError("its variables and its columns do not fit together")
+        self.check_rules()
+
+    def check_rules(self) -> None:
+        """Raise ValueError where the causal order breaks what was known before."""
+        if self.layout is None or self.layout.precedence is None:
+            return
+        owner = self.layout.variable[self.column_order]
+        _, first = np.unique(owner, return_index=True)
+        if not self.layout.precedence.holds(owner[np.sort(first)]):
+            raise ValueError("its causal order breaks what it says was known before")
 
     def _columns_of(self, variable: int) -> Index:
         return np.array([variable]) if self.layout is None else self.layout.columns_of(variable)

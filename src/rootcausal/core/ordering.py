@@ -11,8 +11,8 @@ Discrete columns take part by the likelihood ratio of :mod:`rootcausal.core.leve
 variable stay together: once one of them is a root, the others follow, and the test keeps or drops them all.
 
 What is known before (:mod:`rootcausal.core.precedence`) holds in every round: only those columns are
-compared, and may become the root, that nothing is left to come before. Covariates are no question of order:
-they are taken out first, as they come.
+compared, and may become the root, that nothing is left to come before. Covariates, and columns that come
+first, are no question of order: they are taken out as the table has them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .entropy import entropy
+from .exogenous import set_apart
 from .layout import Layout
 from .levels import with_levels
 from .linear import LinearMechanism, inverse
 from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
 from .pair_search import PairSearch
 from .population import ClassWeights, standardized
+from .precedence import Opening
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
 
@@ -74,10 +76,12 @@ class Ordering:
     order : (k,) columns in the order in which they became roots (K in the paper).
     mean, sd : (k,) of these columns, in the population.
     mixing : (k, k) lower triangular; standardized columns are ``errors @ mixing.T``, errors of unit variance
-        in the population.
+        in the population, and uncorrelated.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival, and zero where the scores of discrete columns alone decide nothing.
     n_covariates : how many columns at the start of the order are those of covariates.
+    unsearched : (u,) the variable of each column at the start that the search did not place: covariates, and
+        columns that come first.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
@@ -93,6 +97,7 @@ class Ordering:
     mixing: F64
     margins: F64
     n_covariates: int
+    unsearched: Index
     exhausted: Index
     adds_nothing: Index
     n_pairs: int
@@ -101,13 +106,43 @@ class Ordering:
     table_cols: Index
 
     @property
+    def n_first(self) -> int:
+        """How many columns after those of the covariates come first."""
+        return self.unsearched.size - self.n_covariates
+
+    @property
     def unmixing(self) -> F64:
         """(k, k) with errors = ((x − mean) / sd) @ unmixing."""
         return inverse(self.mixing)
 
     def mechanism(self, n_columns: int) -> LinearMechanism:
-        """What a model of a cohort of ``n_columns`` keeps of this."""
-        return LinearMechanism(n_columns, self.order, self.mean, self.sd, self.mixing, self.unmixing)
+        """What a model of a cohort of ``n_columns`` keeps of this: columns that come first are set apart."""
+        mixing = self.mixing
+        for start, variable in self._apart:
+            mixing, _ = set_apart(mixing, start, variable)
+        return self._mechanism(n_columns, mixing)
+
+    def uncorrelated(self, n_columns: int) -> LinearMechanism:
+        """The same with the errors that were found, of which none goes with another."""
+        return self._mechanism(n_columns, self.mixing)
+
+    def _mechanism(self, n_columns: int, mixing: F64) -> LinearMechanism:
+        return LinearMechanism(n_columns, self.order, self.mean, self.sd, mixing, inverse(mixing))
+
+    def effects(self, coef: F64) -> F64:
+        """(k,) of the errors of :meth:`mechanism`, from those of the errors that were found (k,)."""
+        for start, variable in self._apart:
+            _, turn = set_apart(self.mixing, start, variable)
+            inside = slice(start, start + variable.size)
+            coef = np.concatenate([coef[:start], turn.T @ coef[inside], coef[inside.stop :]])
+        return coef
+
+    @property
+    def _apart(self) -> list[tuple[int, Index]]:
+        """Places and variables of columns that do not act on each other, where these are several."""
+        c = self.n_covariates
+        blocks = [(0, self.unsearched[:c]), (c, self.unsearched[c:])]
+        return [(start, variable) for start, variable in blocks if np.unique(variable).size > 1]
 
     def on_columns(self, columns: Index) -> Ordering:
         """The same in a larger table, where column c is ``columns[c]``."""
@@ -197,11 +232,8 @@ class _Rounds:
         table, self._levels = with_levels(table, layout, self._mean, self._sd)
         self._table = table.with_correlations(correlation)
         self._discrete, self._variable = layout.discrete, layout.variable
-        self._precedence, self._covariate, self._never_dropped = (
-            layout.precedence,
-            layout.covariate,
-            layout.kept,
-        )
+        self._opening = None if layout.precedence is None else Opening(layout.precedence)
+        self._covariate, self._kept_by_rule = layout.covariate, layout.kept
         self._entropies[self._discrete] = 0.0
         self._class_moments: ClassMoments | None = None
         if variant.local:
@@ -231,7 +263,7 @@ class _Rounds:
 
     def _find_root(self) -> Root:
         rivals = self._open()
-        if self._covariate[rivals[0]] or rivals.size == 1:
+        if self._kept_by_rule[rivals[0]] or rivals.size == 1:
             # There is nothing to compare, and no rival is left whose entropy would be needed.
             return Root(int(rivals[0]), np.inf, self._unknown(), 0)
         if self._discrete[rivals].all():
@@ -245,9 +277,9 @@ class _Rounds:
 
     def _open(self) -> Index:
         """Candidates before which nothing is left that must come first."""
-        if self._precedence is None:
+        if self._opening is None:
             return self.candidates
-        return self.candidates[self._precedence.open(self._variable[self.candidates])]
+        return self.candidates[self._opening.among(self._variable[self.candidates])]
 
     def _unknown(self) -> F64:
         return np.full(self._entropies.size, np.nan)
@@ -290,7 +322,7 @@ class _Rounds:
             self._class_moments.regress_out(root, loading / sd[root])
             p_values = self._class_moments.p_values(rest, self._variance[rest])
             passes = passing(p_values, self._variable[rest], self._alpha)
-            rest = rest[together | passes | self._never_dropped[rest]]
+            rest = rest[together | passes | self._kept_by_rule[rest]]
             self._class_moments.keep(rest)
         self.candidates = rest
         stays = np.zeros(sd.size, dtype=bool)
@@ -310,6 +342,7 @@ class _Rounds:
             mixing=mixing,
             margins=np.array(self._margins),
             n_covariates=int(self._covariate[cols].sum()),
+            unsearched=self._variable[cols[self._kept_by_rule[cols]]],
             exhausted=self._kept[exhausted],
             adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
             n_pairs=self._n_pairs,

@@ -64,9 +64,8 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> A
     """Few direct causes of D, and the paths that lead to them (see :mod:`rootcausal.core.sharp`)."""
     table, cols = ordering.table, ordering.table_cols
     effective_rows = ordering.weights.effective_rows
-    ancestry = attribute(
-        table, cols, ordering.mixing, n_columns, case_rate, effective_rows, ordering.n_covariates
-    )
+    beside, first = ordering.n_covariates, ordering.n_first
+    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate, effective_rows, beside, first)
     logit = ancestry.logit
     return Attributed(
         _in_population(logit, ordering),
@@ -84,7 +83,7 @@ def _by_regression(ordering: Ordering, n_columns: int, case_rate: float) -> Attr
 
 def _in_population(logit: Logit, ordering: Ordering) -> LinearAttribution:
     """What was fitted to the sample, with the intercept of the population (Prentice & Pyke 1979)."""
-    return LinearAttribution(logit.coef, logit.intercept + ordering.weights.log_odds)
+    return LinearAttribution(ordering.effects(logit.coef), logit.intercept + ordering.weights.log_odds)
 
 
 ATTRIBUTIONS = {

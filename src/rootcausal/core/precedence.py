@@ -26,8 +26,9 @@ class Precedence:
     ----------
     stage : (p,) all variables of a stage come before those of the next: :data:`COVARIATE`, :data:`FIRST`, and
         above it one number for each tier.
-    before, after : (m,) pairs of variables of one stage, the first of which comes before the second. They are
-        complete: with a before b and b before c, also a before c, so that a rule holds when b is left out.
+    before, after : (m,) pairs of variables of one stage, the first of which comes before the second; by the
+        first, ascending. They are complete: with a before b and b before c, also a before c, so that a rule
+        holds when b is left out.
     """
 
     stage: Index
@@ -61,7 +62,7 @@ class Precedence:
 
     @property
     def kept(self) -> np.ndarray:
-        """(p,) which variables no test drops: covariates, and those that come first."""
+        """(p,) which variables no test drops and no search places: covariates, and those that come first."""
         return self.stage <= FIRST
 
     def take(self, variables: Index) -> Precedence:
@@ -70,18 +71,6 @@ class Precedence:
         place[variables] = np.arange(variables.size)
         both = (place[self.before] >= 0) & (place[self.after] >= 0)
         return Precedence(self.stage[variables], place[self.before[both]], place[self.after[both]])
-
-    def open(self, variables: Index) -> np.ndarray:
-        """(m,) which of these variables, all that are left, have nothing left that must come before them."""
-        if not variables.size:
-            return np.zeros(0, dtype=bool)
-        left = np.zeros(self.stage.size, dtype=bool)
-        left[variables] = True
-        blocked = np.zeros(self.stage.size, dtype=bool)
-        blocked[self.after[left[self.before]]] = True
-        stage = self.stage[variables]
-        found: np.ndarray = (stage == stage.min()) & ~blocked[variables]
-        return found
 
     def known(self, variables: Index) -> np.ndarray:
         """(m, m), ``[i, j]``: whether the rules put the j-th of these variables before the i-th."""
@@ -93,17 +82,35 @@ class Precedence:
         found[place[self.after[both]], place[self.before[both]]] = True
         return found
 
-    def breaks(self, order: Index) -> list[tuple[int, int]]:
-        """Pairs (earlier, later) of an order that stand the wrong way round."""
+    def holds(self, order: Index) -> bool:
+        """Whether an order of some of the variables keeps to the rules."""
         place = np.full(self.stage.size, -1)
         place[order] = np.arange(order.size)
-        there = (place[self.before] >= 0) & (place[self.after] > -1)
-        wrong = there & (place[self.before] > place[self.after])
-        pairs = list(zip(self.before[wrong].tolist(), self.after[wrong].tolist(), strict=True))
-        stages = self.stage[order]
-        for at in np.flatnonzero(stages[1:] < stages[:-1]):
-            pairs.append((int(order[at + 1]), int(order[at])))
-        return pairs
+        before, after = place[self.before], place[self.after]
+        wrong = (before >= 0) & (after >= 0) & (before > after)
+        return bool((np.diff(self.stage[order]) >= 0).all() and not wrong.any())
+
+
+class Opening:
+    """Which variables have nothing left that must come before them, while others go one by one."""
+
+    def __init__(self, rules: Precedence) -> None:
+        self._rules = rules
+        self._left = np.ones(rules.stage.size, dtype=bool)
+        self._unmet = np.bincount(rules.after, minlength=rules.stage.size)
+
+    def among(self, variables: Index) -> np.ndarray:
+        """(m,) whether each of these is open; they are all that is left, and no more than the last time."""
+        left = np.zeros(self._left.size, dtype=bool)
+        left[variables] = True
+        for gone in np.flatnonzero(self._left & ~left):
+            # Pairs come by their first variable, ascending.
+            first, last = np.searchsorted(self._rules.before, [gone, gone + 1])
+            self._unmet[self._rules.after[first:last]] -= 1
+        self._left = left
+        stage = self._rules.stage[variables]
+        found: np.ndarray = (stage == stage.min()) & (self._unmet[variables] == 0)
+        return found
 
 
 def _reached(followers: dict[int, set[int]], size: int) -> dict[int, Index]:

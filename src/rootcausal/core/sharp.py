@@ -58,6 +58,7 @@ def attribute(
     case_rate: float,
     effective_rows: float,
     n_covariates: int = 0,
+    n_first: int = 0,
 ) -> Ancestry:
     """Shrink the effect of each error by how probably its column is an ancestor of D.
 
@@ -70,6 +71,7 @@ def attribute(
     case_rate : share of cases among the rows, strictly between 0 and 1.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
+    n_first : how many columns after them have no causes among the columns.
     """
     prior_log_odds = float(np.log(case_rate / (1.0 - case_rate)))
     beside, own = cols[:n_covariates], cols[n_covariates:]
@@ -81,11 +83,16 @@ def attribute(
     if own.size:
         prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, VARIANCE_ON_D)
         causes = find_direct_causes(table, own, mixing, prior, start, beside)
-        edges, probability, traced = _trace_back(mixing, effective_rows, causes.effects.inclusion)
+        # What covariates took out of the columns leaves fewer rows to tell effects by.
+        rows = max(effective_rows - n_covariates, 2.0) if n_covariates else effective_rows
+        edges, probability, traced = _trace_back(mixing, rows, causes.effects.inclusion, n_first)
         # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
         # effect is the total effect in the expected graph.
         total = solve_triangular(np.eye(own.size) - edges.T, causes.effects.coef, unit_diagonal=True)
         coef, start, settled = total * np.diagonal(mixing), causes.fixed, causes.settled and traced
+        if n_first > 1:
+            # They were taken out of each other, and act as they were measured.
+            coef[:n_first] = mixing[:n_first, :n_first].T @ total[:n_first]
     elif not n_covariates:
         return Ancestry(Logit(coef, prior_log_odds), probability)
     fixed, balanced = _refit(table, cols, coef, start)
@@ -93,19 +100,19 @@ def attribute(
     return Ancestry(logit, np.append(np.zeros(n_covariates), probability))
 
 
-def _trace_back(mixing: F64, n_rows: float, is_direct: F64) -> tuple[F64, F64, bool]:
+def _trace_back(mixing: F64, n_rows: float, is_direct: F64, n_first: int) -> tuple[F64, F64, bool]:
     """Expected edges (k, k) of standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
 
     A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
-    reverse causal order, each one's probability is final before it is passed on to its causes. The last
-    value is whether every regression settled.
+    reverse causal order, each one's probability is final before it is passed on to its causes; the first
+    ``n_first`` have none. The last value is whether every regression settled.
     """
     k = len(mixing)
     correlation = mixing @ mixing.T
     edges = np.zeros((k, k))
     not_ancestor = 1.0 - is_direct
     settled = True
-    for effect in range(k - 1, 0, -1):
+    for effect in range(k - 1, max(n_first, 1) - 1, -1):
         here = 1.0 - not_ancestor[effect]
         if here < NEGLIGIBLE:
             continue

@@ -93,8 +93,8 @@ def diagnose(
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     prevalence = provenance["parameters"].get("prevalence")  # models of before have none
     evidence = gather(model, X, y, names, prevalence)
-    population = evidence.of_population()
-    numbers = population.of_numbers()
+    searched = evidence.of_population().of_searched()
+    numbers = searched.of_numbers()
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     fit = fit_plain(evidence.errors, evidence.y)
     of_pairs: tuple[Check, ...] = ()
@@ -105,7 +105,7 @@ def diagnose(
             check_confounding(numbers),
         )
     checks = (
-        check_gaussianity(population),
+        check_gaussianity(searched),
         *of_pairs,
         check_mechanism(evidence, fit),
         check_terminal(evidence, fit),

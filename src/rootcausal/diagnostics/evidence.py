@@ -35,6 +35,7 @@ class Evidence:
     population : (m,) places among these n that make up a sample of the population: all, unless cases and
         controls were sampled apart.
     with_levels : (k,) which columns are no numbers.
+    searched : (k,) whose place in the order was learned: not covariates, and not what comes first.
     """
 
     errors: F64
@@ -44,6 +45,7 @@ class Evidence:
     rows: Index
     population: Index
     with_levels: np.ndarray
+    searched: np.ndarray
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -61,13 +63,23 @@ class Evidence:
         What regression leaves of a few levels still shows which level it was, so that two such errors look
         dependent, and bent, whatever the truth.
         """
-        kept = ~self.with_levels
+        return self._only(~self.with_levels)
+
+    def of_searched(self) -> Evidence:
+        """The same of columns whose order was learned.
+
+        The others may depend on each other as they like, and be Gaussian: nothing is concluded from that.
+        """
+        return self._only(self.searched)
+
+    def _only(self, kept: np.ndarray) -> Evidence:
         return replace(
             self,
             errors=self.errors[:, kept],
             columns=self.columns[kept],
             names=tuple(name for name, stays in zip(self.names, kept, strict=True) if stays),
             with_levels=self.with_levels[kept],
+            searched=self.searched[kept],
         )
 
     def named(self, places: Index) -> tuple[str, ...]:
@@ -113,11 +125,20 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
     layout = layout.take(chosen[varies])
     found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
-    mechanism = found.mechanism(int(varies.sum()))
+    # Columns that come first may go together: what is tested is the rest.
+    mechanism = found.uncorrelated(int(varies.sum()))
     errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
     columns = chosen[varies][mechanism.order]
-    with_levels = layout.discrete[mechanism.order]
-    return Evidence(errors, columns, y[rows], tuple(names[c] for c in columns), rows, population, with_levels)
+    return Evidence(
+        errors,
+        columns,
+        y[rows],
+        tuple(names[c] for c in columns),
+        rows,
+        population,
+        with_levels=layout.discrete[mechanism.order],
+        searched=~layout.kept[mechanism.order],
+    )
 
 
 @dataclass(frozen=True)

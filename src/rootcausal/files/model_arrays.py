@@ -44,7 +44,9 @@ def model_from(
     numbers = {name: arrays[ATTRIBUTION + name] for name in attribution.ARRAYS}
     if layout is not None and layout.n_columns != first.n_columns:
         raise ValueError("its variables and its columns do not fit together")
-    return CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
+    model = CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
+    model.check_rules()
+    return model
 
 
 def pack(models: Sequence[CausalModel]) -> dict[str, np.ndarray]:
@@ -76,7 +78,10 @@ def unpack(
     mechanisms = mechanism.unpack(numbers, sizes, int(n_columns[0]))
     numbers = {name: arrays[RESAMPLES + ATTRIBUTION + name] for name in attribution.PACKED}
     attributions = attribution.unpack(numbers, sizes)
-    return [CausalModel(*halves, layout) for halves in zip(mechanisms, attributions, strict=True)]
+    models = [CausalModel(*halves, layout) for halves in zip(mechanisms, attributions, strict=True)]
+    for model in models:
+        model.check_rules()
+    return models
 
 
 def model_names(version: int) -> set[str]:

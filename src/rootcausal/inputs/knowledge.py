@@ -41,8 +41,8 @@ class Knowledge:
 
     Parameters
     ----------
-    first : columns that nothing else in the table causes, such as age and sex: they come before all tiers. No
-        test drops them.
+    first : columns that nothing in the table causes, such as age and sex, and that do not cause each other.
+        They come before all tiers, and no test drops them.
     tiers : lists of columns; all of one tier come before all of the next. Columns that are named in none of
         ``covariates``, ``first`` and ``tiers`` belong to the last tier, which may be empty for that.
     causes : pairs (a, b): a comes before b.

@@ -229,7 +229,8 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         layout = None if cohort.layout is None else cohort.layout.take(varies)
         learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
-    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1], cohort.layout), settled)
+    # Without its layout, which is that of all and may be large: a worker sends this back.
+    return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)
 
 
 def _draw_by_class(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
