@@ -261,7 +261,9 @@ def test_resamples_of_something_else_are_refused(tmp_path, cohort, frame):
     RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
     before = boot.read_bytes()
     for other, seed in ((RCI(alpha=0.1), 0), (RCI(attribution="paper"), 0), (RCI(), 1)):
-        with pytest.raises(InputError, match="another cohort, other options or another seed"):
+        with pytest.raises(
+            InputError, match="another cohort, other options, other knowledge of the order or another seed"
+        ):
             other.fit(frame, cohort.y).bootstrap(3, random_state=seed, resume=boot)
     assert boot.read_bytes() == before
     boot.write_bytes(before[:200])
@@ -276,7 +278,9 @@ def test_resamples_of_other_rows_are_refused(tmp_path, cohort):
     other_X[17, 1] = np.nextafter(X[17, 1], np.inf)
     other_y[[np.argmin(y), np.argmax(y)]] = 1, 0
     for rows, labels in ((other_X, y), (X, other_y)):
-        with pytest.raises(InputError, match="another cohort, other options or another seed"):
+        with pytest.raises(
+            InputError, match="another cohort, other options, other knowledge of the order or another seed"
+        ):
             RCI().fit(rows, labels).bootstrap(2, resume=boot)
 
 

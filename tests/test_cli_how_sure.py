@@ -94,7 +94,7 @@ def test_resume_keeps_finished_resamples(cohort: Path) -> None:
         assert len(RCI.load(out).bootstrap_) == n
     again = ("fit", cohort, "--target", "d", "--id", "patient", "--alpha", 0.1, "--out", out)
     message = error(3, *again, "--bootstrap", 5, "--resume", boot)
-    assert "another cohort, other options or another seed" in message
+    assert "another cohort, other options, other knowledge of the order or another seed" in message
 
 
 def test_options_of_the_bootstrap_need_it(cohort: Path) -> None:

@@ -55,7 +55,7 @@ def refused(call: Callable[[], object]) -> str:
 @pytest.mark.parametrize(
     ("method", "of_text"),
     [
-        (RCI(missing="refuse"), "too many different values to be levels, and looks like an id or free text"),
+        (RCI(missing="refuse"), "too many different values to be levels (at most 30, of two rows"),
         (TTest(), "is not numeric (for instance 'seen on day 0' in 'ward')"),
     ],
     ids=["RCI", "TTest"],
@@ -108,7 +108,8 @@ def test_a_file(tmp_path: Path, ending: str, command: str) -> None:
     said = error(3, command, path, "--target", "d", "--missing", "refuse", *out.get(command, []))
     for sentence in (
         "6 things are wrong: (1) ",
-        "column 'ward' has too many different values to be levels, and looks like an id or free text: name "
+        "column 'ward' has too many different values to be levels (at most 30, of two rows or more on "
+        "average): group them in the table, as small sites into one; or, if it is an id or free text, name "
         "it with --id COLUMN, or leave it out with --drop COLUMN",
         "infinite or above 1e+140, here with their counts: 'ends' (1), 'huge' (1). Correct them",
         "missing values, here with their counts: 'holes' (2). Leave out the rows concerned with",

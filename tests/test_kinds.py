@@ -142,7 +142,8 @@ def test_ids_and_free_text_are_named_together() -> None:
     ids = text([f"p{k}" for k in range(40)])
     few_rows_each = text([f"w{k // 2 if k < 20 else k}" for k in range(40)])
     said = guessed({0: ids, 2: few_rows_each}, 40)
-    assert said.startswith("columns 'x0', 'x2' have too many different values to be levels, and look")
+    assert said.startswith("columns 'x0', 'x2' have too many different values to be levels (at most 30, ")
+    assert "if they are ids or free text, " in said
 
 
 def test_numbers_among_which_is_text_are_no_levels() -> None:

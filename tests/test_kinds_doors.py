@@ -26,7 +26,7 @@ from rootcausal.files.model_file import COMPLETION
 from rootcausal.inputs.cohort import Cohort, Target
 from rootcausal.inputs.door import open_cohort
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
-from rootcausal.inputs.kinds import Variable, Wishes
+from rootcausal.inputs.kinds import TOO_MANY_LEVELS, Variable, Wishes
 from rootcausal.inputs.roles import Roles
 from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 
@@ -264,7 +264,8 @@ def test_all_that_is_wrong_with_kinds_is_said_at_once() -> None:
         "columns of dates or times, here with an example: 'seen' (2020-01-01 00:00:00), 'born' (2000-01-01)",
         "neither numbers nor text, here with an example: 'parts' ([1])",
         "kinds names 'wrad', and there is no such column: did you mean 'ward'?",
-        "column 'note' has too many different values to be levels, and looks like an id or free text: drop",
+        "column 'note' has too many different values to be levels (at most 30, ",
+        "if it is an id or free text, drop it, or give it as ids=",
         "numbers and other text are mixed: '<0.3' in 'lab'",
     ):
         assert sentence in said
@@ -389,10 +390,25 @@ def test_wrong_kinds_on_the_command_line(
 
 def test_an_id_left_in_a_file(cohort_file: Path, tmp_path: Path) -> None:
     said = error(3, "fit", cohort_file, "--target", "d", "--out", tmp_path / "m.rci")
-    assert (
-        "'id' has too many different values to be levels, and looks like an id or free text: name it with"
-        in said
-    )
+    assert "'id' has too many different values to be levels" in said
+    assert "if it is an id or free text, name it with --id" in said
+
+
+@pytest.mark.parametrize(
+    "sites", [[f"site {k}" for k in range(60)], list(range(60))], ids=["texts", "numbers"]
+)
+def test_many_sites_are_to_be_grouped_whatever_reads_them(
+    sites: list[Any], cohort_file: Path, tmp_path: Path
+) -> None:
+    table = pd.read_csv(cohort_file)
+    table["site"] = np.resize(np.array(sites), len(table))
+    table.to_csv(cohort_file, index=False)
+    fit = ["fit", cohort_file, "--target", "d", "--id", "id", "--out", tmp_path / "m.rci"]
+    for options in (["--kind", "site=nominal"], ["--kind", "site=nominal", "--covariate", "site"]):
+        said = error(3, *fit, *options)
+        assert f"'site' has {TOO_MANY_LEVELS}: group them in the table" in said
+    if isinstance(sites[0], str):
+        assert f"has {TOO_MANY_LEVELS}. Group them in the file" in " ".join(ok("look", cohort_file).split())
 
 
 KNOWN = {
@@ -591,10 +607,7 @@ def test_five_thousand_levels_are_taken_for_an_id() -> None:
         table.assign(who=np.arange(rows) % 5000).astype({"who": "category"}),
     ):
         said = refused(lambda frame=frame: RCI().fit(frame, np.arange(rows) % 2))
-        assert (
-            "column 'who' has too many different values to be levels, and looks like an id or free text"
-            in said
-        )
+        assert "column 'who' has too many different values to be levels" in said
     said = refused(lambda: RCI(kinds={"who": "nominal"}).fit(table, np.arange(rows) % 2))
     assert "too many different values to be levels" in said
 

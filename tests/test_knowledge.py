@@ -20,6 +20,8 @@ from rootcausal import InputError, Knowledge
 from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
+from rootcausal.inputs.knowledge import UNKNOWN_SAID, precedence_of
+from rootcausal.inputs.known_files import fields_of_file
 
 NAMES = ["site", "age", "sex", "smoking", "bmi", "bili", "alb"]
 KNOWN = Knowledge(
@@ -78,6 +80,7 @@ def test_stages_and_pairs_of_a_table() -> None:
         ({"not_causes": "a:b"}, "not_causes must be a list"),
         ({"first": [True]}, "first names columns by name or number, not by True"),
         ({"first": None}, "first must be a list"),
+        ({"first": [-1]}, "first counts columns from 0, and -1 is below"),
     ],
 )
 def test_what_is_no_list_of_columns_is_refused_with_the_fix(fields: dict[str, Any], part: str) -> None:
@@ -93,7 +96,7 @@ def test_all_contradictions_come_in_one_error() -> None:
             first=["age", "sex"],
             tiers=[["age", "bmi"], ["bili", "bmi"]],
             causes=[("bili", "age"), ("alb", "smoking"), ("u", "v"), ("v", "w"), ("c", "site")],
-            not_causes=[("u", "w"), ("q", "q"), ("smoking", "alb"), ("site", "ward")],
+            not_causes=[("u", "w"), ("q", "q"), ("smoking", "alb"), ("site", "ward"), ("k", "l"), ("l", "k")],
             covariates=["sex", "site", "ward"],
         )
     )
@@ -103,13 +106,15 @@ def test_all_contradictions_come_in_one_error() -> None:
         "(2) 'age' is in first and in tier 1: keep one of them",
         "(3) 'bmi' is in tier 1 and in tier 2: keep one of them",
         "(4) not_causes names 'q' together with itself: leave that pair out",
-        "(5) not_causes names 'ward' and 'site', both covariates, which have no order: leave that pair out",
-        "(6) causes puts 'bili' before 'age', but 'age' is in first, and 'bili' is in tier 2: leave that "
+        "(5) causes puts 'bili' before 'age', but 'age' is in first, and 'bili' is in tier 2: leave that "
         "pair out, or move one of them",
-        "(7) causes puts 'c' before 'site', but 'site' is a covariate, and 'c' is in no tier, so in the last "
+        "(6) causes puts 'c' before 'site', but 'site' is a covariate, and 'c' is in no tier, so in the last "
         "one: leave that pair out, or move one of them",
-        "(8) these go round in a circle: 'u' before 'v' (causes), 'v' before 'w' (causes), 'w' before 'u' "
+        "(7) these go round in a circle: 'u' before 'v' (causes), 'v' before 'w' (causes), 'w' before 'u' "
         "(not_causes); leave one of them out",
+        "(8) not_causes says that neither of 'l' and 'k' causes the other, but an order has to put one of "
+        "them first, so that it cannot hold both: leave one pair out, or leave out both and make one of "
+        "these columns a covariate",
     ]
 
 
@@ -156,6 +161,22 @@ def test_what_others_imply_is_no_contradiction() -> None:
         not_causes=[("c", "a"), ("b", "a")],
         covariates=["site"],
     )
+
+
+@pytest.mark.parametrize("place", ["first", "covariates"])
+def test_pairs_within_first_and_within_covariates_contradict_nothing(place: str) -> None:
+    """None of these causes another, so that nothing has to be kept to; a path is still kept to."""
+    both = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "a")]
+    names = ["a", "b", "c", "d"]
+    known = Knowledge(**{place: names[:3], "not_causes": both})
+    assert known.precedence(names).before.tolist() == []
+    known = Knowledge(**{place: names[:3], "causes": [("c", "a")], "not_causes": [("a", "b")]})
+    found = known.precedence(names)
+    assert set(zip(found.before.tolist(), found.after.tolist(), strict=True)) == {(2, 0), (1, 0)}
+    message = refused(lambda: Knowledge(**{place: names[:3], "causes": [("a", "b"), ("b", "a")]}))
+    assert "go round in a circle" in message
+    message = refused(lambda: Knowledge(**{place: ["a"], "not_causes": [("a", "a")]}))
+    assert "together with itself" in message
 
 
 def test_very_many_contradictions_are_counted() -> None:
@@ -250,6 +271,31 @@ def test_unknown_names_come_all_at_once_with_the_nearest() -> None:
     )
 
 
+def test_numbers_are_for_arrays() -> None:
+    message = refused(lambda: Knowledge(first=[7]).precedence(["age", "sex"]))
+    assert "'x7' (numbers are for arrays without names: give the name)" in message
+    assert "numbers are" not in refused(lambda: Knowledge(first=[7]).precedence(["x0", "x1"]))
+
+
+def test_an_empty_name_is_a_comma_too_many() -> None:
+    assert "'' (an empty name" in refused(lambda: Knowledge(first=["age", ""]).precedence(["age"]))
+
+
+def test_very_many_unknown_names_are_counted() -> None:
+    message = refused(lambda: Knowledge(first=[f"n{k}" for k in range(UNKNOWN_SAID + 4)]).precedence(["a"]))
+    assert f"'n{UNKNOWN_SAID - 1}' and 4 more; the variables are 'a'" in message
+
+
+def test_contradictions_and_unknown_names_are_one_error() -> None:
+    fields = {"first": ["a", "nobody"], "covariates": ["a"], "causes": [["b", "b"]]}
+    message = refused(lambda: precedence_of(fields, ["a", "b"]))
+    assert message.startswith("3 things are wrong:\n(1) 'a' is in covariates and in first")
+    assert "(2) causes names 'b' together with itself" in message and "(3) knowledge names a" in message
+    assert precedence_of({}, ["a"]) is None and precedence_of(Knowledge(), ["a"]) is None
+    found = precedence_of({"first": ["a"]}, ["b", "a"])
+    assert found is not None and found.stage.tolist() == [2, 1]
+
+
 def test_a_table_of_covariates_alone_is_refused() -> None:
     assert "none is left" in refused(lambda: Knowledge(covariates=["a"]).precedence(["a"]))
 
@@ -281,7 +327,7 @@ def test_hostile_names_stay_harmless(tmp_path: Path) -> None:
 def test_similar_names_are_looked_for_while_that_is_quick() -> None:
     names = [f"column {k}" for k in range(30)]
     few = refused(lambda: Knowledge(first=[f"colum {k}" for k in range(30)]).precedence(names))
-    assert few.count("did you mean") == knowledge.COMPARED_AT_MOST
+    assert few.count("did you mean") == UNKNOWN_SAID
     long = "x" * knowledge.LONGEST_COMPARED
     assert "did you mean" in refused(lambda: Knowledge(first=[long]).precedence([long[:-1] + "y"]))
     assert "did you mean" not in refused(lambda: Knowledge(first=[long + "x"]).precedence([long + "y"]))
@@ -319,10 +365,15 @@ def test_json_holds_half_characters(tmp_path: Path) -> None:
     ("text", "part"),
     [
         ('{"frist": []}', "unknown key 'frist': the keys are first, tiers"),
-        ('{"first": "age"}', "first must be a list, not '\"age\"'"),
+        ('{"first": "age"}', "first must be a list, not a text"),
+        ('{"first": 3}', "first must be a list, not a number"),
+        ('{"first": null}', "first must be a list, not null"),
+        ("[]", "this JSON is no object, as in"),
+        ('{"patients": {"Smith": 1}}', "about something else: the keys are first, tiers"),
+        ('{"first": [{"Smith": 1, "Smith": 2}]}', "a key is there more than once"),
         ('{"first": {"age": 1}}', "first must be a list"),
         ('{"causes": [["a"]]}', "causes takes pairs"),
-        ('{"first": [1.5]}', "first names columns by name or number"),
+        ('{"first": [1.5]}', "first names columns"),
         ('{"first": [], "first": ["a"]}', "the key 'first' is there more than once"),
         ('{"first": [}', "no JSON"),
         ('{"first": ' + "[" * 100_000, "this JSON is none"),
@@ -333,22 +384,52 @@ def test_json_holds_half_characters(tmp_path: Path) -> None:
 def test_json_that_is_none_is_refused(text: str, part: str, tmp_path: Path) -> None:
     assert part in refused(lambda: Knowledge.from_json(text))
     (tmp_path / "known.json").write_text(text, encoding="utf-8")
-    message = refused(lambda: Knowledge.from_json(tmp_path / "known.json"))
-    assert part in message and "known.json" in message
+    for read in (Knowledge.from_json, fields_of_file):
+        if read is fields_of_file and part in ("causes takes pairs", "one tier alone", "first names columns"):
+            continue
+        message = refused(lambda read=read: read(tmp_path / "known.json"))
+        assert part in message and message.count("known.json") == 1 and "Smith" not in message
+
+
+def test_json_may_be_the_dict_itself() -> None:
+    assert Knowledge.from_json(KNOWN.to_dict()) == KNOWN
+    for wrong in (5, None, ["first"]):
+        assert "the path of a file" in refused(lambda given=wrong: Knowledge.from_json(given))
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for reader in (Knowledge.from_json, Knowledge.from_tetrad):
-        assert "there is no such file" in refused(lambda read=reader: read(tmp_path / "nowhere.json"))
+    for reader in (Knowledge.from_json, Knowledge.from_tetrad, fields_of_file):
+        said = refused(lambda read=reader: read(tmp_path / "nowhere.json"))
+        assert "there is no such file" in said and said.count("nowhere.json") == 1
         assert "it is a folder" in refused(lambda read=reader: read(tmp_path))
-        (tmp_path / "known").write_bytes(b"\xff\xfe{}")
-        assert "no text in UTF-8" in refused(lambda read=reader: read(tmp_path / "known"))
-    (tmp_path / "list.json").write_text("[1]", encoding="utf-8")
-    assert "no object" in refused(lambda: Knowledge.from_json(tmp_path / "list.json"))
+        for content, part in ((b"\xff\xfe{}", "no text in UTF-8"), (b"\xef\xbb\xbf \n", "holds nothing")):
+            (tmp_path / "known").write_bytes(content)
+            assert part in refused(lambda read=reader: read(tmp_path / "known"))
+    for text in ("[1]", "null", '"age"', "3"):
+        (tmp_path / "list.json").write_text(text, encoding="utf-8")
+        for reader in (Knowledge.from_json, fields_of_file):
+            assert "no object" in refused(lambda read=reader: read(tmp_path / "list.json"))
     monkeypatch.setattr("rootcausal.files.knowledge_file.MOST_BYTES", 1 << 3)
     assert "larger than" in refused(lambda: Knowledge.from_json(file_of_known(tmp_path)))
-    with pytest.raises(OSError, match="cannot write"):
-        KNOWN.to_json(tmp_path / "no folder" / "known.json")
+    assert "no folder' does not exist" in refused(
+        lambda: KNOWN.to_json(tmp_path / "no folder" / "known.json")
+    )
+
+
+def test_a_wrong_file_is_never_quoted(tmp_path: Path) -> None:
+    """It may hold patients."""
+    patients = "id,name,age\n" + "".join(f"{k},Smith,{k}\n" for k in range(400))
+    for text in (patients, patients.replace(",", " "), "Smith\n" * 9, '"Smith"\n1 Smith\n'):
+        (tmp_path / "cohort.csv").write_text(text, encoding="utf-8")
+        said = refused(lambda: fields_of_file(tmp_path / "cohort.csv"))
+        assert "neither JSON" in said and "nor a knowledge file of Tetrad" in said
+        for reader in (Knowledge.from_tetrad, Knowledge.from_json):
+            said += refused(lambda read=reader: read(tmp_path / "cohort.csv"))
+        assert "Smith" not in said and "\n" not in said
+    for section in ("addtemporal", "forbiddirect", "requiredirect", ""):
+        text = f"/knowledge\n{section}\n" + "Smith 7 8\n" * 400
+        said = refused(lambda given=text: of_tetrad(tmp_path, given))
+        assert "Smith" not in said and "\n" not in said and "lines 3, 4, 5 and 397 more: " in said
 
 
 def file_of_known(folder: Path) -> Path:
@@ -403,8 +484,9 @@ def test_a_circle_with_a_path_is_refused() -> None:
     ("matrix", "names", "part"),
     [
         (np.zeros((2, 3)), "ab", "the matrix is 2 x 3"),
-        (np.zeros((2, 2)), "abc", "there are 3 different names"),
-        (np.zeros((2, 2)), "aa", "there are 1 different names"),
+        (np.zeros((2, 2)), "abc", "there are 3 names"),
+        (np.zeros((2, 2)), "aa", "names gives 2 names, of which 1 are different"),
+        ([[-1, 0], [0]], "ab", "the matrix is none: it must be 2 x 2"),
         (3, "ab", "a number"),
         ([[-1, 2], [0, -1]], "ab", "the matrix holds '2' for the effect of 'b' on 'a'"),
         ([[-1, np.nan], [0, -1]], "ab", "'nan'"),
@@ -445,15 +527,31 @@ def test_tetrad(tmp_path: Path) -> None:
     assert of_tetrad(tmp_path, TETRAD) == expected
     assert of_tetrad(tmp_path, "\ufeff" + TETRAD.replace("\n", "\r\n")) == expected
     assert of_tetrad(tmp_path, "forbiddirect\na b\n") == Knowledge(not_causes=[("a", "b")])
-    assert of_tetrad(tmp_path, "") == Knowledge()
+    assert of_tetrad(tmp_path, "/knowledge\n") == Knowledge()
     # Tiers come by their numbers, wherever they stand, and may take several lines.
     by_number = of_tetrad(tmp_path, "addtemporal\n10 c\n9 b\n2 a\n9 d\n")
     assert by_number.tiers == (("a",), ("b", "d"), ("c",))
 
 
+def test_comments_and_keywords_of_tetrad(tmp_path: Path) -> None:
+    text = """# made by hand
+  #without a blank
+/KNOWLEDGE // of ours
+ADDTEMPORAL # two tiers
+1 age "#rbc" // and sex
+2 bili#1 #wbc a//b # all others
+ForbidDirect
+"//x" y //
+"""
+    expected = Knowledge(tiers=[["age", "#rbc"], ["bili#1", "#wbc", "a//b"]], not_causes=[("//x", "y")])
+    assert of_tetrad(tmp_path, text) == expected
+    assert Knowledge.of(fields_of_file(tmp_path / "known.txt")) == expected
+
+
 def test_what_tetrad_forbids_both_ways_is_not_used(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="not used: 'a' and 'b'"):
+    with pytest.warns(UserWarning, match="not used: 'a' and 'b'") as caught:
         assert of_tetrad(tmp_path, "forbiddirect\na b\nb a\nb c\n") == Knowledge(not_causes=[("b", "c")])
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_what_no_order_can_hold_is_refused_by_line(tmp_path: Path) -> None:
@@ -468,15 +566,19 @@ c
 forbiddengroup
 a b
 c d
+requiregroup
+a b
+/data
+1 2 3
 """
     lines = refused(lambda: of_tetrad(tmp_path, text)).splitlines()
     assert lines[0].endswith("known.txt': 5 things are wrong:")
-    for line, number in zip(lines[1:], (3, 5, 7, 8, 9), strict=True):
-        assert f"line {number}: " in line
-    assert "line 5: 'a' is in an earlier tier" in refused(
-        lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n2 b\nforbiddirect\na b\n")
-    )
+    for line, number in zip(lines[1:], ("3", "5", "s 7, 8", "s 9, 12", "14"), strict=True):
+        assert f" line{number if number[0] == 's' else f' {number}'}: " in line
+    assert "groups are not supported" in lines[4]
+    message = refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n2 b\nforbiddirect\na b\n"))
+    assert "line 5: a column of an earlier tier" in message and "'a' to cause 'b'" in message
+    assert "line 2: a minus" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1- a\n2 b\n"))
     endless = f"addtemporal\n{'1' * 5000} a\n2 b\n"
-    assert "is no number of a tier" in refused(lambda: of_tetrad(tmp_path, endless))
-    assert "line 1: 'age,sex' where one of" in refused(lambda: of_tetrad(tmp_path, "age,sex\n"))
+    assert "line 2: a tier begins with its number" in refused(lambda: of_tetrad(tmp_path, endless))
     assert "one tier alone" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n"))

@@ -15,9 +15,10 @@ from command_line import error, ok
 from page_facts import facts_of
 from sklearn.base import clone
 from tampering import with_header
+from typer import BadParameter
 
 from rootcausal import RCI, DirectLiNGAM, InputError, Knowledge
-from rootcausal.cli.knowing import pairs_named
+from rootcausal.cli.knowing import pairs_named, tiers_named
 from rootcausal.data import load_pbc
 from rootcausal.inputs.cohort import Target
 from rootcausal.inputs.door import open_cohort
@@ -107,8 +108,10 @@ def test_knowledge_is_a_parameter_like_any_other() -> None:
         for model in (RCI(knowledge=wrong), DirectLiNGAM(knowledge=wrong)):
             with pytest.raises(InputError, match=part):
                 model.fit(FRAME, COHORT.y)
-    with pytest.raises(InputError, match="2 things are wrong"):
-        RCI(knowledge={"first": ["age"], "covariates": ["age"], "causes": [("a", "a")]}).fit(FRAME, COHORT.y)
+    wrong = {"first": ["age", "agee"], "covariates": ["age"], "causes": [("a", "a")]}
+    for model in (RCI(knowledge=wrong), DirectLiNGAM(knowledge=wrong)):
+        with pytest.raises(InputError, match=r"(?s)4 things are wrong.*'age' is in.*itself.*'agee' .*flat"):
+            model.fit(FRAME.assign(flat=1.0), COHORT.y)
 
 
 def test_lingam_hands_what_is_known_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +234,7 @@ def test_every_option_says_what_it_knows(table: Path) -> None:
     words = f"{a} first; {b}, {c} < {d}; {b} before {c}"
     assert f"given: {words}" in printed and f"knowledge={words}" in printed
     assert "knowledge" not in ok(*fit(table)) and "given:" not in ok(*fit(table))
-    ok(*fit(table, "--covariate", f"{a},{b}", "--tiers", c, "--tiers", f"{d} <"))
+    ok(*fit(table, "--covariate", f"{a},{b}", "--tiers", f"{c} < {d} <"))
     assert RCI.load(table.with_suffix(".rci")).knowledge == Knowledge(covariates=[a, b], tiers=[[c], [d], []])
 
 
@@ -248,6 +251,8 @@ def test_a_file_of_knowledge_is_ours_or_tetrads(table: Path, tmp_path: Path) -> 
     both = error(2, *fit(table, "--knowledge", tmp_path / "known.json", "--not-causes", "a:b"))
     assert "leave --not-causes out" in both
     assert "there is no such file" in error(3, *fit(table, "--knowledge", tmp_path / "nowhere.json"))
+    message = error(3, *fit(table, "--knowledge", table))
+    assert "is neither JSON" in message and len(message) < 300
 
 
 def test_wrong_options_are_one_error(table: Path) -> None:
@@ -259,13 +264,46 @@ def test_wrong_options_are_one_error(table: Path) -> None:
     assert "one tier alone" in error(3, *fit(table, "--tiers", NAMES[0]))
 
 
+def test_contradictions_come_with_unknown_names_and_all_else(table: Path, tmp_path: Path) -> None:
+    wrong = ("--first", f"{NAMES[0]},agee", "--covariate", NAMES[0], "--kind", "nobody=nominal")
+    (tmp_path / "known.json").write_text(
+        json.dumps({"first": [NAMES[0], "agee"], "covariates": [NAMES[0]]}), encoding="utf-8"
+    )
+    for options in (wrong, ("--knowledge", tmp_path / "known.json", *wrong[4:])):
+        message = error(3, *fit(table, *options))
+        assert "3 things are wrong" in message and "is in covariates and in first" in message
+        assert "'agee'" in message and "'nobody'" in message
+
+
+def test_options_that_are_misread_say_how_to_write_them(table: Path) -> None:
+    a, b, c = NAMES[:3]
+    for options, part in (
+        (("--tiers", f"{a} < {b}", "--tiers", f"{b} < {c}"), "give all tiers in one text"),
+        (("--tiers", f"{a} > {b}"), f"write < between tiers, with what comes first on the left, not '{a} >"),
+        (("--causes", f"{a},{b}"), f"one pair each, as in --causes smoking:bili, not '{a},{b}'"),
+        (("--not-causes", f"{a}:{b}:{c}"), f"one pair each, as in --not-causes smoking:bili, not '{a}:{b}:"),
+    ):
+        assert part in " ".join(error(2, *fit(table, *options)).split())
+
+
+def test_names_with_signs_between_tiers_need_a_file() -> None:
+    names = ["a", "b", "x < y", "a<b", "c > d"]
+    assert tiers_named(names, "a<b") == [["a"], ["b"]]
+    assert tiers_named(names, "c > d, a <") == [["c > d", "a"], []]
+    for text in ("x < y < a", "b < x < y"):
+        with pytest.raises(BadParameter, match=r"'x < y' holds <.*--knowledge"):
+            tiers_named(names, text)
+
+
 def test_names_with_colons_and_commas_come_first() -> None:
     names = ["a", "b:c", "a:b", "c", "d,e"]
-    assert pairs_named(names, "a:b:c", "") == [("a", "b:c")]
+    assert pairs_named(names[:2], "a:b:c", "") == [("a", "b:c")]
     assert pairs_named(names[1:], "a:b:c", "") == [("a:b", "c")]
+    with pytest.raises(BadParameter, match="can be read as 'a' and 'b:c' or 'a:b' and 'c'"):
+        pairs_named(names, "a:b:c", "")
     assert pairs_named(names, "d,e:c", "") == [("d,e", "c")]
     assert pairs_named(names, "a:c, c:a", "") == [("a", "c"), ("c", "a")]
-    assert pairs_named([], "u:v:w", "") == [("u", "v:w")]
+    assert pairs_named([], "u : v", "") == [("u", "v")]
 
 
 def test_on_a_cluster(tmp_path: Path) -> None:
@@ -288,10 +326,26 @@ def test_check_and_report_take_the_same_options(table: Path, tmp_path: Path) -> 
     assert "given: age first" in findings and "knowledge=age first" in findings
     page = tmp_path / "page.html"
     assert "knowledge=age first" in ok("report", *cohort, "--out", page)
-    assert facts_of(page)["made"]["parameters"]["knowledge"] == "first: age"
+    assert facts_of(page)["made"]["parameters"]["knowledge"] == "age first"
     ok(*fit(table))
     of_new = ("report", table, "--model", table.with_suffix(".rci"), "--out", page)
     assert "--not-causes is for fitting" in error(2, *of_new, "--not-causes", "a:b")
+
+
+def test_the_page_says_what_was_known_and_kinds_in_words(tmp_path: Path) -> None:
+    """All that fits; of names of 10,000 characters the beginning."""
+    long = "n" * 10_000
+    X = FRAME.rename(columns={NAMES[-1]: long})
+    known = Knowledge(first=["age"], tiers=[NAMES[1:8], []], causes=[("bili", "chol")], covariates=[long])
+    kinds = {long: "number", "stage": [1, 2, 3, 4]}
+    X["stage"] = 1.0 + np.arange(len(X)) % 4
+    RCI(knowledge=known, kinds=kinds).fit(X, COHORT.y).report(X.head(3), tmp_path / "page.html")
+    made = facts_of(tmp_path / "page.html")["made"]["parameters"]
+    cut = f"{'n' * 40}..."
+    assert made["knowledge"] == (
+        f"age first; {', '.join(NAMES[1:8])} < all others; bili before chol; covariates {cut}"
+    )
+    assert made["kinds"] == f"{cut}: number, stage: 1 < 2 < 3 < 4"
 
 
 def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -> None:
@@ -305,20 +359,3 @@ def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -
     RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
     with_header(tmp_path / "model.rci", read)
     assert versions == [5]
-
-
-def test_the_page_keeps_all_that_was_known(tmp_path: Path) -> None:
-    """In words, and not shortened: the page is its record."""
-    known = Knowledge(
-        first=["age"],
-        tiers=[NAMES[1:8], []],
-        causes=[("bili", "chol"), ("chol", "copper")],
-        not_causes=[("copper", "ast")],
-        covariates=["protime"],
-    )
-    RCI(knowledge=known).fit(FRAME, COHORT.y).report(FRAME.head(3), tmp_path / "page.html")
-    assert facts_of(tmp_path / "page.html")["made"]["parameters"]["knowledge"] == (
-        "first: age; tiers: bili, chol, albumin, copper, alk.phos, ast, trig < all others; "
-        "causes: bili before chol; chol before copper; not causes: copper no cause of ast; "
-        "covariates: protime"
-    )

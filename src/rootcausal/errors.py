@@ -2,7 +2,16 @@
 
 
 class InputError(ValueError):
-    """The data or an option cannot be used as given; the message says which and what to do."""
+    """The data or an option cannot be used as given; the message says which and what to do.
+
+    Several texts are several things that are wrong: the message numbers them.
+    """
+
+    def __str__(self) -> str:
+        if len(self.args) < 2:
+            return super().__str__()
+        lines = [f"({number}) {one}" for number, one in enumerate(self.args, start=1)]
+        return "\n".join([f"{len(lines)} things are wrong:", *lines])
 
 
 class MissingExtraError(ImportError):

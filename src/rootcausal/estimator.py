@@ -31,7 +31,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .parameters import chosen_knowledge, chosen_settings, chosen_wishes, plain_parameters
+from .parameters import chosen_settings, chosen_wishes, plain_parameters
 from .provenance import how_it_was_made, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum
@@ -142,14 +142,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         target = Target(y, self.positive)
         wishes, prevalence = chosen_wishes(self.kinds, self.missing), self._settings().prevalence
-        known = chosen_knowledge(self.knowledge)
+        known = self.knowledge
         with open_cohort(self, X, target, self.backend, prevalence, wishes, groups, known) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
         self._settings()
         chosen_wishes(self.kinds, self.missing)
-        chosen_knowledge(self.knowledge)
         check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:

@@ -18,7 +18,7 @@ from .inputs.cohort import Cohort, names_of
 from .inputs.door import open_cohort
 from .inputs.knowledge import Knowledge
 from .long_work.progress import ordering_progress
-from .parameters import chosen_knowledge, chosen_variant
+from .parameters import chosen_variant
 from .provenance import warn_exhausted
 
 
@@ -73,8 +73,7 @@ class DirectLiNGAM(BaseEstimator):
             raise InputError(
                 f"variant {self.variant!r} needs a diagnosis: use RCI, or choose plus or original"
             )
-        known = chosen_knowledge(self.knowledge)
-        with open_cohort(self, X, None, self.backend, knowledge=known) as cohort:
+        with open_cohort(self, X, None, self.backend, knowledge=self.knowledge) as cohort:
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:

@@ -66,11 +66,6 @@ def chosen_wishes(kinds: Any, missing: str) -> Wishes:
     return Wishes(known, missing == "impute")
 
 
-def chosen_knowledge(knowledge: Any) -> Knowledge | None:
-    """What is known of the causal order; None where that is nothing."""
-    return None if knowledge is None else Knowledge.of(knowledge) or None
-
-
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them."""
     found = {name: plain(value) for name, value in parameters.items() if name != "progress"}

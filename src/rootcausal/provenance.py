@@ -14,10 +14,12 @@ from .core.ordering import Ordering
 from .core.pipeline import Learned, Settings
 from .core.table import Index
 from .inputs.cohort import MOSTLY_MISSING, Cohort
+from .inputs.kinds import MOST_LEVELS
+from .inputs.knowledge import Knowledge
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
-from .wording import listed, quoted
+from .wording import listed, one_line, quoted
 
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
@@ -26,6 +28,8 @@ BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cu
 FEWEST_THAT_COUNT = 50
 # So many more cases than controls, or fewer, lack a variable whose absence says who is ill.
 TELLS_THE_OUTCOME = 0.9
+# Columns that a line about many of them names, where there is room.
+NAMED_ON_PAPER = 50
 # Who called fit: past these functions, _fit and fit itself.
 CALLER = 5
 
@@ -149,6 +153,22 @@ def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[s
         [name for name in rest if name in adds_nothing] if "adds_nothing" in provenance else None,
         [name for name in rest if name in exhausted],
     )
+
+
+def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a model for people: kinds, and what was known, as a line each."""
+    found = dict(provenance["parameters"])
+    if found.get("kinds"):
+        said = [f"{one_line(name, 40)}: {_kind_in_words(kind)}" for name, kind in found["kinds"].items()]
+        found["kinds"] = listed(said, NAMED_ON_PAPER)
+    if found.get("knowledge"):
+        found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
+    return found
+
+
+def _kind_in_words(kind: str | Sequence[Any]) -> str:
+    levels = [kind] if isinstance(kind, str) else [one_line(level, 40) for level in kind]
+    return " < ".join(levels[:MOST_LEVELS])
 
 
 def backend_used(provenance: Mapping[str, Any]) -> str:

@@ -65,10 +65,10 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     model = estimator(**saved.provenance["parameters"])
     try:
         model._check_parameters()
+        if model.knowledge is not None:
+            model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
         raise ValueError(str(error)) from None
-    if model.knowledge is not None:
-        model.knowledge = Knowledge.of(model.knowledge)
     if model.positive is not None and model.positive != saved.classes[1]:
         raise ValueError("its second class is not the disease")
     model.n_features_in_ = saved.n_variables

@@ -110,9 +110,11 @@ def _rounded(part: float) -> str:
     return "<1%" if part < 0.005 else ">99%" if 0.995 <= part < 1 else f"{part:.0%}"
 
 
-def say_known(knowledge: "Knowledge") -> None:
+def say_known(knowledge: "Knowledge | dict[str, Any]") -> None:
     """Say what was known of the causal order before."""
-    say(f"given: {knowledge.in_words()}")
+    from ..inputs.knowledge import Knowledge
+
+    say(f"given: {Knowledge.of(knowledge).in_words()}")
 
 
 def say_filled_in(model: "RCI") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,36 +11,40 @@ from ..files.tables import column_names
 from ..wording import quoted
 
 if TYPE_CHECKING:
-    from ..inputs.knowledge import Knowledge
     from ..inputs.roles import Roles
 
 First = Annotated[
     list[str] | None,
-    typer.Option(help="Column that nothing else causes, such as age; many times, or with commas between."),
+    typer.Option(
+        help="Column that nothing else in the table causes, such as age and sex; many times, or with commas "
+        "between."
+    ),
 ]
 Tiers = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TIER<TIER",
-        help="Columns that come before others, as in 'smoking,bmi < bili,alb'; all that are not named belong "
-        "to the last tier, which may be empty ('smoking,bmi <').",
+        help="Columns that come before others, all tiers in one text, as in 'smoking,bmi < bili,alb'; "
+        "columns not named belong to the last tier, which may be empty ('smoking,bmi <').",
     ),
 ]
 Causes = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN:COLUMN", help="The first comes before the second, as in smoking:bili."),
+    typer.Option(
+        metavar="COLUMN:COLUMN", help="The first comes before the second, as in smoking:bili; likewise."
+    ),
 ]
 NotCauses = Annotated[
     list[str] | None,
     typer.Option(
         "--not-causes",
         metavar="COLUMN:COLUMN",
-        help="The first is no cause of the second, and comes after it.",
+        help="The first is no cause of the second, and comes after it; likewise.",
     ),
 ]
 Covariate = Annotated[
     list[str] | None,
-    typer.Option(help="Column to adjust for, before all others; never offered as a root cause."),
+    typer.Option(help="Column to adjust for, before all others; never offered as a root cause; likewise."),
 ]
 KnowledgeFile = Annotated[
     Path | None,
@@ -73,8 +77,14 @@ class Known:
         covariate: list[str] | None,
         file: Path | None,
     ) -> "Known":
-        """Return the options; a file beside others is wrong usage."""
+        """Return the options; a file beside others, or --tiers more than once, is wrong usage."""
         known = cls(first or (), tiers or (), causes or (), not_causes or (), covariate or (), file)
+        if len(known.tiers) > 1:
+            raise typer.BadParameter(
+                "give all tiers in one text, as in --tiers 'smoking < bmi < bili,alb': two texts would leave "
+                "open which comes first.",
+                param_hint="--tiers",
+            )
         if file is not None:
             for one in fields(cls):
                 if one.name != "file" and getattr(known, one.name):
@@ -92,42 +102,76 @@ class Known:
         """Return what all options together say of the columns of a table."""
         return replace(roles, knowledge=self.among(column_names(table))) if self else roles
 
-    def among(self, names: Sequence[str]) -> "Knowledge":
-        """Return what they say of the columns of these names, which may themselves hold commas and colons."""
-        from ..files.knowledge_file import is_json, text_of_file
-        from ..inputs.knowledge import Knowledge
+    def among(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what they say of the columns of these names, as fields of Knowledge; reading checks them.
+
+        Names may themselves hold commas and colons.
+        """
+        from ..inputs.known_files import fields_of_file
         from ..inputs.roles import columns_named
 
         if self.file is not None:
-            if is_json(text_of_file(self.file)):
-                return Knowledge.from_json(self.file)
-            return Knowledge.from_tetrad(self.file)
-        return Knowledge(
-            first=columns_named(names, self.first),
-            tiers=[
-                columns_named(names, [tier.strip()] if tier.strip() else [])
-                for text in self.tiers
-                for tier in text.split("<")
-            ],
-            causes=[pair for text in self.causes for pair in pairs_named(names, text, "--causes")],
-            not_causes=[
+            return fields_of_file(self.file)
+        return {
+            "first": columns_named(names, self.first),
+            "tiers": [tier for text in self.tiers for tier in tiers_named(names, text)],
+            "causes": [pair for text in self.causes for pair in pairs_named(names, text, "--causes")],
+            "not_causes": [
                 pair for text in self.not_causes for pair in pairs_named(names, text, "--not-causes")
             ],
-            covariates=columns_named(names, self.covariate),
+            "covariates": columns_named(names, self.covariate),
+        }
+
+
+def tiers_named(names: Sequence[str], text: str) -> list[list[str]]:
+    """Return the columns of each tier of a text such as "smoking,bmi < bili,alb"."""
+    from ..inputs.roles import columns_named
+
+    parts = [part.strip() for part in text.split("<")]
+    tiers = [columns_named(names, [part] if part else []) for part in parts]
+    there = set(names)
+    strange = [name for tier in tiers for name in tier if name not in there]
+    for name in names if strange else ():
+        if "<" in name and name.strip() in text:
+            raise typer.BadParameter(
+                f"the name of column {quoted(name)} holds <, which stands between tiers: say it in a file "
+                "instead, by --knowledge.",
+                param_hint="--tiers",
+            )
+    if any(">" in name for name in strange):
+        raise typer.BadParameter(
+            f"write < between tiers, with what comes first on the left, not {quoted(text)}.",
+            param_hint="--tiers",
         )
+    return tiers
 
 
 def pairs_named(names: Sequence[str], text: str, option: str) -> list[tuple[str, str]]:
     """Return the pairs of a text such as "smoking:bili,bmi:alb"; names with a comma or a colon come first."""
+    whole = _pairs_in(names, text)
+    parts = [text] if whole or "," not in text else text.split(",")
+    found = [whole] if whole else [_pairs_in(names, part) for part in parts]
+    pairs = []
+    for part, fitting in zip(parts, found, strict=True):
+        if len(fitting) > 1:
+            ways = " or ".join(f"{quoted(a)} and {quoted(b)}" for a, b in fitting)
+            raise typer.BadParameter(
+                f"{quoted(part)} can be read as {ways}: say it in a file, by --knowledge.", param_hint=option
+            )
+        if not fitting and part.count(":") != 1:
+            raise typer.BadParameter(
+                f"write COLUMN:COLUMN, one pair each, as in {option} smoking:bili, not {quoted(text)}.",
+                param_hint=option,
+            )
+        cause, _, effect = part.partition(":")
+        pairs.append(fitting[0] if fitting else (cause.strip(), effect.strip()))
+    return pairs
+
+
+def _pairs_in(names: Sequence[str], text: str) -> list[tuple[str, str]]:
+    """Return the ways in which a text is two of the names with a colon between."""
     parts = text.split(":")
-    splits = [
+    ways = [
         (":".join(parts[:place]).strip(), ":".join(parts[place:]).strip()) for place in range(1, len(parts))
     ]
-    fitting = [pair for pair in splits if names.count(pair[0]) and names.count(pair[1])]
-    if not fitting and "," in text:
-        return [pair for part in text.split(",") for pair in pairs_named(names, part, option)]
-    if not splits:
-        raise typer.BadParameter(
-            f"write COLUMN:COLUMN, as in smoking:bili, not {quoted(text)}.", param_hint=option
-        )
-    return [(fitting or splits)[0]]
+    return [(cause, effect) for cause, effect in ways if cause in names and effect in names]

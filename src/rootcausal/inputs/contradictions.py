@@ -7,7 +7,7 @@ have an order themselves, so a circle through several has a rule against them, w
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..core.precedence import FIRST
 from ..core.table import Index
 from ..errors import InputError
 from ..wording import listed, quoted
-from .rules import NAMED_AT_MOST, Findings
+from .rules import NAMED_AT_MOST
 
 # Contradictions of which one error speaks: more are one mistake, many times.
 SAID_AT_MOST = 100
@@ -61,12 +61,23 @@ def circles(rules: Sequence[Rule]) -> Iterator[str]:
         if not left.size:
             return
         at = _one_circle(ends[:, left], len(columns))
-        steps = [f"{quoted(a)} before {quoted(b)} ({words[a, b]})" for a, b in (pairs[k] for k in left[at])]
-        yield f"these go round in a circle: {listed(steps, NAMED_OF_A_CIRCLE)}; leave one of them out"
+        yield _circle_in_words([(*pairs[k], words[pairs[k]]) for k in left[at]])
         left = np.delete(left, at)
         left = left[_together(ends[:, left], len(columns))]
     if left.size:
         yield f"{left.size} more rules go round in circles"
+
+
+def _circle_in_words(circle: Sequence[Rule]) -> str:
+    if len(circle) == 2 and all(words == "not_causes" for _, _, words in circle):
+        one, other, _ = circle[0]
+        return (
+            f"not_causes says that neither of {quoted(one)} and {quoted(other)} causes the other, but an "
+            "order has to put one of them first, so that it cannot hold both: leave one pair out, or leave "
+            "out both and make one of these columns a covariate"
+        )
+    steps = [f"{quoted(a)} before {quoted(b)} ({words})" for a, b, words in circle]
+    return f"these go round in a circle: {listed(steps, NAMED_OF_A_CIRCLE)}; leave one of them out"
 
 
 def going_round(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -111,7 +122,7 @@ def _one_circle(ends: Index, size: int) -> list[int]:
     return [int(np.argmax((ends[0] == a) & (ends[1] == b))) for a, b in pairwise(path[::-1])]
 
 
-def without_circles(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def without_circles(pairs: list[tuple[str, str]], stacklevel: int) -> list[tuple[str, str]]:
     """Pairs (a, b), a no cause of b, without those that go round; a warning says which these are."""
     round_ = set(going_round(pairs))
     if round_:
@@ -121,26 +132,20 @@ def without_circles(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
             "what is no cause of what goes round in a circle, and an order has to put one first, so these "
             f"pairs are not used: {shown}; columns that nothing else causes can be given as first",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return [pair for pair in pairs if pair not in round_]
 
 
-class Saying:
-    """Sentences for one error; of very many only the first, and how many more there are."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._count = 0
-
-    def note(self, sentence: str) -> None:
-        self._count += 1
-        if self._count <= SAID_AT_MOST:
-            with self._findings.noting():
-                raise InputError(sentence)
-
-    def refuse(self) -> None:
-        if self._count > SAID_AT_MOST:
-            with self._findings.noting():
-                raise InputError(f"and {self._count - SAID_AT_MOST} more contradictions of these kinds")
-        self._findings.refuse()
+def refuse_all(sentences: Iterable[str]) -> None:
+    """Raise one InputError with all sentences, if any; of very many the first, and how many more."""
+    said, more = list[str](), 0
+    for sentence in sentences:
+        if len(said) < SAID_AT_MOST:
+            said.append(sentence)
+        else:
+            more += 1
+    if more:
+        said.append(f"and {more} more contradictions of these kinds")
+    if said:
+        raise InputError(*said)

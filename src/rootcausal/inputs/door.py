@@ -16,7 +16,7 @@ from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, Target, set_names
 from .groups import patients_of
 from .kinds import Wishes
-from .knowledge import Knowledge
+from .knowledge import Knowledge, precedence_of
 from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
 from .patients import Patients
 from .rules import Findings, note_columns
@@ -32,7 +32,7 @@ def open_cohort(
     prevalence: float | None = None,
     wishes: Wishes | None = None,
     groups: Any = None,
-    knowledge: Knowledge | None = None,
+    knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -47,7 +47,7 @@ def open_cohort(
     prevalence : share of cases in the population; None where the sample is the population.
     wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
     groups : (n,) patient ids, where a patient may have several rows.
-    knowledge : what is known of the causal order; the layout of the cohort then says so.
+    knowledge : what is known of the causal order, or the fields of it; the layout of the cohort then says so.
     """
     check_backend(backend)
     with (
@@ -83,7 +83,7 @@ def _opened(
     prevalence: float | None,
     wishes: Wishes | None,
     groups: Any,
-    knowledge: Knowledge | None,
+    knowledge: Knowledge | dict[str, Any] | None,
 ) -> AbstractContextManager[Cohort]:
     distributed = nw.dependencies.is_dask_dataframe(X)
     if distributed and backend not in ("auto", "dask"):
@@ -110,7 +110,7 @@ def _in_memory(
     prevalence: float | None = None,
     wishes: Wishes | None = None,
     groups: Any = None,
-    knowledge: Knowledge | None = None,
+    knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
@@ -122,7 +122,7 @@ def _in_memory(
     table, encoding = readings.table, readings.encoding
     if knowledge is not None:
         with findings.noting():
-            encoding = encoding.knowing(knowledge.precedence(encoding.names))
+            encoding = encoding.knowing(precedence_of(knowledge, encoding.names))
     may_miss = wishes is not None and wishes.may_miss
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:

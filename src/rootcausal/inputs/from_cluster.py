@@ -28,9 +28,9 @@ from .cluster_kinds import encoded_frame, kinds_on_cluster
 from .cohort import Cohort, Target, column_name, names_of, set_names
 from .encoding import Encoding
 from .kinds import Wishes
-from .knowledge import Knowledge
+from .knowledge import Knowledge, note_known, precedence_of
 from .matrices import refuse_empty_rows
-from .roles import Roles, choose_features, note_unknown
+from .roles import Roles, choose_features
 from .rules import (
     Findings,
     is_copy,
@@ -57,7 +57,7 @@ def open_on_cluster(
     target: Target | None,
     prevalence: float | None = None,
     wishes: Wishes | None = None,
-    knowledge: Knowledge | None = None,
+    knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
@@ -78,7 +78,7 @@ def open_on_cluster(
     if knowledge is not None:
         elsewhere = {target.y: "the target"} if target is not None and isinstance(target.y, str) else {}
         with findings.noting():
-            precedence = knowledge.precedence(encoding.names, elsewhere)
+            precedence = precedence_of(knowledge, encoding.names, elsewhere)
     with _some_client() as client, _plain_errors(client):
         if wishes is not None:
             encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
@@ -99,7 +99,7 @@ def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.Dat
     frame, findings = dask_frame(paths), Findings()
     names = list(frame.columns)
     features = choose_features(paths[0], names, roles)
-    note_unknown(names, features, roles, findings)
+    note_known(names, features, roles, findings)
     findings.refuse()
     return frame[[*features, roles.target]]
 

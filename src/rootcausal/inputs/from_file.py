@@ -18,10 +18,11 @@ from .cells import Found
 from .dates import in_days, in_days_of_the_cohort
 from .guess import ON_COMMAND_LINE
 from .kinds import Variable
+from .knowledge import note_known
 from .matrices import note_holes, note_usable_readings, settled
 from .patients import Patients
 from .reading import Reading
-from .roles import Roles, choose_features, columns_found, columns_named, note_unknown
+from .roles import Roles, choose_features, columns_found, columns_named
 from .rules import Findings
 from .target import Disease, choose_disease, refuse_few_of_a_class
 
@@ -107,7 +108,7 @@ def _read_cohort(
     dates.note(shown(path), reading.unreadable)
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
-    note_unknown(names, chosen, roles, findings)
+    note_known(names, chosen, roles, findings)
     usable = np.array([name in cells for name in features], dtype=bool)
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)

@@ -15,6 +15,7 @@ from .cells import Cells, DatesError, Found, StrangeCellError, is_number
 from .encoding import Encoding
 from .kinds import (
     MOST_ORDINAL_NUMBERS,
+    TOO_MANY_LEVELS,
     Said,
     TooManyLevelsError,
     Variable,
@@ -169,8 +170,8 @@ class _Problems:
         with findings.noting():
             if self.many:
                 raise InputError(
-                    f"{_columns(self.many)} too many different values to be levels, and "
-                    f"{'looks like an id' if len(self.many) == 1 else 'look like ids'} or free text: "
+                    f"{_columns(self.many)} {TOO_MANY_LEVELS}: group them in the table, as small sites into "
+                    f"one; or, if {'it is an id' if len(self.many) == 1 else 'they are ids'} or free text, "
                     f"{advice.id}"
                 )
         with findings.noting():

@@ -29,8 +29,11 @@ Said = Kind | tuple[Level, ...]
 # Numbers with no more different values than this are levels in order, if each comes often enough.
 MOST_ORDINAL_NUMBERS = 7
 ROWS_A_LEVEL = 5
-# A nominal column with more levels says nothing that a cohort could learn: an id, or free text.
+# A nominal column with more levels says little that a cohort could learn: an id, free text, or many sites.
 MOST_LEVELS = 30
+TOO_MANY_LEVELS = (
+    f"too many different values to be levels (at most {MOST_LEVELS}, of two rows or more on average)"
+)
 # Nearly every column of numbers shows more values than levels have within so many rows.
 ROWS_TO_SEE = 64
 # Values looked at in one go, once a column has shown few different ones.

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.precedence import COVARIATE, FIRST, Precedence
 from ..errors import InputError
 from ..files.atomic_write import atomic_write
-from ..files.knowledge_file import fields_of_json, is_json, naming, tetrad_of_text, text_of_file
+from ..files.knowledge_file import fields_of_json, is_json, naming, text_of_file
 from ..wording import listed, one_line, quoted
-from .contradictions import SAID_AT_MOST, Rule, Saying, circles, stages_broken, without_circles
+from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
 from .known_fields import FIELDS, Names, Pairs
+from .known_files import fields_of_tetrad
 from .prior_matrix import paths_of
 from .roles import similar
 from .rules import Findings
 
-# Names for which a similar one is looked for, and how long they may be: that takes its time.
-COMPARED_AT_MOST, LONGEST_COMPARED = 20, 200
+if TYPE_CHECKING:
+    from .roles import Roles
+
+# Unknown names that are said, each with a similar one unless it is too long: looking takes its time.
+UNKNOWN_SAID, LONGEST_COMPARED = 20, 200
+_BY_NUMBER = re.compile(r"x\d+")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -65,12 +71,17 @@ class Knowledge:
         not_causes: Iterable[Iterable[str | int]] = (),
         covariates: Iterable[str | int] = (),
     ) -> None:
+        given = (first, tiers, causes, not_causes, covariates)
+        self._take(dict(zip(FIELDS, given, strict=True)))
+        refuse_all(self._contradictions())
+
+    def _take(self, fields: Mapping[str, Any]) -> None:
+        """Set the fields, of which those that are not given are empty."""
         findings = Findings()
-        for name, given in zip(FIELDS, (first, tiers, causes, not_causes, covariates), strict=True):
+        for name, kept_as in FIELDS.items():
             with findings.noting():
-                object.__setattr__(self, name, FIELDS[name](name, given))
+                object.__setattr__(self, name, kept_as(name, fields.get(name, ())))
         findings.refuse()
-        self._refuse_contradictions(findings)
 
     # --- what it says -------------------------------------------------------------------------------------
 
@@ -93,8 +104,8 @@ class Knowledge:
         names : (p,) the variables.
         elsewhere : what other columns are, by name, such as "the target": who names one of them is told.
         """
+        self._refuse_unknown(names, elsewhere or {})
         places = {name: place for place, name in enumerate(names)}
-        self._refuse_unknown(places, elsewhere or {})
         stages, others = self._stages()
         stage = np.full(len(names), others, dtype=np.intp)
         for name, its_stage in stages.items():
@@ -109,16 +120,20 @@ class Knowledge:
                 f"causes and not_causes say too much ({error}): say it by tiers instead"
             ) from None
 
-    def in_words(self) -> str:
-        """All of it in one short line that is safe on a terminal."""
-        said = [f"{_listed(self.first)} first"] if self.first else []
+    def in_words(self, most: int = 5) -> str:
+        """All of it in one line that is safe on a terminal: ``most`` names of each list, long ones cut."""
+
+        def named(names: Sequence[str]) -> str:
+            return listed([_short(name) for name in names], most)
+
+        said = [f"{named(self.first)} first"] if self.first else []
         if self.tiers:
-            said.append(" < ".join(_listed(tier) if tier else "all others" for tier in self.tiers))
+            said.append(" < ".join(named(tier) if tier else "all others" for tier in self.tiers))
         for pairs, verb in ((self.causes, "before"), (self.not_causes, "no cause of")):
             if pairs:
-                said.append(listed([f"{_short(a)} {verb} {_short(b)}" for a, b in pairs]))
+                said.append(listed([f"{_short(a)} {verb} {_short(b)}" for a, b in pairs], most))
         if self.covariates:
-            said.append(f"covariates {_listed(self.covariates)}")
+            said.append(f"covariates {named(self.covariates)}")
         return "; ".join(said) or "nothing"
 
     # --- other forms --------------------------------------------------------------------------------------
@@ -128,6 +143,13 @@ class Knowledge:
         """The knowledge itself, or that of a dict of its fields."""
         if isinstance(given, cls):
             return given
+        known = cls._unchecked(given)
+        refuse_all(known._contradictions())
+        return known
+
+    @classmethod
+    def _unchecked(cls, given: Any) -> Knowledge:
+        """That of a dict of fields, in which contradictions have not been looked for."""
         if not isinstance(given, Mapping):
             raise InputError(
                 "knowledge must be a rootcausal.Knowledge, or a dict of its fields as in "
@@ -136,7 +158,9 @@ class Knowledge:
         strange = [quoted(key) for key in given if key not in FIELDS]
         if strange:
             raise InputError(f"unknown key {listed(strange)} of knowledge: choose from {', '.join(FIELDS)}")
-        return cls(**given)
+        known = object.__new__(cls)
+        known._take(given)
+        return known
 
     @classmethod
     def from_lingam(cls, matrix: Any, names: Sequence[str | int]) -> Knowledge:
@@ -160,7 +184,7 @@ class Knowledge:
         (('bili', 'smoking'),)
         """
         paths, no_paths = paths_of(matrix, names)
-        return cls(causes=paths, not_causes=without_circles(no_paths))
+        return cls(causes=paths, not_causes=without_circles(no_paths, stacklevel=3))
 
     @classmethod
     def from_tetrad(cls, file: str | PathLike[str]) -> Knowledge:
@@ -169,33 +193,23 @@ class Knowledge:
         Two things differ. Tetrad leaves columns in no tier free, and here they belong to the last one. Tetrad
         forbids a direct arrow, and here an effect by whatever way, since what is forbidden becomes an order:
         arrows forbidden in a circle, as both ways are, are not used, with a warning. Arrows forbidden within
-        a tier (``1*``), or from an earlier tier to a later one, are refused by line.
+        a tier (``1*``), or from an earlier tier to a later one, and groups are refused by line. Comments
+        begin with ``//``, or with ``#`` and a blank; lines that begin with ``#`` are comments as a whole.
         """
-        findings = Findings()
+        fields = fields_of_tetrad(file)
         with naming(file):
-            found = tetrad_of_text(text_of_file(file), findings.noting)
-            tier_of = {name: tier for tier, names in found.tiers.items() for name in names}
-            for (cause, effect), number in found.forbidden.items():
-                with findings.noting():
-                    if tier_of.get(cause, np.inf) < tier_of.get(effect, -np.inf):
-                        raise InputError(
-                            f"line {number}: {quoted(cause)} is in an earlier tier than {quoted(effect)}, "
-                            "and no causal order can say that it has no effect on it: remove the line"
-                        )
-            findings.refuse()
-            return cls(
-                tiers=[found.tiers[number] for number in sorted(found.tiers) if found.tiers[number]],
-                causes=list(found.required),
-                not_causes=without_circles(list(found.forbidden)),
-            )
+            return cls(**fields)
 
     @classmethod
-    def from_json(cls, source: str | PathLike[str]) -> Knowledge:
-        """What :meth:`to_json` wrote: the path of a file, or the text itself."""
+    def from_json(cls, source: str | PathLike[str] | Mapping[str, Any]) -> Knowledge:
+        """What :meth:`to_json` wrote: the path of a file, the text itself, or the dict that it stands for."""
+        if isinstance(source, Mapping):
+            return cls.of(source)
         if isinstance(source, str) and is_json(source):
             return cls(**fields_of_json(source))
+        text = text_of_file(source)
         with naming(source):
-            return cls(**fields_of_json(text_of_file(source)))
+            return cls(**fields_of_json(text))
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """As JSON; with a path also to a file, which is written whole or not at all."""
@@ -203,8 +217,11 @@ class Knowledge:
         if any("\ud800" <= character <= "\udfff" for character in text):
             text = json.dumps(self.to_dict(), indent=1)  # no text file can hold half a character
         if path is not None:
-            with atomic_write(path) as handle:
-                handle.write(text.encode("utf-8"))
+            try:
+                with atomic_write(path) as handle:
+                    handle.write(text.encode("utf-8"))
+            except OSError as error:
+                raise InputError(error.strerror or str(error)) from None
         return text
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -217,9 +234,16 @@ class Knowledge:
     # --- contradictions -----------------------------------------------------------------------------------
 
     def _rules(self) -> list[Rule]:
-        """The pairs as (earlier, later, by which words)."""
+        """The pairs as (earlier, later, by which words).
+
+        Of columns that are all first, or all covariates, none causes another anyway: where not_causes says
+        so in a circle, there is nothing to keep to.
+        """
+        together = (set(self.first), set(self.covariates))
+        free = [pair for pair in self.not_causes if any(names.issuperset(pair) for names in together)]
+        nothing_new = {pair for pair in going_round(free) if pair[0] != pair[1]}
         rules = [(a, b, "causes") for a, b in self.causes]
-        return rules + [(b, a, "not_causes") for a, b in self.not_causes]
+        return rules + [(b, a, "not_causes") for a, b in self.not_causes if (a, b) not in nothing_new]
 
     def _stages(self) -> tuple[dict[str, int], int]:
         """The stage of each column that has a place, and that of all others."""
@@ -227,9 +251,8 @@ class Knowledge:
         stages |= dict.fromkeys(self.first, FIRST) | dict.fromkeys(self.covariates, COVARIATE)
         return stages, FIRST + max(1, len(self.tiers))
 
-    def _refuse_contradictions(self, findings: Findings) -> None:
-        said = Saying(findings)
-        self._note_places(said)
+    def _contradictions(self) -> Iterator[str]:
+        yield from self._misplaced()
         stages, others = self._stages()
         where = {name: f"in tier {stage - FIRST}" for name, stage in stages.items()}
         where |= dict.fromkeys(self.first, "in first") | dict.fromkeys(self.covariates, "a covariate")
@@ -241,21 +264,14 @@ class Knowledge:
                     stages[name], where[name] = others, unlisted
                     unplaced.add(name)
             if earlier == later:
-                said.note(f"{words} names {quoted(earlier)} together with itself: leave that pair out")
-            elif stages[earlier] == stages[later] == COVARIATE:
-                both = f"{quoted(earlier)} and {quoted(later)}"
-                said.note(f"{words} names {both}, both covariates, which have no order: leave that pair out")
+                yield f"{words} names {quoted(earlier)} together with itself: leave that pair out"
             else:
                 rules.append((earlier, later, words))
-        for sentence in stages_broken(rules, stages, where, unplaced if self.tiers else ()):
-            said.note(sentence)
-        within = [rule for rule in rules if stages[rule[0]] == stages[rule[1]]]
-        for sentence in circles(within):
-            said.note(sentence)
-        said.refuse()
+        yield from stages_broken(rules, stages, where, unplaced if self.tiers else ())
+        yield from circles([rule for rule in rules if stages[rule[0]] == stages[rule[1]]])
 
-    def _note_places(self, said: Saying) -> None:
-        """Note columns in two places, and tiers that say nothing."""
+    def _misplaced(self) -> Iterator[str]:
+        """What to say of columns in two places, and of tiers that say nothing."""
         places: dict[str, list[str]] = {}
         tiers = ((f"tier {number}", tier) for number, tier in enumerate(self.tiers, start=1))
         for place, names in (("covariates", self.covariates), ("first", self.first), *tiers):
@@ -263,38 +279,72 @@ class Knowledge:
                 places.setdefault(name, []).append(place)
         for name, found in places.items():
             if len(found) > 1:
-                said.note(f"{quoted(name)} is in {' and in '.join(found)}: keep one of them")
+                yield f"{quoted(name)} is in {' and in '.join(found)}: keep one of them"
         for number, tier in enumerate(self.tiers[:-1], start=1):
             if not tier:
-                said.note(f"tier {number} is empty: leave it out (only the last may be, for all others)")
+                yield f"tier {number} is empty: leave it out (only the last may be, for all others)"
         if len(self.tiers) == 1:
-            said.note(
+            yield (
                 "there is one tier alone, which says nothing, since columns in no tier belong to the last: "
-                "add the tier that comes after it (empty, for all others), or name its columns in first"
+                "add the tier that comes after it (empty, for all others, as in --tiers 'bmi <' or "
+                "tiers=[['bmi'], []]), or name its columns in first"
             )
 
-    def _refuse_unknown(self, places: Mapping[str, int], elsewhere: Mapping[str, str]) -> None:
-        unknown = [name for name in self.columns if name not in places]
+    def _refuse_unknown(self, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
+        there = set(names)
+        unknown = [name for name in self.columns if name not in there]
         if not unknown:
             return
-        found = []
-        for number, name in enumerate(unknown):
-            hint = ""
-            if name in elsewhere:
-                hint = f" (it is {elsewhere[name]})"
-            elif number < COMPARED_AT_MOST and len(name) <= LONGEST_COMPARED:
-                close = similar(name, places)[:1]
-                hint = "".join(f" (did you mean {quoted(one)}?)" for one in close)
-            found.append(quoted(name) + hint)
+        found = [f"{quoted(name)}{_hint(name, names, elsewhere)}" for name in unknown[:UNKNOWN_SAID]]
+        found += [""] * (len(unknown) - len(found))  # these are counted
         columns = "a column that is" if len(unknown) == 1 else "columns that are"
         raise InputError(
-            f"knowledge names {columns} no variable of the table: {listed(found, SAID_AT_MOST)}; the "
-            f"variables are {listed([quoted(name) for name in places], 10)}"
+            f"knowledge names {columns} no variable of the table: {listed(found, UNKNOWN_SAID)}; the "
+            f"variables are {listed([quoted(name) for name in names], 10)}"
         )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return listed([_short(name) for name in names])
+def precedence_of(
+    given: Any, names: Sequence[str], elsewhere: Mapping[str, str] | None = None
+) -> Precedence | None:
+    """The rules of a :class:`Knowledge`, or of a dict of its fields; None where these say nothing.
+
+    One error says all contradictions and all unknown names. For the rest see :meth:`Knowledge.precedence`.
+    """
+    if isinstance(given, Knowledge):
+        known = given
+    else:
+        known, findings = Knowledge._unchecked(given), Findings()
+        with findings.noting():
+            refuse_all(known._contradictions())
+        if findings:
+            with findings.noting():
+                known._refuse_unknown(names, elsewhere or {})
+        findings.refuse()
+    return known.precedence(names, elsewhere) if known else None
+
+
+def note_known(names: Sequence[str], features: Sequence[str], roles: Roles, findings: Findings) -> None:
+    """Note contradictions in what is known, and columns of it that are none of the variables."""
+    if roles.knowledge is not None:
+        what = dict.fromkeys(names, "not kept by --keep" if roles.keep else "left out by --drop")
+        if roles.id_column is not None:
+            what[roles.id_column] = "the --id column"
+        what[roles.target] = "the --target column"
+        with findings.noting():
+            precedence_of(roles.knowledge, features, what)
+
+
+def _hint(name: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> str:
+    """What a name that is no variable of the table may be."""
+    if name in elsewhere:
+        return f" (it is {elsewhere[name]})"
+    if not name.strip():
+        return " (an empty name: is there a comma too many?)"
+    if _BY_NUMBER.fullmatch(name) and "x0" not in names:
+        return " (numbers are for arrays without names: give the name)"
+    close = similar(name, names)[:1] if len(name) <= LONGEST_COMPARED else ()
+    return "".join(f" (did you mean {quoted(one)}?)" for one in close)
 
 
 def _short(name: str) -> str:

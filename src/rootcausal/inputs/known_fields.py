@@ -19,23 +19,25 @@ def _name(field: str, given: Any) -> str:
     if isinstance(given, str):
         return str(given)
     if isinstance(given, Integral) and not isinstance(given, bool | np.bool_):
+        if given < 0:
+            raise InputError(f"{field} counts columns from 0, and {int(given)} is below")
         return f"x{int(given)}"
     raise InputError(f"{field} names columns by name or number, not by {_shown(given)}")
 
 
-def _items(field: str, given: Any, example: str) -> list[Any]:
+def items_of(field: str, given: Any, example: str) -> list[Any]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError(f"{field} must be a list, as in {field}={example}, not {_shown(given)}")
     return sorted(given, key=str) if isinstance(given, Set) else list(given)
 
 
 def names_of(field: str, given: Any, example: str = '["age", "sex"]') -> Names:
-    return tuple(dict.fromkeys(_name(field, one) for one in _items(field, given, example)))
+    return tuple(dict.fromkeys(_name(field, one) for one in items_of(field, given, example)))
 
 
 def tiers_of(field: str, given: Any) -> tuple[Names, ...]:
     example = '[["smoking", "bmi"], ["bili"]]'
-    tiers = _items(field, given, example)
+    tiers = items_of(field, given, example)
     for tier in tiers:
         if isinstance(tier, str | bytes | Mapping) or not isinstance(tier, Iterable):
             raise InputError(
@@ -47,7 +49,7 @@ def tiers_of(field: str, given: Any) -> tuple[Names, ...]:
 def pairs_of(field: str, given: Any) -> Pairs:
     example = '[("smoking", "bili")]'
     pairs = []
-    for one in _items(field, given, example):
+    for one in items_of(field, given, example):
         both = _both(one)
         if len(both) != 2:
             raise InputError(

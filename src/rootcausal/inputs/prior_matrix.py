@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import quoted
-from .known_fields import names_of
+from .known_fields import items_of, names_of
 
 PATH, NO_PATH, NOT_KNOWN = 1, 0, -1
 
@@ -19,13 +19,21 @@ def paths_of(matrix: Any, names: Sequence[str | int]) -> tuple[list[tuple[str, s
 
     ``matrix`` is (p, p), [effect, cause]; its diagonal does not count.
     """
-    called = names_of("names", names)
-    values = np.asarray(matrix)
+    given = items_of("names", names, '["age", "sex"]')
+    called = names_of("names", given)
     p = len(called)
+    if p < len(given):
+        raise InputError(
+            f"names gives {len(given)} names, of which {p} are different: each column needs its own"
+        )
+    try:
+        values = np.asarray(matrix)
+    except ValueError:  # rows of different lengths
+        raise InputError(f"the matrix is none: it must be {p} x {p}, [effect, cause]") from None
     if values.shape != (p, p):
         raise InputError(
-            f"the matrix is {' x '.join(map(str, values.shape)) or 'a number'}, and there are {p} different "
-            f"names: it must be {p} x {p}, [effect, cause]"
+            f"the matrix is {' x '.join(map(str, values.shape)) or 'a number'}, and there are {p} names: it "
+            f"must be {p} x {p}, [effect, cause]"
         )
     beside = ~np.eye(p, dtype=bool)
     numbers = values.dtype.kind in "iuf"

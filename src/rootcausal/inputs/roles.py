@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..wording import listed, plural, quoted, shown
@@ -33,7 +33,7 @@ class Roles:
     keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
-    knowledge : what is known of the causal order.
+    knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
     """
 
     target: str
@@ -45,7 +45,7 @@ class Roles:
     keep: Sequence[str] = ()
     na: Sequence[str] = ()
     negative: str | None = None
-    knowledge: Knowledge | None = None
+    knowledge: Knowledge | dict[str, Any] | None = None
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -83,17 +83,6 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
             "name it in the file, leave it out with --drop '', or take it for the ids with --id ''."
         )
     return features
-
-
-def note_unknown(names: Sequence[str], features: Sequence[str], roles: Roles, findings: Findings) -> None:
-    """Note columns of what is known that are none of the variables, and what else they are."""
-    if roles.knowledge is not None:
-        what = dict.fromkeys(names, "not kept by --keep" if roles.keep else "left out by --drop")
-        if roles.id_column is not None:
-            what[roles.id_column] = "the --id column"
-        what[roles.target] = "the --target column"
-        with findings.noting():
-            roles.knowledge.precedence(features, what)
 
 
 def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:

@@ -44,15 +44,12 @@ class Findings:
         try:
             yield
         except InputError as error:
-            self._sentences.append(str(error))
+            self._sentences.extend(error.args or [str(error)])
 
     def refuse(self) -> None:
         """Raise one InputError with all that was noted, if anything was."""
-        if len(self._sentences) == 1:
-            raise InputError(self._sentences[0])
         if self._sentences:
-            lines = [f"({number}) {one}" for number, one in enumerate(self._sentences, start=1)]
-            raise InputError("\n".join([f"{len(lines)} things are wrong:", *lines]))
+            raise InputError(*self._sentences)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..core.table import LARGEST
 from ..errors import InputError
 from ..inputs.cohort import MOSTLY_MISSING
-from ..inputs.kinds import MOST_LEVELS, variable_of_texts
+from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
 from ..wording import plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
@@ -94,8 +94,9 @@ def find_texts(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
         Finding(
             "free text",
             names,
-            f"{shown} {by_number(names, 'is', 'are')} free text: too many levels to learn from (at most "
-            f"{MOST_LEVELS}). Group the levels in the file, or leave {by_number(names, 'it', 'them')} out.",
+            f"{shown} {by_number(names, 'has', 'have')} {TOO_MANY_LEVELS}. Group them in the file, as small "
+            f"sites into one; if {by_number(names, 'it is', 'they are')} free text, leave "
+            f"{by_number(names, 'it', 'them')} out.",
             dropping(names),
             True,
         )

@@ -14,7 +14,7 @@ from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
-from ..provenance import backend_used, left_out
+from ..provenance import backend_used, left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
 from .cohort_view import cohort_facts
@@ -260,13 +260,10 @@ def _packed(table: Any, kind: str) -> str:
 def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance = model.provenance_
-    parameters = dict(provenance["parameters"])
-    if parameters.get("knowledge") is not None:
-        parameters["knowledge"] = _known(parameters["knowledge"])
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
-        "parameters": {key: _for_json(value) for key, value in parameters.items()},
+        "parameters": {key: _for_json(value) for key, value in parameters_in_words(provenance).items()},
         "backend": backend_used(provenance),
         "rows": provenance["rows"],
         "cases": provenance["cases"],
@@ -288,19 +285,6 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         ],
         "not_made": diagnosis.not_made,
     }
-
-
-def _known(fields: Mapping[str, Sequence[Any]]) -> str:
-    """All that was known of the order, by field: the page is its record, so nothing is shortened."""
-    between = {"tiers": " < ", "causes": "; ", "not_causes": "; "}
-    joined = {"tiers": ", ", "causes": " before ", "not_causes": " no cause of "}
-    said = []
-    for field, given in fields.items():
-        parts = [one if isinstance(one, str) else joined.get(field, ", ").join(one) for one in given]
-        if parts:
-            text = between.get(field, ", ").join(part or "all others" for part in parts)
-            said.append(f"{field.replace('_', ' ')}: {text}")
-    return "; ".join(said) or "nothing"
 
 
 def _for_json(value: Any) -> str | int | float | bool | None:

@@ -186,7 +186,7 @@ def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: 
         made_by = one_line(found.made_by)
         of_what = f"made by rootcausal {made_by}, and this is {__version__}, whose numbers may differ"
     elif found.fingerprint != fingerprint or any(model.n_columns != n_columns for model in found.models):
-        of_what = "of another cohort, other options or another seed"
+        of_what = "of another cohort, other options, other knowledge of the order or another seed"
     else:
         return
     raise InputError(f"{shown(path)} holds resamples {of_what}: choose another file, or delete this one")
