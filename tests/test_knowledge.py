@@ -148,9 +148,11 @@ def test_circles_that_share_no_rule_are_all_named() -> None:
     assert "'a' before 'x'" not in message
 
 
-def test_one_tier_alone_and_empty_tiers_are_refused() -> None:
-    assert "one tier alone" in refused(lambda: Knowledge(tiers=[["a"]]))
-    assert "tier 1 is empty" in refused(lambda: Knowledge(tiers=[[], ["a"]]))
+def test_one_tier_alone_and_empty_tiers_say_nothing_and_are_taken() -> None:
+    alone = Knowledge(first=["c"], tiers=[["a"]]).precedence(["a", "b", "c"])
+    assert alone.stage.tolist() == [2, 2, 1]  # in no tier is in the last, here the only one
+    gaps = Knowledge(tiers=[[], ["a"], [], ["b"]]).precedence(["a", "b", "c"])
+    assert np.diff(gaps.stage[[0, 1]]) > 0 and gaps.stage[1] == gaps.stage[2]
 
 
 def test_what_others_imply_is_no_contradiction() -> None:
@@ -378,14 +380,13 @@ def test_json_holds_half_characters(tmp_path: Path) -> None:
         ('{"first": [}', "no JSON"),
         ('{"first": ' + "[" * 100_000, "this JSON is none"),
         ('{"first": [' + "9" * 10_000 + "]}", "this JSON is none"),
-        ('{"tiers": [["a"]]}', "one tier alone"),
     ],
 )
 def test_json_that_is_none_is_refused(text: str, part: str, tmp_path: Path) -> None:
     assert part in refused(lambda: Knowledge.from_json(text))
     (tmp_path / "known.json").write_text(text, encoding="utf-8")
     for read in (Knowledge.from_json, fields_of_file):
-        if read is fields_of_file and part in ("causes takes pairs", "one tier alone", "first names columns"):
+        if read is fields_of_file and part in ("causes takes pairs", "first names columns"):
             continue
         message = refused(lambda read=read: read(tmp_path / "known.json"))
         assert part in message and message.count("known.json") == 1 and "Smith" not in message
@@ -581,4 +582,4 @@ a b
     assert "line 2: a minus" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1- a\n2 b\n"))
     endless = f"addtemporal\n{'1' * 5000} a\n2 b\n"
     assert "line 2: a tier begins with its number" in refused(lambda: of_tetrad(tmp_path, endless))
-    assert "one tier alone" in refused(lambda: of_tetrad(tmp_path, "addtemporal\n1 a\n"))
+    assert of_tetrad(tmp_path, "addtemporal\n1 a\n").tiers == (("a",),)

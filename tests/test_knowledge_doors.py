@@ -261,7 +261,8 @@ def test_wrong_options_are_one_error(table: Path) -> None:
     for part in ("'died' (it is the --target column)", "'pid' (it is the --id column)", "2 things are wrong"):
         assert part in message
     assert "'ward' (it is left out by --drop)" in message and "did you mean 'age'" in message
-    assert "one tier alone" in error(3, *fit(table, "--tiers", NAMES[0]))
+    assert "one tier alone" in error(2, *fit(table, "--tiers", NAMES[0]))
+    assert "tier 2 of" in error(2, *fit(table, "--tiers", f"{NAMES[0]} < < {NAMES[1]}"))
 
 
 def test_contradictions_come_with_unknown_names_and_all_else(table: Path, tmp_path: Path) -> None:

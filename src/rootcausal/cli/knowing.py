@@ -128,6 +128,17 @@ def tiers_named(names: Sequence[str], text: str) -> list[list[str]]:
     from ..inputs.roles import columns_named
 
     parts = [part.strip() for part in text.split("<")]
+    if len(parts) == 1 and ">" not in text:
+        raise typer.BadParameter(
+            "one tier alone says nothing, since columns in no tier belong to the last: add the tier that "
+            f"comes after it, or nothing for all others, as in {quoted(text + ' <')}; or use --first.",
+            param_hint="--tiers",
+        )
+    if not all(parts[:-1]):
+        raise typer.BadParameter(
+            f"tier {parts.index('') + 1} of {quoted(text)} is empty; only the last may be, for all others.",
+            param_hint="--tiers",
+        )
     tiers = [columns_named(names, [part] if part else []) for part in parts]
     there = set(names)
     strange = [name for tier in tiers for name in tier if name not in there]

@@ -271,7 +271,7 @@ class Knowledge:
         yield from circles([rule for rule in rules if stages[rule[0]] == stages[rule[1]]])
 
     def _misplaced(self) -> Iterator[str]:
-        """What to say of columns in two places, and of tiers that say nothing."""
+        """What to say of columns in two places."""
         places: dict[str, list[str]] = {}
         tiers = ((f"tier {number}", tier) for number, tier in enumerate(self.tiers, start=1))
         for place, names in (("covariates", self.covariates), ("first", self.first), *tiers):
@@ -280,15 +280,6 @@ class Knowledge:
         for name, found in places.items():
             if len(found) > 1:
                 yield f"{quoted(name)} is in {' and in '.join(found)}: keep one of them"
-        for number, tier in enumerate(self.tiers[:-1], start=1):
-            if not tier:
-                yield f"tier {number} is empty: leave it out (only the last may be, for all others)"
-        if len(self.tiers) == 1:
-            yield (
-                "there is one tier alone, which says nothing, since columns in no tier belong to the last: "
-                "add the tier that comes after it (empty, for all others, as in --tiers 'bmi <' or "
-                "tiers=[['bmi'], []]), or name its columns in first"
-            )
 
     def _refuse_unknown(self, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
         there = set(names)
