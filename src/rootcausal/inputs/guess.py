@@ -170,7 +170,7 @@ class _Problems:
         with findings.noting():
             if self.many:
                 raise InputError(
-                    f"{_columns(self.many)} {TOO_MANY_LEVELS}: group them in the table, as small sites into "
+                    f"{_columns(self.many)} {TOO_MANY_LEVELS}: group them, as small sites into "
                     f"one; or, if {'it is an id' if len(self.many) == 1 else 'they are ids'} or free text, "
                     f"{advice.id}"
                 )
