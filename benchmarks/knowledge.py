@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import numpy as np
+from discrete_columns import World
 from discrete_columns import draw as draw_discrete
 from joblib import Parallel, delayed
 from rows_file import read_rows, write_rows
@@ -58,30 +58,10 @@ MISPLACED = 0.1
 FOLDER = Path(__file__).parent.parent / "results" / "knowledge"
 
 
-@dataclass(frozen=True)
-class World:
-    """A cohort, and the truth behind it.
-
-    Attributes
-    ----------
-    X, y : the rows.
-    layout : what the columns are.
-    rank : (p,) the place of each column in a causal order.
-    true_shapley : (n, p).
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    layout: Layout
-    rank: np.ndarray
-    true_shapley: np.ndarray
-
-
 def draw(world: str, p: int, n: int, seed: int) -> World:
     """A cohort of the paper's generator; errors more or less Gaussian, or some of the columns discrete."""
     if world == "discrete":
-        found = draw_discrete(DISCRETE_SHARE, p, n, seed)
-        return World(found.X, found.y, found.layout, found.rank, found.true_shapley)
+        return draw_discrete(DISCRETE_SHARE, p, n, seed)
     drawn = simulate(n, p, random_state=seed)
     graph = drawn.adjacency
     order = list(TopologicalSorter({c: np.flatnonzero(graph[c]) for c in range(p - 1)}).static_order())
