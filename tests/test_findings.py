@@ -109,7 +109,7 @@ def test_a_file(tmp_path: Path, ending: str, command: str) -> None:
     for sentence in (
         "6 things are wrong: (1) ",
         "column 'ward' has too many different values to be levels (at most 30, of two rows or more on "
-        "average): group them in the table, as small sites into one; or, if it is an id or free text, name "
+        "average): group them, as small sites into one; or, if it is an id or free text, name "
         "it with --id COLUMN, or leave it out with --drop COLUMN",
         "infinite or above 1e+140, here with their counts: 'ends' (1), 'huge' (1). Correct them",
         "missing values, here with their counts: 'holes' (2). Leave out the rows concerned with",

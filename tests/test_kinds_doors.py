@@ -406,7 +406,7 @@ def test_many_sites_are_to_be_grouped_whatever_reads_them(
     fit = ["fit", cohort_file, "--target", "d", "--id", "id", "--out", tmp_path / "m.rci"]
     for options in (["--kind", "site=nominal"], ["--kind", "site=nominal", "--covariate", "site"]):
         said = error(3, *fit, *options)
-        assert f"'site' has {TOO_MANY_LEVELS}: group them in the table" in said
+        assert f"'site' has {TOO_MANY_LEVELS}: group them" in said
     if isinstance(sites[0], str):
         assert f"has {TOO_MANY_LEVELS}. Group them in the file" in " ".join(ok("look", cohort_file).split())
 

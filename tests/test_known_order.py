@@ -89,7 +89,7 @@ def check_rules_hold(make_raw, seed: int) -> None:
 
 
 @pytest.mark.parametrize("make_raw", TABLES)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_rule_is_broken(make_raw, seed):
     check_rules_hold(make_raw, seed)
@@ -104,7 +104,7 @@ def test_no_rule_is_broken_in_ten_thousand_tables(make_raw, seed):
 
 
 @pytest.mark.parametrize("make_raw", TABLES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32 - 1), local=st.booleans())
 def test_pruned_and_exhaustive_searches_find_the_same_order(make_raw, seed, local):
     rng = np.random.default_rng(seed)
