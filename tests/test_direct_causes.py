@@ -282,6 +282,15 @@ def test_the_intercept_is_found_from_far_and_near():
         start = found + 0.09
 
 
+def test_the_intercept_is_found_from_where_all_risks_are_certain():
+    """There the curvature is zero to the last digit."""
+    rows = table(3, n=600)
+    for start in (-800.0, 800.0):
+        found, balanced = sharp._refit(rows, np.arange(1), np.array([0.0]), np.array([start]))
+        assert not balanced  # 100 steps of one log-odds do not lead that far
+        assert abs(found[0]) == pytest.approx(700.0)
+
+
 @pytest.mark.parametrize("seed", [7, 34])
 def test_mean_risk_of_a_rare_disease_is_the_share_of_cases(seed):
     X, y = rare_lognormal(seed)

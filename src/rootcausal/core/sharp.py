@@ -40,6 +40,8 @@ NEGLIGIBLE = 1e-3
 MAX_INTERCEPTS = 100
 # Log-odds by which the last step may still move the intercept.
 TOLERANCE = 1e-4
+# Keeps the direction of a step that has no end.
+LONGEST_STEP = 1e6
 
 
 @dataclass(frozen=True)
@@ -137,13 +139,15 @@ def _refit(table: Table, cols: Index, coef: F64, fixed: F64) -> tuple[F64, bool]
     begin, the intercept last. The second value is whether that was reached.
     """
     c = fixed.size - 1
-    penalty = np.append(np.full(c, WEAK_PENALTY), 0.0)
+    # Where all risks are certain, no curvature is left to divide by.
+    penalty = np.append(np.full(c, WEAK_PENALTY), np.finfo(float).tiny)
     free = np.append(np.arange(c), -1)
     for _ in range(MAX_INTERCEPTS):
         sums = table.logit_sums(cols, np.concatenate([fixed[:-1], coef, fixed[-1:]]))
         gradient = sums.gradient[free] - penalty * fixed
         step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
         # Beyond one log-odds the curvature of here says nothing any more.
+        step = np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         step = step / max(1.0, float(np.abs(step).max()))
         fixed = fixed + step
         if float(np.abs(step).max()) < TOLERANCE:
