@@ -758,3 +758,42 @@ def test_the_last_tier_is_spoken_of_only_where_columns_are_left_to_it():
     turned = ["hr_2", "hr_1", "bp_1", "bp_2"]
     assert not ask(visits, turned, None).suggestion.caveats
     assert ask([*visits, "bili"], turned, None).suggestion.caveats
+
+
+def test_columns_that_come_first_may_be_said_not_to_cause_each_other():
+    """That goes round in a circle, contradicts nothing, and is nothing to ask about."""
+    known = Knowledge(first=["age", "sex"], not_causes=[("age", "sex"), ("sex", "age")])
+    question = ask(["age", "sex", "bili"], ["age", "sex", "bili"], known.to_dict())
+    assert question is not None and not question.misplaced
+    late = ask(["age", "sex", "bili", "race"], ["age", "sex", "bili", "race"], known.to_dict())
+    assert late is not None and [one.column for one in late.misplaced] == ["race"]
+
+
+@given(
+    st.lists(st.sampled_from(["covariates", "first", "0", "1", "2", ""]), min_size=11, max_size=11),
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=5),
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=5),
+    st.permutations(NAMES),
+)
+@settings(max_examples=200, deadline=None)
+def test_whatever_was_given_can_be_asked_about(
+    places: list[str], causes: list[tuple[str, str]], not_causes: list[tuple[str, str]], order: list[str]
+) -> None:
+    def there(place: str) -> list[str]:
+        return [name for name, one in zip(NAMES, places, strict=True) if one == place]
+
+    try:
+        known = Knowledge(
+            covariates=there("covariates"),
+            first=there("first"),
+            tiers=[there("0"), there("1"), there("2")],
+            causes=causes,
+            not_causes=not_causes,
+        )
+        an_order(known, order)
+    except InputError:
+        return
+    question = ask(NAMES, an_order(known, order), known.to_dict())
+    if question is not None and question.suggestion:
+        Knowledge(**question.suggestion.knowledge)
+        as_option(question.suggestion)

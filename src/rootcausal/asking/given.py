@@ -19,7 +19,7 @@ class Given:
     tiers : columns of each tier, the last of which may be empty.
     tier : the tier of each column that is named in one. Others belong to the last by default; that they do is
         an omission, not a rule.
-    pairs : (earlier, later).
+    pairs : (earlier, later), but those of columns that all have a place: of these none causes another anyway.
     """
 
     fields: Mapping[str, Any]
@@ -34,14 +34,16 @@ class Given:
     def of(cls, fields: Mapping[str, Any] | None) -> Given:
         fields = fields or {}
         tiers = tuple(tuple(tier) for tier in fields.get("tiers") or ())
-        pairs = (
+        placed = frozenset((*named(fields, "first"), *named(fields, "covariates")))
+        said = (
             *((cause, effect) for cause, effect in fields.get("causes") or ()),
             *((other, one) for one, other in fields.get("not_causes") or ()),
         )
+        pairs = tuple(pair for pair in said if not placed.issuperset(pair))
         number = {name: at for at, name in enumerate(dict.fromkeys(one for pair in pairs for one in pair))}
         return cls(
             fields,
-            frozenset((*named(fields, "first"), *named(fields, "covariates"))),
+            placed,
             tiers,
             {name: place for place, tier in enumerate(tiers) for name in tier},
             pairs,
