@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from distributed import Client
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal.backends import dask_rows
 from rootcausal.backends.dask_frame import FrameRows
 from rootcausal.backends.dask_joining import even_groups
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
@@ -278,3 +280,12 @@ def test_many_fits_spread_by_joblib(client: Client, small: pd.DataFrame) -> None
     assert all(
         same_model(model, RCI().fit(X[take], y[take])) for model, take in zip(models, rows, strict=True)
     )
+
+
+def test_a_worker_that_is_lost_after_it_was_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts are made all the same: whoever asks for them waits for the next worker."""
+    monkeypatch.setattr(dask_rows, "wait_for_a_worker", lambda client: None)
+    nobody = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": {}})
+    asked: list[int] = []
+    dask_rows.table_on_cluster(nobody, (1000, 50), lambda n_parts: asked.append(n_parts) or [])
+    assert asked == [1]

@@ -271,10 +271,12 @@ def table_on_cluster(
     wait_for_a_worker(client)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads = max(1, sum(worker["nthreads"] for worker in workers))
-    memory = sum(worker["memory_limit"] or np.inf for worker in workers)
+    # A worker may be lost just after it was waited for: what is asked of the cluster waits for the next one.
+    memory = sum(worker["memory_limit"] or np.inf for worker in workers) or np.inf
     table_bytes = 8.0 * shape[0] * shape[1]
-    n_parts = max(len(workers), int(np.ceil(PARTS_A_WORKER * len(workers) * table_bytes / memory)))
-    if n_parts > len(workers):
+    n_workers = max(1, len(workers))
+    n_parts = max(n_workers, int(np.ceil(PARTS_A_WORKER * n_workers * table_bytes / memory)))
+    if n_parts > n_workers:
         n_parts += -n_parts % threads  # so that no thread is left without a part
     return DaskTable(client, parts(n_parts), shape, threads)
 
