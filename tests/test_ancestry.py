@@ -122,7 +122,7 @@ def test_no_survivor_leaves_the_prevalence():
 
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
-    ancestry = attribute(None, np.zeros(0, dtype=int), np.zeros((0, 0)), 5, 0.25, 40.0)  # type: ignore[arg-type]
+    ancestry = attribute(None, np.zeros(0, dtype=int), np.zeros((0, 0)), 5, 0.25, 40.0)
     assert ancestry.logit.intercept == pytest.approx(np.log(1 / 3))
 
 

@@ -56,7 +56,7 @@ def test_a_covariance_that_no_columns_can_have_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.fixture(scope="module")
-def client():  # type: ignore[no-untyped-def]
+def client():
     from distributed import Client
 
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as found:

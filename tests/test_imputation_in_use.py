@@ -93,7 +93,7 @@ def test_a_covariance_beyond_its_variances_is_refused(tmp_path: Path, correlatio
 def test_each_resample_draws_with_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = list[int]()
 
-    def noting(raw, columns, settings, on_round, layout):  # type: ignore[no-untyped-def]
+    def noting(raw, columns, settings, on_round, layout):
         seeds.append(settings.imputation_seed)
         return learn(raw, columns, settings, on_round, layout)
 

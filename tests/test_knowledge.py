@@ -57,7 +57,7 @@ def test_it_is_a_value() -> None:
         assert again == KNOWN and hash(again) == hash(KNOWN)
     assert KNOWN and not Knowledge()
     with pytest.raises(AttributeError):
-        KNOWN.first = ("bmi",)  # type: ignore[misc]
+        KNOWN.first = ("bmi",)
 
 
 def test_stages_and_pairs_of_a_table() -> None:

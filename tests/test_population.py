@@ -419,7 +419,7 @@ def test_resamples_of_another_prevalence_do_not_belong() -> None:
 def test_a_prevalence_is_a_share(prevalence: object) -> None:
     cohort = simulate(50, 4, random_state=0)
     with pytest.raises(InputError, match="prevalence must be between 0 and 1, the share of the population"):
-        RCI(prevalence=prevalence).fit(cohort.X, cohort.y)  # type: ignore[arg-type]
+        RCI(prevalence=prevalence).fit(cohort.X, cohort.y)
 
 
 def test_columns_and_settings_are_of_one_prevalence() -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..core.table import F64
 from .confounding import check_confounding
 from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
-from .evidence import fit_plain, gather
+from .evidence import Evidence, fit_plain, gather
 from .gaussianity import check_gaussianity
 from .independence import check_independence, pairwise_tests
 from .linearity import check_linearity
@@ -79,11 +79,8 @@ def diagnose(
     given = provenance["parameters"].get("knowledge")  # models of before have none
     of_model = (in_range, *check_names(variables, [variables[k] for k in model.order], given))
     if y is None:
-        return Diagnosis(
-            of_model,
-            provenance,
-            f"{OTHER_CHECKS}This takes the patients' diagnoses, which were not given.",
-        )
+        reason = "This takes the patients' diagnoses, which were not given."
+        return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     cases = int(y.sum())
     if min(cases, y.size - cases) < ROWS_PER_CLASS:
         reason = (
@@ -93,24 +90,27 @@ def diagnose(
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     prevalence = provenance["parameters"].get("prevalence")  # models of before have none
     evidence = gather(model, X, y, names, prevalence)
+    of_risk = check_link(stated, y, prevalence)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, patient), *of_model)
+    return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
+
+
+def _of_errors(evidence: Evidence) -> Iterator[Check]:
+    """Shapes and independence of the errors: of columns whose order was learned, in the population."""
     searched = evidence.of_population().of_searched()
     numbers = searched.of_numbers()
+    yield check_gaussianity(searched)
+    if numbers.columns.size > 1 or not evidence.with_levels.any():
+        yield check_independence(numbers, pairwise_tests(numbers.errors))
+        yield check_linearity(numbers)
+        yield check_confounding(numbers)
+
+
+def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str]) -> Iterator[Check]:
+    """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     fit = fit_plain(evidence.errors, evidence.y)
-    of_pairs: tuple[Check, ...] = ()
-    if numbers.columns.size > 1 or not evidence.with_levels.any():
-        of_pairs = (
-            check_independence(numbers, pairwise_tests(numbers.errors)),
-            check_linearity(numbers),
-            check_confounding(numbers),
-        )
-    checks = (
-        check_gaussianity(searched),
-        *of_pairs,
-        check_mechanism(evidence, fit),
-        check_terminal(evidence, fit),
-        check_link(stated, y, prevalence),
-        check_influence(evidence, fit, patient),
-        *of_model,
-    )
-    return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
+    yield check_mechanism(evidence, fit)
+    yield check_terminal(evidence, fit)
+    yield of_risk
+    yield check_influence(evidence, fit, patient)

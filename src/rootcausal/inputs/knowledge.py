@@ -14,10 +14,10 @@ import numpy as np
 from ..core.precedence import COVARIATE, FIRST, Precedence
 from ..errors import InputError
 from ..files.atomic_write import atomic_write
-from ..files.knowledge_file import fields_of_json, is_json, naming, text_of_file
+from ..files.knowledge_file import FIELDS, fields_of_json, is_json, naming, text_of_file
 from ..wording import listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
-from .known_fields import FIELDS, Names, Pairs
+from .known_fields import KEPT_AS, Names, Pairs
 from .known_files import fields_of_tetrad
 from .prior_matrix import paths_of
 from .roles import similar
@@ -78,7 +78,7 @@ class Knowledge:
     def _take(self, fields: Mapping[str, Any]) -> None:
         """Set the fields, of which those that are not given are empty."""
         findings = Findings()
-        for name, kept_as in FIELDS.items():
+        for name, kept_as in KEPT_AS.items():
             with findings.noting():
                 object.__setattr__(self, name, kept_as(name, fields.get(name, ())))
         findings.refuse()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..files.knowledge_file import FIELDS
 from ..wording import one_line, quoted
 
 Names = tuple[str, ...]
@@ -71,10 +72,6 @@ def _shown(given: Any) -> str:
 
 
 #: By field, what makes of a value what is kept; an InputError says which field is wrong.
-FIELDS: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {
-    "first": names_of,
-    "tiers": tiers_of,
-    "causes": pairs_of,
-    "not_causes": pairs_of,
-    "covariates": names_of,
-}
+KEPT_AS: dict[str, Callable[[str, Any], tuple[Any, ...]]] = dict(
+    zip(FIELDS, (names_of, tiers_of, pairs_of, pairs_of, names_of), strict=True)
+)

@@ -31,12 +31,15 @@ def fields_of_file(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError(
             f"{shown(path)} is neither JSON as Knowledge.to_json writes it, nor a knowledge file of Tetrad."
         )
-    return fields_of_tetrad(path)
+    return _fields_of_tetrad(path, text)
 
 
 def fields_of_tetrad(path: str | PathLike[str]) -> dict[str, Any]:
     """The same of Tetrad's knowledge; a warning says which arrows are forbidden in a circle, and not used."""
-    text = text_of_file(path)
+    return _fields_of_tetrad(path, text_of_file(path))
+
+
+def _fields_of_tetrad(path: str | PathLike[str], text: str) -> dict[str, Any]:
     with naming(path):
         found = tetrad_of_text(text)
         tier_of = {name: tier for tier, names in found.tiers.items() for name in names}
@@ -57,5 +60,5 @@ def fields_of_tetrad(path: str | PathLike[str]) -> dict[str, Any]:
     return {
         "tiers": [found.tiers[number] for number in sorted(found.tiers) if found.tiers[number]],
         "causes": list(found.required),
-        "not_causes": without_circles(list(found.forbidden), stacklevel=4),
+        "not_causes": without_circles(list(found.forbidden), stacklevel=5),
     }
