@@ -550,7 +550,7 @@ def test_fit_says_it_after_the_order(file: Path) -> None:
 
 def test_check_and_diagnose_say_it(file: Path) -> None:
     printed = ok("check", file, "--target", "ill")
-    assert "DOUBTFUL  Does the learned order agree with what the names suggest?" in printed
+    assert "DOUBTFUL     Does the learned order agree with what the names suggest?" in printed
     assert SAID in printed
     assert "fit again with --first age,sex; in Python knowledge=Knowledge(first=" in printed
     X = cohort()
@@ -717,7 +717,7 @@ def test_check_is_not_content_with_other_rules(tmp_path: Path) -> None:
     visits_turned_round().to_csv(table, index=False)
     for given_rules in (("--tiers", "educ <"), ("--causes", "educ:BMI_1")):
         printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", *given_rules)
-        assert "DOUBTFUL  Does the learned order agree" in printed
+        assert "DOUBTFUL     Does the learned order agree" in printed
     # Whether educ comes before the visits, nobody said.
     printed = ok("check", table, "--target", "ill", "--first", "SEX,AGE_1", "--tiers", "BMI_1 < educ")
     advice = next(line for line in printed.splitlines() if "mean what they say" in line)

@@ -20,7 +20,7 @@ from .core.model import CausalModel
 from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
 from .core.table import F64, Index
-from .diagnostics import Diagnosis, diagnose
+from .diagnostics import Checked, Diagnosis, diagnose
 from .errors import InputError
 from .explanation import Explanation
 from .inputs.cohort import Cohort, Target, names_of
@@ -383,8 +383,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels = None if y is None else encode_known(labels_of(X, y), self.classes_, len(values))
         ids = ids_of(X, ids)
         called = None if ids is None else patient_ids(ids, X, len(values))
+        missing = None if matrix.measured is None else np.isnan(matrix.measured)
         stated = self._model.log_odds(matrix.values)
-        return diagnose(self._model, values, labels, stated, self._encoding, called, self.provenance_)
+        return diagnose(
+            Checked(self._model, values, missing, labels, stated, self._encoding, called, self.provenance_)
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

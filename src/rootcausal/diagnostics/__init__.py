@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
 
-import numpy as np
-
-from ..core.model import CausalModel
 from ..core.moments import ROWS_PER_CLASS
-from ..core.table import F64
+from .checked import Checked
 from .confounding import check_confounding
 from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
@@ -25,7 +21,7 @@ from .names import check_names
 from .patients import check_influence, check_range
 from .terminal import check_terminal
 
-__all__ = ["Check", "Diagnosis", "diagnose"]
+__all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
 
 OTHER_CHECKS = (
     "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
@@ -39,43 +35,15 @@ LEVELS_NOT_CHECKED = (
 )
 
 
-class Named(Protocol):
-    """What columns and variables are called."""
-
-    @property
-    def column_names(self) -> Sequence[str]:
-        """(q,) such as "age" and "ward = ICU"."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """(p,) such as "age" and "ward"."""
-
-
-def diagnose(
-    model: CausalModel,
-    X: F64,
-    y: np.ndarray | None,
-    stated: F64,
-    named: Named,
-    ids: Sequence[Any] | None,
-    provenance: dict[str, Any],
-) -> Diagnosis:
-    """Check a model's assumptions on patients X (n, q), column by column.
-
-    Parameters
-    ----------
-    y : (n,) labels in {0, 1}, or None where unknown.
-    stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn at random.
-    named : what columns and variables are called.
-    ids : (n,) of the patients; None for their row numbers, from 1.
-    """
-
-    def patient(row: int) -> str:
-        return f"row {row + 1}" if ids is None else str(ids[row])
-
-    names, variables = list(named.column_names), named.names
+def diagnose(checked: Checked) -> Diagnosis:
+    """Check a model's assumptions on patients, column by column."""
+    model, y = checked.model, checked.y
+    names, variables = list(checked.named.column_names), checked.named.names
     order = model.column_order
-    in_range = check_range(model.column_errors(X)[:, order], [names[c] for c in order], patient)
+    in_range = check_range(
+        model.column_errors(checked.X)[:, order], [names[c] for c in order], checked.patient
+    )
+    provenance = dict(checked.provenance)
     given = provenance["parameters"].get("knowledge")  # models of before have none
     of_model = (in_range, *check_names(variables, [variables[k] for k in model.order], given))
     if y is None:
@@ -88,10 +56,9 @@ def diagnose(
             f"without; here {cases} of {y.size} have it."
         )
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
-    prevalence = provenance["parameters"].get("prevalence")  # models of before have none
-    evidence = gather(model, X, y, names, prevalence)
-    of_risk = check_link(stated, y, prevalence)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, patient), *of_model)
+    evidence = gather(model, checked.X, y, names, checked.prevalence)
+    of_risk = check_link(checked.stated, y, checked.prevalence)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked.patient), *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
@@ -109,6 +76,7 @@ def _of_errors(evidence: Evidence) -> Iterator[Check]:
 def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str]) -> Iterator[Check]:
     """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
+    evidence = evidence.of_strongest()
     fit = fit_plain(evidence.errors, evidence.y)
     yield check_mechanism(evidence, fit)
     yield check_terminal(evidence, fit)

@@ -7,8 +7,19 @@ from typing import Any, Literal
 
 from ..wording import listed, one_line
 
-Verdict = Literal["fine", "doubtful", "broken"]
-VERDICTS: tuple[Verdict, ...] = ("fine", "doubtful", "broken")
+Verdict = Literal["fine", "cannot tell", "doubtful", "broken"]
+#: The worst last. Too few patients to see a violation are less than a violation that was seen.
+VERDICTS: tuple[Verdict, ...] = ("fine", "cannot tell", "doubtful", "broken")
+
+Reading = Literal["go on", "go on with this limit in mind", "do not read"]
+READINGS: dict[Verdict, Reading] = {
+    "fine": "go on",
+    "cannot tell": "go on with this limit in mind",
+    "doubtful": "go on with this limit in mind",
+    "broken": "do not read",
+}
+#: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
+Touched = Literal["", "risk", "variables", "order"]
 
 
 @dataclass(frozen=True)
@@ -19,12 +30,18 @@ class Check:
     ----------
     name : short and stable, for programs.
     question : what is asked.
-    verdict : "fine", "doubtful" or "broken".
+    verdict : "fine", "doubtful" or "broken"; "cannot tell" where these patients are too few to see even a
+        hard violation.
     number : the size of the effect that the verdict rests on; NaN where there was nothing to look at.
     p_value : of the test behind it, corrected for all the comparisons made; None where there is no test.
     statement : the finding in words.
     advice : what to do about it; empty when all is fine.
     variables : the columns concerned, the worst first.
+    limit : what not to read, or what to bear in mind, as one sentence; empty when all is fine.
+    touches : which numbers that is about: "risk" (all that are stated), "variables" (values and ranks of
+        these), "order" (that of these variables), or "" for none in particular.
+    smallest : the smallest number that would have been seen in nine of ten cohorts like this one; None where
+        that is no question of how many patients there are.
     """
 
     name: str
@@ -35,6 +52,23 @@ class Check:
     statement: str
     advice: str
     variables: tuple[str, ...] = ()
+    limit: str = ""
+    touches: Touched = ""
+    smallest: float | None = None
+
+    @property
+    def reading(self) -> Reading:
+        """What the verdict comes to: go on, go on with a limit, or do not read what ``limit`` says."""
+        return READINGS[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: NaN becomes None."""
+        return {
+            **asdict(self),
+            "number": self.number if self.number == self.number else None,
+            "variables": [*self.variables],
+            "reading": self.reading,
+        }
 
 
 @dataclass(frozen=True)
@@ -57,18 +91,23 @@ class Diagnosis:
         """The worst verdict of all."""
         return VERDICTS[max((VERDICTS.index(check.verdict) for check in self.checks), default=0)]
 
+    @property
+    def reading(self) -> Reading:
+        """What the worst verdict comes to."""
+        return READINGS[self.verdict]
+
+    @property
+    def limits(self) -> tuple[Check, ...]:
+        """The checks with something to bear in mind, the worst first."""
+        found = [check for check in self.checks if check.limit]
+        return tuple(sorted(found, key=lambda check: -VERDICTS.index(check.verdict)))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: NaN becomes None."""
         return {
             "verdict": self.verdict,
-            "checks": [
-                {
-                    **asdict(c),
-                    "number": c.number if c.number == c.number else None,
-                    "variables": [*c.variables],
-                }
-                for c in self.checks
-            ],
+            "reading": self.reading,
+            "checks": [check.to_dict() for check in self.checks],
             "not_made": self.not_made,
             "provenance": self.provenance,
         }
@@ -77,12 +116,15 @@ class Diagnosis:
         """Lines for a terminal."""
         lines: list[str] = []
         for check in self.checks:
-            lines.append(f"{check.verdict.upper():<9} {check.question}")
-            lines.append(f"          {check.statement}")
+            lines.append(f"{check.verdict.upper():<12} {check.question}")
+            said = [check.statement]
             if check.variables:
-                lines.append(f"          concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
+                said.append(f"concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
+            if check.limit:
+                said.append(f"{check.reading}: {check.limit}")
             if check.advice:
-                lines.append(f"          what to do: {check.advice}")
+                said.append(f"what to do: {check.advice}")
+            lines += [f"{'':<12} {line}" for line in said]
         if self.not_made:
             lines.append(self.not_made)
         return "\n".join(lines)
@@ -97,15 +139,18 @@ class Scale:
     p_doubtful: float = 0.05
     p_broken: float = 0.001
 
-    def judge(self, p_value: float, effect: float) -> Verdict:
+    def judge(self, p_value: float, effect: float, smallest: float = 0.0) -> Verdict:
         """Both must agree.
 
         Estimated errors are slightly dependent even when all is well, so in a large cohort a p-value alone
-        would cry wolf; and an effect that is large but uncertain proves nothing.
+        would cry wolf; and an effect that is large but uncertain proves nothing. ``smallest`` is the effect
+        that would have been seen: where only more than a broken one would, silence says nothing.
         """
         if p_value < self.p_broken and effect >= self.broken:
             return "broken"
-        return "doubtful" if p_value < self.p_doubtful and effect >= self.doubtful else "fine"
+        if p_value < self.p_doubtful and effect >= self.doubtful:
+            return "doubtful"
+        return "fine" if smallest <= self.broken else "cannot tell"
 
 
 def in_words(p_value: float) -> str:

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from ..backends.choose import choose_table
 from ..backends.reference import ReferenceTable
 from ..core.layout import Layout
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
-from ..core.moments import describe_columns
-from ..core.ordering import VARIANTS, order_columns
 from ..core.table import F64, Index
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
 ERRORS_AT_MOST = 100
+# Differences below this part of the spread of an error come from rounding.
+ROUNDING = 1e-9
+# Logistic regression wants so many patients a variable.
+ROWS_A_VARIABLE = 10
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Evidence:
 
     Attributes
     ----------
-    errors : (n, k) of unit variance, in causal order.
+    errors : (n, k) that the model gives, of unit variance, in causal order.
     columns : (k,) which column of the cohort each belongs to.
     y : (n,) labels 0 and 1.
     names : (k,) of these columns.
@@ -36,6 +37,7 @@ class Evidence:
         controls were sampled apart.
     with_levels : (k,) which columns are no numbers.
     searched : (k,) whose place in the order was learned: not covariates, and not what comes first.
+    importance : (k,) log-odds that a unit of each adds.
     """
 
     errors: F64
@@ -46,6 +48,7 @@ class Evidence:
     population: Index
     with_levels: np.ndarray
     searched: np.ndarray
+    importance: F64
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -72,6 +75,13 @@ class Evidence:
         """
         return self._only(self.searched)
 
+    def of_strongest(self) -> Evidence:
+        """The same of those that matter most to the model, as many as a logistic regression can hold."""
+        at_most = max(2, self.y.size // ROWS_A_VARIABLE)
+        kept = np.zeros(self.importance.size, dtype=bool)
+        kept[np.argsort(-self.importance, kind="stable")[:at_most]] = True
+        return self._only(kept)
+
     def _only(self, kept: np.ndarray) -> Evidence:
         return replace(
             self,
@@ -80,6 +90,7 @@ class Evidence:
             names=tuple(name for name, stays in zip(self.names, kept, strict=True) if stays),
             with_levels=self.with_levels[kept],
             searched=self.searched[kept],
+            importance=self.importance[kept],
         )
 
     def named(self, places: Index) -> tuple[str, ...]:
@@ -103,42 +114,42 @@ def population_sample(y: np.ndarray, prevalence: float | None) -> Index:
 
 
 def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalence: float | None) -> Evidence:
-    """Errors of at most 20,000 patients on at most 100 columns, those that matter most to the model first.
+    """The errors that this model gives to at most 20,000 patients, on the 100 columns that matter most to it.
 
-    The columns are ordered anew and without a screen: where an assumption fails, the screen may have dropped
-    the very column that shows it. A quadratic cause, for one, need not correlate with D. With a prevalence,
-    a sample of the population decides the order and the errors, which then are those of all patients.
+    They are standardized among these patients, and those that differ by rounding alone are the same.
     """
     rows = np.arange(X.shape[0])
     if rows.size > ROWS_AT_MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
-    population = population_sample(y[rows], prevalence)
-    weight = np.zeros(X.shape[1])
-    weight[model.column_order] = 1.0 + model.attribution.importance()
-    # Logistic regression wants ten patients a variable.
-    at_most = min(ERRORS_AT_MOST, max(2, population.size // 10))
-    chosen = np.sort(np.argsort(-weight, kind="stable")[:at_most])
-    values = X[np.ix_(rows, chosen)]
-    learned = values if population.size == rows.size else values[population]
-    varies = learned.min(axis=0) < learned.max(axis=0)
-    raw = choose_table("auto", learned[:, varies], None)
+    importance = model.attribution.importance()
+    places = np.sort(np.argsort(-importance, kind="stable")[:ERRORS_AT_MOST])
+    values = X if rows.size == X.shape[0] else X[rows]
+    errors = model.mechanism.errors(values, places)
+    varies = errors.min(axis=0, initial=np.inf) < errors.max(axis=0, initial=-np.inf)
+    places, errors = places[varies], errors[:, varies]
+    columns = model.column_order[places]
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
-    layout = layout.take(chosen[varies])
-    found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
-    # Columns that come first may go together: what is tested is the rest.
-    mechanism = found.uncorrelated(int(varies.sum()))
-    errors = mechanism.errors(values[:, varies], np.arange(mechanism.order.size))
-    columns = chosen[varies][mechanism.order]
     return Evidence(
-        errors,
+        ties_restored((errors - errors.mean(axis=0)) / errors.std(axis=0)),
         columns,
         y[rows],
         tuple(names[c] for c in columns),
         rows,
-        population,
-        with_levels=layout.discrete[mechanism.order],
-        searched=~layout.kept[mechanism.order],
+        population_sample(y[rows], prevalence),
+        with_levels=layout.discrete[columns],
+        searched=~layout.kept[columns],
+        importance=importance[places],
     )
+
+
+def ties_restored(errors: F64) -> F64:
+    """The same, where patients with the same error have exactly the same number.
+
+    Sums of many columns differ in their last digits, and ranks would take those for data.
+    """
+    low, high = np.quantile(errors, (0.1, 0.9), axis=0) if errors.size else np.zeros((2, errors.shape[1]))
+    step = ROUNDING * np.where(high > low, high - low, 1.0)
+    return np.round(errors / step) * step
 
 
 @dataclass(frozen=True)

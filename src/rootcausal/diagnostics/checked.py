@@ -1,0 +1,61 @@
+"""What is checked: a model, and patients with or without their diagnoses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..core.model import CausalModel
+from ..core.table import F64
+
+
+class Named(Protocol):
+    """What columns and variables are called."""
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """(q,) such as "age" and "ward = ICU"."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """(p,) such as "age" and "ward"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A model, and patients to check it on.
+
+    Attributes
+    ----------
+    model : what is checked.
+    X : (n, q) values of all columns; drawn at random where nothing was measured, so that they vary as
+        patients do.
+    missing : (n, q) which of them were drawn; None where all were measured.
+    y : (n,) labels in {0, 1}, or None where unknown.
+    stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn.
+    named : what columns and variables are called.
+    ids : (n,) of the patients; None for their row numbers, from 1.
+    provenance : how the model was made.
+    """
+
+    model: CausalModel
+    X: F64
+    missing: np.ndarray | None
+    y: np.ndarray | None
+    stated: F64
+    named: Named
+    ids: Sequence[Any] | None
+    provenance: Mapping[str, Any]
+
+    @property
+    def prevalence(self) -> float | None:
+        """Share of the population with the disease, where that was given."""
+        share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
+        return share
+
+    def patient(self, row: int) -> str:
+        """What to call the patient in a row."""
+        return f"row {row + 1}" if self.ids is None else str(self.ids[row])

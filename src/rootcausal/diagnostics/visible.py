@@ -1,0 +1,30 @@
+"""How large a violation must be for so many patients to show it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2
+
+#: The share of cohorts in which it is to be seen.
+POWER = 0.9
+
+
+def smallest_visible(n_rows: int, freedom: int, n_tests: int, level: float) -> float:
+    """The effect √(χ² / n) that a test sees in nine of ten cohorts.
+
+    Parameters
+    ----------
+    n_rows : patients.
+    freedom : degrees of freedom of the chi-square statistic.
+    n_tests : of how many tests this is one; p-values are corrected for them.
+    level : below which corrected p-value a finding counts.
+    """
+    if n_rows < 1 or n_tests < 1:
+        return float("inf")
+    critical = float(chi2.isf(-np.expm1(np.log1p(-level) / n_tests), freedom))
+
+    def missed(noncentrality: float) -> float:
+        return float(ncx2.cdf(critical, freedom, noncentrality)) - (1.0 - POWER)
+
+    return float(np.sqrt(brentq(missed, 0.0, 10.0 * critical + 100.0) / n_rows))
