@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
 from .confounding import check_confounding
+from .dependence import dependence
 from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
 from .evidence import Evidence, fit_plain, gather
 from .gaussianity import check_gaussianity
-from .independence import check_independence, pairwise_tests
+from .independence import SCALE, check_independence
 from .linearity import check_linearity
 from .link import check_link
 from .names import check_names
@@ -30,8 +31,8 @@ OTHER_CHECKS = (
 
 
 LEVELS_NOT_CHECKED = (
-    "Not checked of columns with levels: independence of their errors, straight lines, hidden causes. Those "
-    "checks are made for numbers."
+    "Not checked of columns with levels: whether their causes act on them along straight lines, and hidden "
+    "common causes of theirs. Those checks are made for numbers."
 )
 
 
@@ -64,13 +65,13 @@ def diagnose(checked: Checked) -> Diagnosis:
 
 def _of_errors(evidence: Evidence) -> Iterator[Check]:
     """Shapes and independence of the errors: of columns whose order was learned, in the population."""
-    searched = evidence.of_population().of_searched()
-    numbers = searched.of_numbers()
-    yield check_gaussianity(searched)
-    if numbers.columns.size > 1 or not evidence.with_levels.any():
-        yield check_independence(numbers, pairwise_tests(numbers.errors))
-        yield check_linearity(numbers)
-        yield check_confounding(numbers)
+    population = evidence.of_population()
+    yield check_gaussianity(population.of_searched())
+    seen = dependence(population, SCALE.p_doubtful)
+    if seen.n_pairs or not evidence.with_levels.any():
+        yield check_independence(population, seen)
+        yield check_linearity(population, seen)
+        yield check_confounding(population, seen)
 
 
 def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str]) -> Iterator[Check]:

@@ -1,70 +1,79 @@
 """Is there a sign of a hidden common cause?
 
 Regression makes errors uncorrelated whatever is hidden. But a hidden variable that moves two columns leaves
-its mark in their higher moments: both are extreme, or skewed, together. Five cross-moments of clipped errors,
-E[a² b], E[a b²], E[a² b²], E[a³ b] and E[a b³], made of orthogonal polynomials, show it with far more power
-than an omnibus test of independence, whose largest part, the correlation, regression has removed.
+its mark in their other moments (see :mod:`.moments`), and no other order, left-out column or bend between the
+two explains it (see :mod:`.dependence`).
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.stats import chi2
-
-from ..core.table import F64
-from .diagnosis import Check, Scale, in_words
+from ..wording import quoted
+from .dependence import Dependence, Dependent
+from .diagnosis import Check
 from .evidence import Evidence
-from .independence import Pairs
-from .rank_scores import score_correlations
+from .independence import SCALE, together, visible
 
-SCALE = Scale(0.115, 0.25, p_doubtful=1e-3, p_broken=1e-6)
-# Heavy tails would otherwise let a few patients speak for all.
-CLIP = 3.0
-# Degrees of the two polynomials, less one.
-MOMENTS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0))
+QUESTION = "Is there no sign of a hidden common cause?"
 
 
-def cross_moment_tests(errors: F64) -> Pairs:
-    """P-values and √(sum of squared cross-moments) of every pair of errors (n, k)."""
-    correlations = score_correlations(polynomials(errors))
-    i, j = np.triu_indices(errors.shape[1], 1)
-    squares = sum(correlations[i, j, a, b] ** 2 for a, b in MOMENTS)
-    p_values = chi2.sf(errors.shape[0] * squares, len(MOMENTS))
-    return Pairs(np.column_stack([i, j]), p_values, np.sqrt(squares))
-
-
-def polynomials(errors: F64) -> F64:
-    """(n, k, 3): orthonormal polynomials of first to third degree of each clipped error."""
-    clipped = np.clip(errors, -CLIP, CLIP)
-    basis: list[F64] = []
-    for degree in (1, 2, 3):
-        term = clipped**degree
-        term = term - term.mean(axis=0)
-        for lower in basis:
-            term = term - lower * (term * lower).mean(axis=0)
-        # A column of two values has no square of its own.
-        basis.append(term / np.maximum(term.std(axis=0), 1e-6))
-    return np.stack(basis, axis=2)
-
-
-def check_confounding(evidence: Evidence) -> Check:
-    found = cross_moment_tests(evidence.errors)
-    order = found.strongest()
-    strength = float(found.strength[order[0]]) if order.size else 0.0
-    verdict = SCALE.judge(found.p_value, strength)
+def check_confounding(evidence: Evidence, seen: Dependence) -> Check:
+    pairs = [
+        pair for pair in seen.explained_by("nothing") if SCALE.judge(pair.p_value, pair.strength) != "fine"
+    ]
+    pairs.sort(key=lambda pair: -pair.strength)
+    smallest = visible(seen)
+    if not pairs:
+        return _silent(seen, smallest)
+    worst = pairs[0]
+    a, b = (quoted(evidence.names[place]) for place in (worst.earlier, worst.later))
     return Check(
         "unconfounded",
-        "Is there no sign of a hidden common cause?",
-        verdict,
-        strength,
-        found.p_value,
-        f"The errors that are most often extreme together share cross-moments of {strength:.2f} "
-        f"({in_words(found.p_value)} after correction for {order.size} pairs; they count from "
-        f"{SCALE.doubtful:g} on, with p < {SCALE.p_doubtful:g}).",
-        ""
-        if verdict == "fine"
-        else "look for something unmeasured that moves both (a batch, a centre, a treatment, age) and add it "
-        "as a column; a bent relation or a wrong direction between them does the same. Until then read the "
-        "two variables as one.",
-        evidence.named(found.pairs[order[0]]) if verdict != "fine" else (),
+        QUESTION,
+        SCALE.judge(worst.p_value, worst.strength),
+        worst.strength,
+        worst.p_value,
+        f"{together(evidence, worst, seen.n_pairs)}, and no other order, no bend and no column that was left "
+        f"out explains it.{_others(evidence, pairs[1:])}",
+        f"look for something unmeasured that moves both {a} and {b} (a batch, a centre, a treatment, a "
+        "common organ) and add it as a column; where their spread differs between groups of patients, that "
+        "does the same.",
+        (evidence.names[worst.earlier], evidence.names[worst.later]),
+        f"Read {a} and {b} as one: something unmeasured may move both, and which of the two did it is not "
+        "known.",
+        "variables",
+        smallest,
     )
+
+
+def _silent(seen: Dependence, smallest: float) -> Check:
+    verdict = SCALE.judge(1.0, 0.0, smallest)
+    told = f"{seen.n_pairs} pairs of variables, {seen.n_rows} patients"
+    if verdict == "fine":
+        statement, advice, limit = f"No pair of shocks points to one ({told}).", "", ""
+    else:
+        statement = f"No pair of shocks points to one, but so few patients would hide a strong one ({told})."
+        advice = "think of what was not measured and moves several variables (a centre, a treatment)."
+        limit = "A hidden common cause cannot be ruled out: so few patients would not show it."
+    return Check(
+        "unconfounded",
+        QUESTION,
+        verdict,
+        seen.strength,
+        seen.p_value,
+        statement,
+        advice,
+        (),
+        limit,
+        "",
+        smallest,
+    )
+
+
+def _others(evidence: Evidence, pairs: list[Dependent]) -> str:
+    if not pairs:
+        return ""
+    named = ", ".join(
+        f"{quoted(evidence.names[pair.earlier])} and {quoted(evidence.names[pair.later])}"
+        for pair in pairs[:3]
+    )
+    return f" So do {named}{f' and {len(pairs) - 3} more pairs' if len(pairs) > 3 else ''}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +39,10 @@ class Evidence:
     with_levels : (k,) which columns are no numbers.
     searched : (k,) whose place in the order was learned: not covariates, and not what comes first.
     importance : (k,) log-odds that a unit of each adds.
+    values : (n, k) the columns themselves, standardized.
+    positive : (k,) whether they are above 0 in all patients.
+    outside : (n, m) columns that the model left out, standardized; at most 100.
+    outside_names, outside_positive : (m,) of these.
     """
 
     errors: F64
@@ -49,6 +54,11 @@ class Evidence:
     with_levels: np.ndarray
     searched: np.ndarray
     importance: F64
+    values: F64
+    positive: np.ndarray
+    outside: F64
+    outside_names: tuple[str, ...]
+    outside_positive: np.ndarray
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -56,8 +66,16 @@ class Evidence:
         In a sample chosen by D, errors of the causes of D depend on each other, whatever the mechanisms.
         """
         few = self.population
+        if few.size == self.y.size:
+            return self
         return replace(
-            self, errors=self.errors[few], y=self.y[few], rows=self.rows[few], population=np.arange(few.size)
+            self,
+            errors=standardized(self.errors[few]),
+            y=self.y[few],
+            rows=self.rows[few],
+            population=np.arange(few.size),
+            values=standardized(self.values[few]),
+            outside=standardized(self.outside[few]),
         )
 
     def of_numbers(self) -> Evidence:
@@ -91,9 +109,11 @@ class Evidence:
             with_levels=self.with_levels[kept],
             searched=self.searched[kept],
             importance=self.importance[kept],
+            values=self.values[:, kept],
+            positive=self.positive[kept],
         )
 
-    def named(self, places: Index) -> tuple[str, ...]:
+    def named(self, places: Index | Sequence[int]) -> tuple[str, ...]:
         """Names at these places, each once, in their order."""
         return tuple(dict.fromkeys(self.names[place] for place in np.ravel(places)))
 
@@ -129,8 +149,9 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
     places, errors = places[varies], errors[:, varies]
     columns = model.column_order[places]
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
+    left_out = _left_out(model, y, X, rows)
     return Evidence(
-        ties_restored((errors - errors.mean(axis=0)) / errors.std(axis=0)),
+        ties_restored(standardized(errors)),
         columns,
         y[rows],
         tuple(names[c] for c in columns),
@@ -139,7 +160,28 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         with_levels=layout.discrete[columns],
         searched=~layout.kept[columns],
         importance=importance[places],
+        values=standardized(values[:, columns]),
+        positive=values[:, columns].min(axis=0, initial=np.inf) > 0,
+        outside=standardized(values[:, left_out]),
+        outside_names=tuple(names[c] for c in left_out),
+        outside_positive=values[:, left_out].min(axis=0, initial=np.inf) > 0,
     )
+
+
+def _left_out(model: CausalModel, y: np.ndarray, X: F64, rows: Index) -> Index:
+    """Columns outside the model's order, those that go with D most where they are many."""
+    outside = np.setdiff1d(np.arange(X.shape[1]), model.column_order)
+    if outside.size <= ERRORS_AT_MOST:
+        return outside
+    values = standardized(X[np.ix_(rows, outside)])
+    with_disease = np.abs(values.T @ (y[rows] - y[rows].mean()))
+    return outside[np.sort(np.argsort(-with_disease, kind="stable")[:ERRORS_AT_MOST])]
+
+
+def standardized(values: F64) -> F64:
+    """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
+    sd = values.std(axis=0)
+    return (values - values.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
 
 
 def ties_restored(errors: F64) -> F64:

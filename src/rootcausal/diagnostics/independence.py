@@ -1,72 +1,104 @@
-"""Are the errors independent of each other?"""
+"""Are the errors independent of each other, in the order that was found?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-
-from ..core.table import F64, Index
-from .diagnosis import Check, Scale, in_words
+from ..wording import quoted
+from .dependence import Dependence, Dependent
+from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
-from .rank_scores import (
-    distance_correlation,
-    independence_p_values,
-    rank_scores,
-    score_correlations,
-    smallest_of_many,
+from .moments import MOMENTS
+from .visible import smallest_visible
+
+SCALE = Scale(0.04, 0.12, p_doubtful=5e-3, p_broken=1e-6)
+
+# How the earlier of two shocks goes with the later, for each of MOMENTS, and what correlates.
+_IN_WORDS = (
+    ("shocks of {b} are larger where those of {a} are {sign}", "one and the size of the other"),
+    ("shocks of {b} are {sign} where those of {a} are large, up or down", "one and the size of the other"),
+    ("shocks of {a} and {b} are large in {sign} patients", "their sizes"),
+    ("shocks of {b} are of another shape where those of {a} are {sign}", "one and the shape of the other"),
+    ("shocks of {b} do not rise in step with those of {a}", "one and the shape of the other"),
 )
-
-# Estimated errors are a little dependent of themselves, so p-values have to be small.
-SCALE = Scale(0.10, 0.20, p_doubtful=1e-3, p_broken=1e-6)
+_SIGNS = (("high", "low"), ("high", "low"), ("the same", "different"), ("high", "low"), ("", ""))
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Pairwise dependence: pairs (m, 2), their p-values (m,) and rank distance correlations (m,)."""
-
-    pairs: Index
-    p_values: F64
-    strength: F64
-
-    @property
-    def p_value(self) -> float:
-        """Of all errors being independent."""
-        return smallest_of_many(self.p_values)
-
-    def strongest(self) -> Index:
-        """Pairs in decreasing order of strength."""
-        return np.argsort(-self.strength, kind="stable")
-
-
-def pairwise_tests(errors: F64) -> Pairs:
-    """Distance covariance of ranks for every pair."""
-    correlations = score_correlations(rank_scores(errors))
-    i, j = np.triu_indices(errors.shape[1], 1)
-    of_pairs = correlations[i, j]
-    return Pairs(
-        np.column_stack([i, j]),
-        independence_p_values(of_pairs, errors.shape[0]),
-        distance_correlation(of_pairs),
+def together(evidence: Evidence, pair: Dependent, n_pairs: int) -> str:
+    """How two shocks go together, with the figure of what shows it best."""
+    worst = int(abs(pair.correlation).argmax())
+    size = float(pair.correlation[worst])
+    text, which = _IN_WORDS[worst]
+    said = text.format(
+        a=quoted(evidence.names[pair.earlier]),
+        b=quoted(evidence.names[pair.later]),
+        sign=_SIGNS[worst][int(size < 0)],
+    )
+    return (
+        f"{said[0].upper()}{said[1:]} (correlation of {which} {abs(size):.2f}; {in_words(pair.p_value)} "
+        f"after correction for {n_pairs} pairs)"
     )
 
 
-def check_independence(evidence: Evidence, found: Pairs) -> Check:
-    order = found.strongest()
-    strength = float(found.strength[order[0]]) if order.size else 0.0
-    verdict = SCALE.judge(found.p_value, strength)
+def visible(seen: Dependence) -> float:
+    """The smallest strength of dependence that these patients would have shown; 0 without any pair."""
+    if not seen.n_pairs:
+        return 0.0
+    return smallest_visible(seen.n_rows, len(MOMENTS), seen.n_pairs, SCALE.p_doubtful)
+
+
+def check_independence(evidence: Evidence, seen: Dependence) -> Check:
+    counted = [pair for pair in seen.found if pair.explanation != "left out"]
+    worst = max(counted, key=lambda pair: pair.strength, default=None)
+    smallest = visible(seen)
+    verdict: Verdict = "fine" if smallest <= SCALE.broken else "cannot tell"
+    statement = f"No two of the shocks were seen to depend on each other ({_asked(seen)})."
+    advice, limit = "", ""
+    if worst is not None and SCALE.judge(worst.p_value, worst.strength) != "fine":
+        verdict = SCALE.judge(worst.p_value, worst.strength)
+        verdict = "doubtful" if worst.explanation == "order" else verdict
+        statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}"
+        advice, limit = _what_to_do(evidence, worst)
+    elif verdict == "cannot tell":
+        statement = f"So few patients show only strong dependence, and none was seen ({_asked(seen)})."
+        limit = "Whether shocks are independent cannot be told: so few patients would hide it."
+        advice = "nothing, but believe no order and no rank more than the intervals of resamples do."
     return Check(
         "independent",
-        "Are the errors independent of each other, as in a linear model without hidden causes?",
+        "Are the shocks of different variables independent of each other?",
         verdict,
-        strength,
-        found.p_value,
-        f"The most dependent pair of errors has a distance correlation of {strength:.2f} "
-        f"({in_words(found.p_value)} after correction for {order.size} pairs; it counts from "
-        f"{SCALE.doubtful:g} on, with p < {SCALE.p_doubtful:g}).",
-        ""
-        if verdict == "fine"
-        else "see which of the other checks fails with it (linear, unconfounded, terminal); Shapley values "
-        "of the pair share what cannot be told apart.",
-        evidence.named(found.pairs[order[0]]) if verdict != "fine" else (),
+        seen.strength,
+        seen.p_value,
+        statement,
+        advice,
+        () if worst is None or verdict in ("fine", "cannot tell") else _named(evidence, worst),
+        limit,
+        "order" if verdict == "doubtful" and limit else "",
+        smallest,
+    )
+
+
+def _asked(seen: Dependence) -> str:
+    return f"{seen.n_pairs} pairs, {seen.n_rows} patients"
+
+
+def _named(evidence: Evidence, pair: Dependent) -> tuple[str, ...]:
+    return (evidence.names[pair.earlier], evidence.names[pair.later])
+
+
+def _why(evidence: Evidence, pair: Dependent) -> str:
+    if pair.explanation == "order":
+        a, b = map(quoted, _named(evidence, pair))
+        return f"They are independent if {b} comes before {a}: the order of the two may be the other one."
+    if pair.explanation == "bent":
+        return "A bend between the two is behind it: see the check of straight lines."
+    return "No bend and no other order explains it: see the check of hidden common causes."
+
+
+def _what_to_do(evidence: Evidence, pair: Dependent) -> tuple[str, str]:
+    """Advice, and the limit, where no other check has it."""
+    if pair.explanation != "order":
+        return "what that check says.", ""
+    a, b = map(quoted, _named(evidence, pair))
+    return (
+        "if you know which of the two comes first, say so (--causes, or RCI(knowledge=…)).",
+        f"Which of {a} and {b} acts on the other is not sure: read their shocks as one.",
     )

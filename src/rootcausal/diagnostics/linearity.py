@@ -1,50 +1,117 @@
 """Do variables act on each other along straight lines?
 
-Where they do not, the error of the effect is curved over the error of the cause.
+Where they do not, the error of the effect is curved over its cause. The cause may even be a column that the
+model left out: a parabola need not correlate with anything.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.stats import chi2
+from dataclasses import dataclass
 
-from ..core.table import F64, Index
+from ..wording import quoted
+from .dependence import Curve, Dependence
 from .diagnosis import Check, Scale, in_words
 from .evidence import Evidence
-from .rank_scores import rank_scores, score_correlations, smallest_of_many
+from .independence import visible
 
-# Estimated errors are a little dependent of themselves, so p-values have to be small.
-SCALE = Scale(0.12, 0.25, p_doubtful=1e-3, p_broken=1e-6)
-
-
-def curvature_tests(errors: F64) -> tuple[F64, F64, Index]:
-    """P-values (m,), |correlation| (m,) of a U of the one error with the other, and ordered pairs (m, 2)."""
-    k = errors.shape[1]
-    correlations = score_correlations(rank_scores(errors))
-    bent, straight = np.nonzero(~np.eye(k, dtype=bool))
-    # Score 2 is a U over the ranks, score 1 is nearly a straight line.
-    curvature = correlations[bent, straight, 1, 0]
-    p_values = chi2.sf(errors.shape[0] * curvature**2, 1)
-    return p_values, np.abs(curvature), np.column_stack([bent, straight])
+# Share of what a straight line leaves that a curve explains.
+SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
 
 
-def check_linearity(evidence: Evidence) -> Check:
-    p_values, strength, pairs = curvature_tests(evidence.errors)
-    p_value = smallest_of_many(p_values)
-    worst = int(strength.argmax()) if strength.size else -1
-    largest = float(strength[worst]) if strength.size else 0.0
-    verdict = SCALE.judge(p_value, largest)
+@dataclass(frozen=True)
+class _Bend:
+    """One column that bends over another: their names, the curve, and whether a logarithm can be taken."""
+
+    cause: str
+    effect: str
+    curve: Curve
+    positive: bool
+
+
+def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
+    bends = sorted(_bends(evidence, seen), key=lambda bend: -bend.curve.share)
+    smallest = visible(seen) ** 2
+    if not bends:
+        verdict = SCALE.judge(1.0, 0.0, smallest)
+        statement = "No variable was seen to follow another along a curve rather than a line."
+        limit = ""
+        if verdict == "cannot tell":
+            statement = "So few patients show only a strong bend, and none was seen."
+            limit = "Whether relations are straight cannot be told: so few patients would hide a bend."
+        return Check(
+            "linear",
+            QUESTION,
+            verdict,
+            0.0,
+            None,
+            statement,
+            "" if not limit else NOTHING,
+            (),
+            limit,
+            "",
+            smallest,
+        )
+    worst = bends[0]
+    curve = worst.curve
+    cause, effect = quoted(worst.cause), quoted(worst.effect)
+    low, middle, high = curve.shape
     return Check(
         "linear",
-        "Do the variables depend on each other along straight lines?",
-        verdict,
-        largest,
-        p_value,
-        f"The strongest bend between two errors is a correlation of {largest:.2f} with a U-shaped curve "
-        f"({in_words(p_value)} after correction for {len(pairs)} pairs).",
-        ""
-        if verdict == "fine"
-        else "transform the first of these variables (a logarithm, or its distance from the normal value), "
-        "or add the transformed one as a column of its own.",
-        evidence.named(pairs[worst]) if verdict != "fine" else (),
+        QUESTION,
+        SCALE.judge(curve.p_value, curve.share),
+        curve.share,
+        curve.p_value,
+        f"A curve of {cause} explains {curve.share:.0%} of what a straight line leaves of {effect} "
+        f"({in_words(curve.p_value)}): against the line {effect} lies {_above(low)} where {cause} is in its "
+        f"lowest tenth, {_above(middle)} in its middle and {_above(high)} in its highest tenth."
+        + _others(bends[1:]),
+        _what_to_do(worst),
+        (worst.cause, worst.effect),
+        f"The shock of {effect} holds the bend over {cause}: do not read the one without the other.",
+        "variables",
+        smallest,
     )
+
+
+QUESTION = "Do the variables depend on each other along straight lines?"
+NOTHING = "nothing, but look at scatter plots of the variables that matter."
+
+
+def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
+    bends = []
+    for pair in seen.explained_by("bent"):
+        cause, effect = pair.earlier, pair.later
+        if pair.curve.backwards:
+            cause, effect = effect, cause
+        bends.append(
+            _Bend(evidence.names[cause], evidence.names[effect], pair.curve, bool(evidence.positive[cause]))
+        )
+    for outside, place, curve in seen.from_outside:
+        name, positive = evidence.outside_names[outside], bool(evidence.outside_positive[outside])
+        bends.append(_Bend(name, evidence.names[place], curve, positive))
+    return bends
+
+
+def _above(height: float) -> str:
+    if abs(height) < 0.05:
+        return "on it"
+    return f"{abs(height):.1f} SD {'above' if height > 0 else 'below'} it"
+
+
+def _others(bends: list[_Bend]) -> str:
+    if not bends:
+        return ""
+    named = ", ".join(f"{quoted(bend.effect)} over {quoted(bend.cause)}" for bend in bends[:3])
+    return f" Also bent: {named}{f' and {len(bends) - 3} more' if len(bends) > 3 else ''}."
+
+
+def _what_to_do(bend: _Bend) -> str:
+    cause = quoted(bend.cause)
+    low, _, high = bend.curve.shape
+    if low * high > 0:
+        return (
+            f"add a column with the distance of {cause} from its normal value beside it, and fit again; look "
+            "at the scatter plot first."
+        )
+    log = f" try --log {cause} (see the check of logarithms), or" if bend.positive else ""
+    return f"look at the scatter plot;{log} cut {cause} at the value where the slope changes."
