@@ -29,7 +29,7 @@ LARGE_COUNT = 4.0
 
 @dataclass(frozen=True)
 class Edge:
-    """A relation that is not the graph's straight line: what the values (n,) of the cause add to the effect."""
+    """A relation that is no straight line: what the values (n,) of the cause add to the effect."""
 
     effect: int
     cause: int
@@ -107,7 +107,7 @@ class World:
             self.numbers[column] = mean >= LARGE_COUNT
 
     def solve(self, errors: np.ndarray, edge: Edge | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What acts of each column (n, p − 1), and the log-odds of D; the edge stands in for a straight line."""
+        """What acts of each column (n, p − 1), and the log-odds of D; the edge replaces a straight line."""
         n, k = errors.shape
         X = np.zeros((n, k))
         for column in self._order:
