@@ -55,6 +55,11 @@ class Task(NamedTuple):
     seed: int
 
 
+# What a row says beside its task and the verdicts, and all of its columns.
+FOUND = ("tries", "in_model", "spoke", "named", "cannot_tell")
+COLUMNS = [*Task._fields, *FOUND, *CHECKS, "failed"]
+
+
 def main() -> None:
     arguments = options()
     folder: Path = arguments.out
@@ -125,7 +130,10 @@ def run(folder: Path, tasks: list[Task], seeds: Iterable[int], jobs: int) -> Non
     rows, levels = folder / "rows.csv", folder / "true_errors.csv"
     for path in (rows, levels):
         cut_off_half_a_line(path)
-    done = {tuple(row[name] for name in Task._fields) for row in read_rows(rows)}
+    known = read_rows(rows)
+    if known and list(known[0]) != COLUMNS:
+        sys.exit(f"{rows} was made by another version of this benchmark: choose an empty folder by --out")
+    done = {tuple(row[name] for name in Task._fields) for row in known}
     tasks = [task for task in tasks if task not in done]
     seeds = sorted(set(seeds) - {row["seed"] for row in read_rows(levels)})
     # Started afresh, so that each reads the environment before it loads what is threaded.
@@ -152,12 +160,8 @@ def diagnosed(task: Task) -> dict[str, object]:
     Verdicts are kept by their first letters, and none for a check that was not made.
     """
     warnings.simplefilter("ignore", UserWarning)  # separated classes count like any other cohort
-    row: dict[str, object] = {
-        **task._asdict(),
-        **dict.fromkeys(("tries", "in_model", "spoke", "named", "cannot_tell"), 0),
-        **dict.fromkeys(CHECKS, ""),
-        "failed": "",
-    }
+    row: dict[str, object] = {**task._asdict(), **dict.fromkeys(FOUND, 0), **dict.fromkeys(CHECKS, "")}
+    row["failed"] = ""
     try:
         tries, cohort, model = fitted(task)
         checks = {check.name: check for check in model.diagnose(cohort.X, cohort.y).checks}
