@@ -141,8 +141,10 @@ def dependence(evidence: Evidence, level: float) -> Dependence:
         if p_value >= level:
             break
         explanation, curve = trial.explain(i, j)
-        if explanation != "bent" and not evidence.searched[i]:
-            continue  # of columns that are given, nothing but straight lines is assumed
+        if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
+            # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
+            # comes before a number cannot be tried by straight lines.
+            continue
         found.append(Dependent(i, j, p_value, float(strength[m]), moments.correlation[m], explanation, curve))
     return Dependence(
         len(pairs),
