@@ -47,6 +47,6 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str) -> None:
     """
     broken = [check for check in diagnosis.limits if check.reading == "do not read"]
     if broken:
-        limit = one_line(broken[0].limit.rstrip("."), LIMIT_LETTERS)
-        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        typer.echo(f"warning: the checks say do not read: {limit}{more}; {who} says what to do", err=True)
+        limit = one_line(broken[0].limit, LIMIT_LETTERS)
+        more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
+        typer.echo(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)", err=True)

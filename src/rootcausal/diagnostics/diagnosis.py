@@ -23,7 +23,7 @@ SUMMARIES: dict[Verdict, str] = {
     "fine": "go on",
     "cannot tell": "go on with these limits in mind:",
     "doubtful": "go on with these limits in mind:",
-    "broken": "do not read:",
+    "broken": "do not read parts of it:",
 }
 #: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
 Touched = Literal["", "risk", "variables", "order"]
@@ -44,7 +44,8 @@ class Check:
     statement : the finding in words.
     advice : what to do about it; empty when all is fine.
     variables : the columns concerned, the worst first.
-    limit : what not to read, or what to bear in mind, as one sentence; empty when all is fine.
+    limit : what not to read, or what to bear in mind, as one sentence that stands by itself, such as "Do not
+        read risks as probabilities."; empty when all is fine.
     touches : which numbers that is about: "risk" (all that are stated), "variables" (values and ranks of
         these), "order" (that of these variables), or "" for none in particular.
     smallest : the smallest number that would have been seen in nine of ten cohorts like this one; None where
@@ -132,7 +133,9 @@ class Diagnosis:
             if check.variables:
                 said.append(f"concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
             if check.limit:
-                said.append(f"{check.reading}: {check.limit}")
+                # What not to read says so itself.
+                in_mind = "" if check.reading == "do not read" else f"{check.reading}: "
+                said.append(f"{in_mind}{check.limit}")
             if check.advice:
                 said.append(f"what to do: {check.advice}")
             lines += [f"{'':<12} {line}" for line in said]
@@ -146,7 +149,7 @@ class Diagnosis:
         lines = [f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"]
         lines += [f"  - {check.limit}" for check in self.limits if check.reading == self.reading]
         others = [f"  - {check.limit}" for check in self.limits if check.reading != self.reading]
-        return "\n".join([*lines, "and bear in mind:", *others] if others else lines)
+        return "\n".join([*lines, "and go on with these limits in mind:", *others] if others else lines)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ const limits = content.made.checks.filter((check) => check.limit);
 // Too few patients to tell is no finding about a number: it is said at the top, and nowhere else.
 const findings = limits.filter((check) => check.verdict !== "cannot tell");
 
-const HEADS = { "do not read": "Do not read:", "go on with this limit in mind": "Bear in mind:" };
-
 function verdictClass({ verdict }) {
   return verdict.replaceAll(" ", "-");
 }
@@ -15,23 +13,23 @@ function verdictClass({ verdict }) {
 /** What a patient's page may not be read for; nothing where no check has a limit. */
 function limitsBox() {
   if (!limits.length) return null;
-  const { reading } = content.made;
   const shown = limits.slice(0, LIMITS_SHOWN);
   const rest = limits.length - shown.length;
-  const first = limits.length === 1 ? "Go on with this limit in mind:" : "Go on with these limits in mind:";
+  const groups = d3.groups(shown, (check) => check.reading);
   return element(
     "div",
     { class: `limits ${verdictClass(content.made)}`, id: "limits", role: "note", "aria-label": "What the checks say" },
-    Object.entries(HEADS).map(([of, head]) => {
-      const group = shown.filter((check) => check.reading === of);
-      if (!group.length) return [];
-      return [
-        element("p", { class: "limits-head" }, of === reading && of !== "do not read" ? first : head),
-        element("ul", {}, group.map((check) => element("li", {}, check.limit))),
-      ];
-    }),
+    groups.map(([reading, group]) => [
+      element("p", { class: "limits-head" }, limitsHead(reading, group.length)),
+      element("ul", {}, group.map((check) => element("li", {}, check.limit))),
+    ]),
     element("p", {}, rest ? `and ${rest.toLocaleString("en")} more. ` : "", checksButton("What the checks found")),
   );
+}
+
+function limitsHead(reading, n) {
+  if (reading === "do not read") return "Do not read parts of this page:";
+  return n === 1 ? "Go on with this limit in mind:" : "Go on with these limits in mind:";
 }
 
 function checksButton(text) {
@@ -64,7 +62,7 @@ function findingsOf(variable) {
 /** What a finding means for this variable, as elements of a sentence. */
 function meaning(check, variable) {
   const others = check.concerned.filter((name) => name !== variables[variable].name);
-  if (check.name !== "unconfounded" || !others.length) return [HEADS[check.reading], ` ${check.limit}`];
+  if (check.name !== "unconfounded" || !others.length) return [check.limit];
   const both = others.length === 1;
   return ["Read together with ", ...enumeration(others.map((name) => [named(name)]), " or "), `: something unmeasured may move ${both ? "both" : "them"}.`];
 }
@@ -95,7 +93,7 @@ function starLegend(shown) {
 function orderLimits() {
   const of = findings.filter((check) => check.touches === "order" && check.name !== "as_named");
   if (!of.length) return null;
-  return element("div", { class: "caution", id: "order-limits" }, of.map((check) => element("p", {}, HEADS[check.reading], ` ${check.limit}`)));
+  return element("div", { class: "caution", id: "order-limits" }, of.map((check) => element("p", {}, check.limit)));
 }
 
 /** All checks with what they asked and found, the worst first. */
@@ -115,7 +113,7 @@ function checksList({ checks, verdict, not_made: notMade }) {
           element("strong", {}, check.question),
           ` ${check.statement}`,
           check.variables.length ? [" Concerned: ", listOf(check.variables), "."] : "",
-          check.limit ? element("p", { class: "limit" }, element("strong", {}, HEADS[check.reading]), ` ${check.limit}`) : "",
+          check.limit ? element("p", { class: "limit" }, check.reading === "do not read" ? element("strong", {}, check.limit) : `Go on with this limit in mind: ${check.limit}`) : "",
           check.advice ? element("p", {}, `What to do: ${check.advice}`) : "",
         ),
       ),
@@ -128,7 +126,7 @@ const OVERALL = {
   fine: "Go on. Nothing was found, which does not say that nothing is there.",
   "cannot tell": "Go on with the limits below in mind: there are too few patients to see some violations, even hard ones.",
   doubtful: "Go on with the limits below in mind.",
-  broken: "Do not read what is named below.",
+  broken: "Do not read the parts that are named below.",
 };
 
 function verdictBadge(check) {
