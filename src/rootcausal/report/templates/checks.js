@@ -3,7 +3,7 @@
 const LIMITS_SHOWN = 3;
 // The worst first, as all checks are.
 const limits = content.made.checks.filter((check) => check.limit);
-// Too few patients to tell is no finding about a number: it is said at the top, and nowhere else.
+// Too few patients to tell is no finding about a number: it is said at the top, below the patient's risk, and nowhere else.
 const findings = limits.filter((check) => check.verdict !== "cannot tell");
 
 function verdictClass({ verdict }) {
@@ -41,14 +41,15 @@ function openChecks() {
   document.getElementById("checks-title").focus();
 }
 
-// Of the checks that touch stated risks the worst, and the word for it that stands beside each risk.
-const ofRisk = findings.find((check) => check.touches === "risk") ?? null;
-const riskWord = ofRisk === null ? null : ofRisk.verdict === "doubtful" ? "in doubt" : ofRisk.name === "calibrated" ? "uncalibrated" : "not to be read";
+// Of the checks that touch stated risks the worst; the word for it, and how it stands beside every risk.
+const ofRisk = limits.find((check) => check.touches === "risk") ?? null;
+const RISK_WORDS = { broken: ofRisk?.name === "calibrated" ? "uncalibrated" : "not to be read", doubtful: "in doubt", "cannot tell": "too few patients to check it" };
+const riskWord = findings.includes(ofRisk) ? RISK_WORDS[ofRisk.verdict] : null;
 const riskNote = riskWord === null ? "" : ` (${riskWord})`;
 
 /** "uncalibrated: see the checks", at a risk. */
 function riskMark(tag) {
-  return riskWord === null ? null : element(tag, { class: `mark ${verdictClass(ofRisk)}`, title: ofRisk.limit }, `${riskWord}: see the checks`);
+  return ofRisk === null ? null : element(tag, { class: `mark ${verdictClass(ofRisk)}`, title: ofRisk.limit }, `${RISK_WORDS[ofRisk.verdict]}: see the checks`);
 }
 
 /** The findings about a variable's values, rank or place in the order, the worst first. */
