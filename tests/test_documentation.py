@@ -4,6 +4,9 @@ Python snippets of one file share their names. Of the shell snippets, ``rootcaus
 real command line; lines that set a machine up are known by their first word; any other line is a failure,
 so that no snippet goes untested by accident. One that cannot run here (it needs a cluster) says so on the
 line before it: ``<!-- not run: why -->``.
+
+What a snippet prints is compared with the text below ``<!-- printed by the above -->``: the pieces between
+each ``…`` are found in it, in this order and however lines are broken. Else the failure shows what to paste.
 """
 
 import re
@@ -18,7 +21,8 @@ from rootcausal.files.results import write_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PRINTED = "<!-- printed by the above -->\n"
+SNIPPET = re.compile(rf"^({PRINTED})?```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NOT_RUN_HERE = re.compile(r"^<!-- not run: [^\n]+ -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
 SETS_UP = ("pip", "git", "cd", "make", "python", "python3", "source", "curl", "docker")
 SHELLS = ("sh", "bash", "console", "shell")
@@ -36,6 +40,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def run_shell(snippet):
+    """Run the lines of a snippet, and return what they print."""
+    printed = ""
     for line in snippet.replace("\\\n", " ").splitlines():
         command = shlex.split(line.removeprefix("$ "), comments=True)
         if not command or command[0] in SETS_UP:
@@ -45,7 +51,15 @@ def run_shell(snippet):
             command = command[: command.index(">")]
         if "--bootstrap" in command:
             command[command.index("--bootstrap") + 1] = "5"  # the same path, without the wait
-        ok(*command[1:])
+        printed += ok(*command[1:])
+    return printed
+
+
+def assert_printed(shown, printed):
+    rest = " ".join(printed.split())
+    for piece in filter(None, (" ".join(piece.split()) for piece in shown.split("…"))):
+        assert piece in rest, f"not printed, or not here: {piece}\n\nWhat is printed:\n{printed}"
+        rest = rest.partition(piece)[2]
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # shap, when it is imported
@@ -56,11 +70,14 @@ def test_snippets_run(page, folder):
 
     names = {"__name__": "__main__"}
     runnable = NOT_RUN_HERE.sub("", page.read_text(encoding="utf-8"))
-    for language, snippet in SNIPPET.findall(runnable):
+    printed = ""
+    for compared, language, snippet in SNIPPET.findall(runnable):
         if language == "python":
             exec(compile(snippet, f"{page.name}: {snippet[:40]!r}", "exec"), names)
         elif language in SHELLS:
-            run_shell(snippet)
+            printed = run_shell(snippet)
+        elif compared:
+            assert_printed(snippet, printed)
         else:
             assert language in NOT_RUN, f"a snippet in {language}: teach this test to run it"
     pyplot.close("all")

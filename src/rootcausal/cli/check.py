@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
+from .findings import say_findings
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     CohortFile,
@@ -51,8 +51,16 @@ def check(
 ) -> None:
     """Check whether the assumptions of the method hold for a cohort.
 
-    Each finding is fine, doubtful or broken, with a number and what to do about it.
-    The exit code is 0 whatever the findings are.
+    Each check asks one question, and answers with a verdict, a number, and what
+    to do about it. The worst come first:
+
+    broken       an assumption fails by far: do not read what is named
+    doubtful     it may fail: go on with this limit in mind
+    cannot tell  too few patients to see a hard failure: limit in mind
+    fine         nothing was found: go on
+
+    The last lines say what all of it comes to. The exit code is 0 whatever the
+    findings are.
 
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
@@ -76,7 +84,6 @@ def check(
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))
         return
     say()
-    typer.echo(printable(diagnosis.to_text()))
+    say_findings(diagnosis)
     say()
-    say(f"overall: {diagnosis.verdict}")
     say(provenance("check", made_with(model)))

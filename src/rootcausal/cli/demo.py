@@ -8,6 +8,7 @@ import typer
 
 from ..wording import shown, together
 from .console import made_with, percent, provenance, say, say_known, say_meaning, say_order
+from .findings import warn_of_limits
 from .options import check_output, page_path
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def demo(
     from ..data import load_pbc
     from ..estimator import RCI
     from ..inputs.knowledge import Knowledge
+    from ..report import write_report
 
     check_output(out)
     cohort = load_pbc()
@@ -54,7 +56,8 @@ def demo(
     say()
     say_meaning(explanation.base_value, covariates=explanation.covariates)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
-    model.report(
+    diagnosis = write_report(
+        model,
         table,
         out,
         y=cohort.y,
@@ -63,6 +66,7 @@ def demo(
         target=cohort.target_name,
         notes=[cohort.description],
     )
+    warn_of_limits(diagnosis, "the page")
     say(f"page about all {len(cohort.y)} patients written to {shown(out.resolve())}: open it in a browser")
     say(provenance("demo", made_with(model)))
 

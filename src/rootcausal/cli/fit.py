@@ -10,6 +10,7 @@ from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
 from .console import made_with, provenance, say, say_filled_in, say_names, say_order
+from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
@@ -36,6 +37,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..estimator import RCI
+    from ..inputs.patients import Patients
     from ..inputs.roles import Roles
 
 
@@ -127,11 +129,11 @@ def fit(
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
             raise typer.BadParameter("--na and --negative need the table in memory, not on a cluster.")
-        model = fit_on_cluster(cohort, roles, scheduler, settings, known)
+        model, patients = fit_on_cluster(cohort, roles, scheduler, settings, known), None
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
+        model, patients = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
@@ -140,17 +142,21 @@ def fit(
     say_arrows(model)
     say_filled_in(model)
     say(f"model written to {shown(out)}")
+    if patients is not None:
+        warn_of_limits(model.diagnose(patients.X, patients.target), "rootcausal check")
     say(provenance("fit", made_with(model)))
 
 
-def _fit_in_memory(cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known) -> "RCI":
+def _fit_in_memory(
+    cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known
+) -> "tuple[RCI, Patients]":
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, settings["prevalence"])
 
     from ..estimator import RCI
 
     model = RCI(**settings, knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty())
-    return model.fit(patients, patients.target)
+    return model.fit(patients, patients.target), patients
 
 
 def _check_bootstrap(

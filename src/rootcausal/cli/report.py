@@ -17,6 +17,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
+from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     Alpha,
@@ -154,8 +155,11 @@ def report(
         }
         model = _fit(patients, settings, bootstrap, jobs)
         say_names(model, knowledge)
+    from ..report import write_report
+
     with status_if_slow(f"writing {quoted(out)}"):
-        model.report(
+        diagnosis = write_report(
+            model,
             patients.X,
             out,
             y=patients.target,
@@ -168,6 +172,7 @@ def report(
             redact_ids=redact_ids,
             groups=patients.groups,
         )
+    warn_of_limits(diagnosis, "the page")
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
     used = {} if model_file is None else {"model": quoted(model_file.name)}

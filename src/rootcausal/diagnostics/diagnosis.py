@@ -18,6 +18,13 @@ READINGS: dict[Verdict, Reading] = {
     "doubtful": "go on with this limit in mind",
     "broken": "do not read",
 }
+#: How a summary goes on after the worst verdict; lines with limits follow all but the first.
+SUMMARIES: dict[Verdict, str] = {
+    "fine": "go on",
+    "cannot tell": "go on with these limits in mind:",
+    "doubtful": "go on with these limits in mind:",
+    "broken": "do not read parts of it:",
+}
 #: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
 Touched = Literal["", "risk", "variables", "order"]
 
@@ -37,7 +44,8 @@ class Check:
     statement : the finding in words.
     advice : what to do about it; empty when all is fine.
     variables : the columns concerned, the worst first.
-    limit : what not to read, or what to bear in mind, as one sentence; empty when all is fine.
+    limit : what not to read, or what to bear in mind, as one sentence that stands by itself, such as "Do not
+        read risks as probabilities."; empty when all is fine.
     touches : which numbers that is about: "risk" (all that are stated), "variables" (values and ranks of
         these), "order" (that of these variables), or "" for none in particular.
     smallest : the smallest number that would have been seen in nine of ten cohorts like this one; None where
@@ -97,10 +105,14 @@ class Diagnosis:
         return READINGS[self.verdict]
 
     @property
+    def worst_first(self) -> tuple[Check, ...]:
+        """All checks, the worst first."""
+        return tuple(sorted(self.checks, key=lambda check: -VERDICTS.index(check.verdict)))
+
+    @property
     def limits(self) -> tuple[Check, ...]:
         """The checks with something to bear in mind, the worst first."""
-        found = [check for check in self.checks if check.limit]
-        return tuple(sorted(found, key=lambda check: -VERDICTS.index(check.verdict)))
+        return tuple(check for check in self.worst_first if check.limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: NaN becomes None."""
@@ -113,21 +125,31 @@ class Diagnosis:
         }
 
     def to_text(self) -> str:
-        """Lines for a terminal."""
+        """Lines for a terminal: the checks, the worst first, and what they come to."""
         lines: list[str] = []
-        for check in self.checks:
+        for check in self.worst_first:
             lines.append(f"{check.verdict.upper():<12} {check.question}")
             said = [check.statement]
             if check.variables:
                 said.append(f"concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
             if check.limit:
-                said.append(f"{check.reading}: {check.limit}")
+                # What not to read says so itself.
+                in_mind = "" if check.reading == "do not read" else f"{check.reading}: "
+                said.append(f"{in_mind}{check.limit}")
             if check.advice:
                 said.append(f"what to do: {check.advice}")
             lines += [f"{'':<12} {line}" for line in said]
         if self.not_made:
             lines.append(self.not_made)
-        return "\n".join(lines)
+        return "\n".join([*lines, "", self.summary()])
+
+    def summary(self) -> str:
+        """What it comes to: the worst verdict, whether to go on, and a line for each limit."""
+        far = ", as far as it was checked" if self.not_made else ""
+        lines = [f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"]
+        lines += [f"  - {check.limit}" for check in self.limits if check.reading == self.reading]
+        others = [f"  - {check.limit}" for check in self.limits if check.reading != self.reading]
+        return "\n".join([*lines, "and go on with these limits in mind:", *others] if others else lines)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..provenance import backend_used, left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
+from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
 from .level_view import by_level_place, level_facts, not_measured, risks_by_level, shown_data
@@ -35,10 +36,11 @@ FEWEST_INTERVALS = 8
 
 @dataclass(frozen=True)
 class Content:
-    """Facts for JSON, and blocks of numbers in base64, by name."""
+    """Facts for JSON, and blocks of numbers in base64, by name; and the findings that they tell."""
 
     facts: dict[str, Any]
     blocks: dict[str, str]
+    diagnosis: Diagnosis
 
 
 def page_content(
@@ -78,6 +80,7 @@ def page_content(
     if by_level is not None:
         blocks["by-level"] = _packed(by_level, "<i2")
     labels = _labels(explanation.ids, redact_ids)
+    diagnosis = model.diagnose(X, y, labels)
     facts = {
         "numbers": numbers,
         "labels": labels,
@@ -97,9 +100,9 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
-        "made": _made(model, names, notes, model.diagnose(X, y, labels)),
+        "made": _made(model, names, notes, diagnosis),
     }
-    return Content(facts, blocks)
+    return Content(facts, blocks, diagnosis)
 
 
 def _variables(model: RCI, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -259,7 +262,8 @@ def _packed(table: Any, kind: str) -> str:
 
 def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
-    provenance = model.provenance_
+    provenance, encoding = model.provenance_, model._encoding
+    of_column = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
@@ -272,18 +276,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         "unsettled": not provenance.get("converged", True),
         "left_out": asdict(left_out(names, model._model.used.tolist(), provenance)),
         "notes": [_text(note, "a note") for note in notes],
-        "checks": [
-            {
-                "name": check.name,
-                "question": check.question,
-                "verdict": check.verdict,
-                "statement": check.statement,
-                "advice": check.advice,
-                "variables": [str(name) for name in check.variables],
-            }
-            for check in diagnosis.checks
-        ],
-        "not_made": diagnosis.not_made,
+        **checks_facts(diagnosis, of_column),
     }
 
 

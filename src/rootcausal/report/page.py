@@ -19,6 +19,7 @@ from ..files.atomic_write import atomic_write
 from .content import Content, page_content
 
 if TYPE_CHECKING:
+    from ..diagnostics import Diagnosis
     from ..estimator import RCI
 
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
@@ -26,6 +27,7 @@ SCRIPTS = (
     "words.js",
     "store.js",
     "drawing.js",
+    "checks.js",
     "picker.js",
     "waterfall.js",
     "patient.js",
@@ -60,12 +62,16 @@ def write_report(
     notes: Sequence[str] = (),
     redact_ids: bool = False,
     groups: Any = None,
-) -> None:
-    """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters."""
+) -> Diagnosis:
+    """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters.
+
+    Returns what the checks found, which the page says too.
+    """
     content = page_content(model, X, y, ids, units, target, notes, redact_ids, groups)
     page = _page(content).encode("utf-8")
     with atomic_write(out) as handle:
         handle.write(page)
+    return content.diagnosis
 
 
 def _page(content: Content) -> str:

@@ -53,8 +53,8 @@ function drawAbout() {
     element("p", {}, howSureMade()),
     element("h3", {}, "What has to be true"),
     element("dl", { class: "facts" }, ASSUMPTIONS.map(([term, meaning]) => line(term, meaning))),
-    element("h3", {}, "What the checks found"),
-    ...checks(made).filter((part) => part !== null),
+    element("h3", { id: "checks-title", tabindex: -1 }, "What the checks found"),
+    ...checksList(made),
     element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
   );
 }
@@ -92,40 +92,4 @@ function listOf(names) {
   const rest = names.length - shown.length;
   const text = shown.flatMap((name, place) => (place ? [", ", named(name)] : [named(name)]));
   return element("span", {}, ...text, rest ? ` and ${rest.toLocaleString("en")} more` : "");
-}
-
-function checks(made) {
-  return [
-    element(
-      "ul",
-      { id: "checks", class: "checks" },
-      made.checks.map((check) =>
-        element(
-          "li",
-          {},
-          element("span", { class: `verdict ${check.verdict}` }, check.verdict),
-          " ",
-          element("strong", {}, check.question),
-          ` ${check.statement}`,
-          check.variables.length ? [" Concerned: ", listOf(check.variables), "."] : "",
-          check.advice ? [element("br"), `What to do: ${check.advice}`] : "",
-        ),
-      ),
-    ),
-    made.not_made ? element("p", {}, made.not_made) : null,
-  ];
-}
-
-/** One sentence for the patient view, where a check found something. */
-function caution(made) {
-  const broken = made.checks.filter((check) => check.verdict === "broken").length;
-  const doubtful = made.checks.filter((check) => check.verdict === "doubtful").length;
-  if (!broken && !doubtful) return null;
-  const found = [broken && `${broken} broken`, doubtful && `${doubtful} doubtful`].filter(Boolean).join(" and ");
-  return element(
-    "p",
-    { class: "caution", id: "caution" },
-    `Read with caution: ${count(made.checks.length, "check")} of the model's assumptions found ${found}. `,
-    element("button", { type: "button", class: "no-print", onclick: () => showView("about", true) }, "What the checks found"),
-  );
 }

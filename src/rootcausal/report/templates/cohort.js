@@ -29,6 +29,7 @@ function drawCohort() {
     ),
     bars,
     ranked.length > BARS ? caption(`The ${BARS} most important of ${nVariables} variables; all are in the table.`) : "",
+    starLegend(ranked),
     prevalenceTable(ranked),
     element("h3", {}, "What each shock adds, patient by patient"),
     element(
@@ -75,7 +76,7 @@ function prevalenceTable(ranked) {
   const ancestry = ranked.some((variable) => variables[variable].ancestor !== null);
   const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
   const rows = ranked.map((variable) => [
-    named(variables[variable].name),
+    [named(variables[variable].name), star(variable)],
     String(cohort.root_cause[variable]),
     String(cohort.strongest[variable]),
     cohort.importance[variable].toFixed(3),
@@ -109,7 +110,7 @@ function drawBars(place, shown) {
       y: { type: "band", domain: shown, padding: 0.25, label: null },
       marks: [
         Plot.axisX({ label: `${rowNoun}s`, labelAnchor: "center", ticks: Math.min(labels.length, 5), tickFormat: "d" }),
-        Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortName(variables[variable].name, letters) }),
+        Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortName(variables[variable].name, letters) + star(variable) }),
         Plot.barX(rows, { x: "any", y: "variable", fill: "var(--harm-light)" }),
         Plot.barX(rows, { x: "strongest", y: "variable", fill: "var(--harm)" }),
         Plot.text(rows, {

@@ -27,6 +27,7 @@ function drawGraph() {
     ),
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     asked(content.made) ?? "",
+    orderLimits() ?? "",
     element(
       "div",
       { class: "graph" },
@@ -34,6 +35,7 @@ function drawGraph() {
       arcs,
     ),
     caption(edgeRule(graph)),
+    starLegend(graph.shown),
     element("details", {}, element("summary", {}, "All arrows in words"), arrowTable()),
     downstream,
   );
@@ -141,7 +143,7 @@ function orderButtons() {
               drawDownstream(document.getElementById("downstream"));
             },
           },
-          named(shortName(variables[variable].name, 40)),
+          named(shortName(variables[variable].name, 40) + star(variable)),
           element("span", {}, coefficient(variables[variable])),
         ),
       ),
@@ -231,7 +233,7 @@ function drawArcs(place) {
         Plot.dot([outcome], { x: 0, y: shown.length, r: 5, symbol: "square", fill: "var(--paper)", stroke: "currentColor", strokeWidth: 2 }),
         Plot.text([...shown.keys(), shown.length], {
           x: 0, y: (line) => line, dx: -10, textAnchor: "end", fill: "currentColor",
-          text: (line) => shortName(nodeName(line), letters),
+          text: (line) => shortName(nodeName(line), letters) + (line < shown.length ? star(shown[line]) : ""),
         }),
       ],
     }),

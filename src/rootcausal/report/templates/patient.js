@@ -24,12 +24,12 @@ function drawPatient(row) {
   const chart = element("div", { class: "chart", id: "waterfall" });
   const parts = [
     element("h2", {}, "Patient ", named(labels[row])),
+    limitsBox(),
     riskSummary(row),
     element("p", { class: "in-words", id: "in-words" }, ...inWords(row, harmful, protective)),
-    caution(content.made),
     element("h3", {}, "From the base risk to this patient's risk"),
     chart,
-    caption(`Each bar is what one shock adds to or takes from the log-odds${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: log-odds. Above: the same as probability.`),
+    caption(`Each bar is what one shock adds to or takes from the log-odds${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: log-odds. Above: the same as probability${riskWord === null ? "" : `, ${riskWord}: see the checks`}.`),
     cards("Root causes: shocks that raise the risk", harmful, ROOT_CAUSE_CARDS, "No shock raises this patient's risk."),
     cards("Protective shocks: they lower the risk", protective, PROTECTIVE_CARDS, "No shock lowers this patient's risk."),
     content.bootstrap ? null : caption(`How sure each shock is was not assessed: no resampling was made.${content.intervals === null ? "" : " Intervals are those that values not measured leave."}`),
@@ -47,6 +47,7 @@ function riskSummary(row) {
       {},
       element("dt", {}, label),
       element("dd", { id }, percent(probability(logit)), element("small", {}, ` log-odds ${signed(logit)}`)),
+      riskMark("dd"),
     );
   return element(
     "dl",
@@ -77,8 +78,9 @@ function inWords(row, harmful, protective) {
   const words = [
     content.prevalence === null ? "Under this model, the risk of “" : `Under this model, in ${population()}, the risk of “`,
     named(outcome),
-    `” is ${percent(probability(logOdds(row)))} for this patient; for a patient whose ${ofAverage} are all average it is `,
-    `${percent(probability(content.base_value))}. `,
+    `” is ${percent(probability(logOdds(row)))} `,
+    ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
+    `for this patient; for a patient whose ${ofAverage} are all average it is ${percent(probability(content.base_value))}. `,
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, adds ${signed(adjustment(row).value)} to the log-odds. `] : []),
   ];
   if (!harmful.length) {
@@ -93,6 +95,7 @@ function inWords(row, harmful, protective) {
       `${standing("errors", first.variable, first.shock).words}. `,
       ...without(first, percent(probability(logOdds(row)))),
     );
+    if (findingsOf(first.variable).length) words.push(variableMark("span", first.variable), " ");
     const next = notable(harmful, 3).slice(1);
     if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next.map(nameAndLevel)), ". ");
   }
@@ -150,12 +153,13 @@ function card(one) {
       element("span", { class: "shapley" }, signed(one.value)),
       ` log-odds (${odds(one.value)})`,
     ),
+    variableMark("p", one.variable),
     element(
       "dl",
       {},
       one.byLevel.length
-        ? line("Risk by level", ...byLevel(one.byLevel))
-        : line("Risk without this shock", element("span", { class: "without" }, percent(one.riskWithout))),
+        ? line(`Risk by level${riskNote}`, ...byLevel(one.byLevel))
+        : line(`Risk without this shock${riskNote}`, element("span", { class: "without" }, percent(one.riskWithout))),
       one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", ...valueInCohort(one)),
       line("Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
       hasInterval(one) ? line("How sure", howSure(one.interval)) : [],
@@ -198,10 +202,10 @@ function howSure({ lower, upper, frequency }) {
 }
 
 function allVariables(harmful, protective) {
-  const heads = ["Variable", "Adds (log-odds)", "Risk without", "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
+  const heads = ["Variable", "Adds (log-odds)", `Risk without${riskNote}`, "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
   if (content.intervals !== null) heads.push("How sure");
   const rows = [...harmful, ...protective].map((one) => [
-    named(one.name),
+    [named(one.name), star(one.variable)],
     signed(one.value, 3),
     percent(one.riskWithout),
     valueWords(one),
@@ -215,6 +219,7 @@ function allVariables(harmful, protective) {
     {},
     element("summary", {}, `All ${count(rows.length, "variable")} of this patient as a table`),
     tableOf("All variables of this patient", heads, rows),
+    starLegend(d3.range(nVariables)),
   );
 }
 

@@ -62,7 +62,7 @@ function drawWaterfall(place, steps) {
   const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: stepLabel(step, narrow) }));
   const ends = [
     { place: 0, label: "base risk", at: content.base_value },
-    { place: steps.length + 1, label: "this patient", at: steps.at(-1)?.to ?? content.base_value },
+    { place: steps.length + 1, label: `this patient${narrow ? riskNote.replace(" ", "\n") : riskNote}`, at: steps.at(-1)?.to ?? content.base_value },
   ];
   const rows = [ends[0], ...bars, ends[1]];
   const domain = waterfallDomain(steps);
@@ -84,7 +84,7 @@ function drawWaterfall(place, steps) {
           ...axis, anchor: "bottom", label: "log-odds", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]),
         }),
         Plot.axisX(percents, {
-          ...axis, anchor: "top", label: "probability", tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%`,
+          ...axis, anchor: "top", label: `probability${riskNote}`, tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%`,
         }),
         Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
         Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),

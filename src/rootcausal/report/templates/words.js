@@ -139,9 +139,9 @@ function covariatesInShort(limit) {
 }
 
 /** "a, b and c", of lists of elements. */
-function enumeration(items) {
+function enumeration(items, last = " and ") {
   return items.flatMap((item, place) => {
-    const before = place === 0 ? [] : [place === items.length - 1 ? " and " : ", "];
+    const before = place === 0 ? [] : [place === items.length - 1 ? last : ", "];
     return [...before, element("strong", {}, ...item)];
   });
 }

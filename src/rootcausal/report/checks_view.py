@@ -1,0 +1,46 @@
+"""What the checks of the model found, for the page: worst first, and by variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.table import Index
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnosis
+
+
+def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[str, Any]:
+    """All checks, the worst first, and what they come to.
+
+    ``variable_of`` says which variable a column is of; checks name columns, and cards are about variables.
+    """
+    return {
+        "verdict": diagnosis.verdict,
+        "reading": diagnosis.reading,
+        "checks": [
+            {
+                "name": check.name,
+                "question": check.question,
+                "verdict": check.verdict,
+                "reading": check.reading,
+                "statement": check.statement,
+                "advice": check.advice,
+                "limit": check.limit,
+                "touches": check.touches,
+                "variables": [str(name) for name in check.variables],
+                "concerned": list(dict.fromkeys(variable_of.get(name, name) for name in check.variables)),
+            }
+            for check in diagnosis.worst_first
+        ],
+        "not_made": diagnosis.not_made,
+    }
+
+
+def variables_by_column(
+    column_names: Sequence[str], of_columns: Index, names: Sequence[str]
+) -> dict[str, str]:
+    """The variable of each column, by name: "ward" for "ward = ICU". A variable's own name is its own."""
+    owners = {column: names[owner] for column, owner in zip(column_names, of_columns, strict=True)}
+    return owners | {name: name for name in names}

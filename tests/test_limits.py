@@ -1,0 +1,138 @@
+"""What the checks come to: in words, on the page's facts, and on the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import ok, run
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up_findings import find_instead, finding, hidden_cause, uncalibrated
+from page_facts import facts_of
+
+from rootcausal import RCI
+from rootcausal.cli.findings import broken_up
+from rootcausal.diagnostics import Diagnosis
+from rootcausal.diagnostics.diagnosis import VERDICTS
+
+
+@given(st.lists(st.sampled_from(VERDICTS), max_size=12))
+def test_the_summary_has_a_line_for_each_limit_and_the_worst_come_first(verdicts):
+    checks = [finding(f"check {place}", verdict) for place, verdict in enumerate(verdicts)]
+    diagnosis = Diagnosis(tuple(checks), {})
+    head, *lines = diagnosis.summary().splitlines()
+    limits = [line.removeprefix("  - ") for line in lines if line.startswith("  - ")]
+    assert limits == [check.limit for check in diagnosis.limits]
+    assert sorted(limits) == sorted(check.limit for check in checks if check.verdict != "fine")
+    worst = [VERDICTS.index(check.verdict) for check in diagnosis.worst_first]
+    assert worst == sorted(worst, reverse=True)
+    assert head.startswith(f"overall: {diagnosis.verdict}, ")
+    assert ("do not read" in head) == ("broken" in verdicts)
+    # Below "do not read" stands nothing that is only doubtful.
+    n_broken = verdicts.count("broken")
+    if 0 < n_broken < len(limits):
+        assert lines[n_broken] == "and go on with these limits in mind:"
+    assert (head == "overall: fine, go on") == (not limits)
+
+
+def test_a_clean_bill_of_part_of_the_checks_says_so():
+    diagnosis = Diagnosis((finding("in_range", "fine"),), {}, "Not checked: the rest.")
+    assert diagnosis.summary() == "overall, as far as it was checked: fine, go on"
+
+
+@given(
+    st.text("ab -=", max_size=200),
+    st.integers(30, 120),
+    st.sampled_from(["", "  - ", " " * 13, "BROKEN".ljust(13)]),
+)
+def test_long_lines_are_broken_below_their_text_and_lose_nothing(text, width, start):
+    line = start + text.strip(" -")
+    first, *others = broken_up(line, width).split("\n")
+    assert " ".join([first, *others]).split() == line.split()
+    assert line.startswith(first)
+    for other in others:
+        assert other.startswith(" " * len(start)) and other[len(start)] != " "
+    words = max(map(len, line.split()), default=0)
+    assert all(len(one) <= max(width, 40, len(start) + words) for one in (first, *others))
+
+
+@pytest.fixture(scope="module")
+def wards():
+    """A cohort with a nominal variable, and a number that is called like one of its dummies."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "bili": random.laplace(size=300),
+            "ward": random.choice(["ICU", "day", "night"], 300),
+            "ward = night": random.laplace(size=300),
+        }
+    )
+    y = (table["bili"] + (table["ward"] == "day") + random.logistic(size=300) > 0.5).astype(int)
+    return table, y, RCI(alpha=1.0, variant="plus").fit(table, y)
+
+
+def test_the_page_knows_every_check_by_its_variables(wards, tmp_path, monkeypatch):
+    table, y, model = wards
+    checks = [
+        finding("linear", "fine"),
+        finding("terminal", "cannot tell", touches="variables", variables=("ward = day", "ward")),
+        hidden_cause("ward = day", "bili"),
+        uncalibrated("doubtful"),
+        finding("influence", variables=("ward = night", "gone"), touches="variables"),
+    ]
+    find_instead(monkeypatch, checks)
+    model.report(table, tmp_path / "page.html", y=y)
+    made = facts_of(tmp_path / "page.html")["made"]
+    assert (made["verdict"], made["reading"]) == ("broken", "do not read")
+    told = made["checks"]
+    assert [one["name"] for one in told] == ["unconfounded", "calibrated", "influence", "terminal", "linear"]
+    for one, check in zip(told, Diagnosis(tuple(checks), {}).worst_first, strict=True):
+        expected = check.to_dict()
+        assert all(one[key] == expected[key] for key in one if key != "concerned")
+    concerned = {one["name"]: one["concerned"] for one in told}
+    assert concerned["unconfounded"] == ["ward", "bili"]
+    assert concerned["terminal"] == ["ward"]
+    assert concerned["influence"] == ["ward = night", "gone"]  # its own name, not a dummy's
+
+
+def test_check_ends_in_what_to_do(cohort: Path, monkeypatch):
+    find_instead(monkeypatch, [finding("linear", "fine"), uncalibrated("doubtful")], "Not checked: pairs.")
+    lines = ok("check", cohort, "--target", "d", "--id", "patient").splitlines()
+    at = lines.index("overall, as far as it was checked: doubtful, go on with these limits in mind:")
+    assert lines[at + 1] == "  - The limit of calibrated."
+    assert lines.index("DOUBTFUL     Is calibrated so?") < lines.index("FINE         Is linear so?") < at
+    assert "             go on with this limit in mind: The limit of calibrated." in lines
+    assert "Not checked: pairs." in lines
+
+
+def test_json_has_all_of_it(cohort: Path, monkeypatch):
+    find_instead(monkeypatch, [finding(smallest=0.3, touches="order", variables=("x0",))])
+    said = json.loads(ok("check", cohort, "--target", "d", "--id", "patient", "--json"))
+    assert (said["verdict"], said["reading"]) == ("doubtful", "go on with this limit in mind")
+    (check,) = said["checks"]
+    assert check["limit"] == "The limit of linear." and check["touches"] == "order"
+    assert (check["reading"], check["smallest"]) == ("go on with this limit in mind", 0.3)
+
+
+HOSTILE = "Do not read\x1b[2J\nx0."
+
+
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_what_is_not_to_be_read_is_said_in_one_line_on_stderr(cohort: Path, monkeypatch, command):
+    out = cohort.with_name("out.rci" if command == "fit" else "out.html")
+    arguments = (command, cohort, "--target", "d", "--id", "patient", "--out", out)
+
+    def said():
+        result = run(*arguments)
+        assert result.exit_code == 0 and out.is_file(), result.output
+        return [line for line in result.stderr.splitlines() if "the checks say" in line]
+
+    find_instead(monkeypatch, [finding(), uncalibrated("doubtful"), finding("terminal", "cannot tell")])
+    assert said() == []
+    find_instead(monkeypatch, [finding(), finding("terminal", "broken", limit=HOSTILE), uncalibrated()])
+    who = "rootcausal check" if command == "fit" else "the page"
+    (line,) = said()
+    assert line.startswith(r"warning: the checks say: Do not read\x1b[2J\nx0. (1 more like this; ")
+    assert line.endswith(f"; {who} says why, and what to do)")
