@@ -408,7 +408,7 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_fit_and_explain(cohort: Path, model: RCI, tmp_path: Path) -> None:
     said = ok("fit", cohort, "--target", "ill", "--log", "bili,copper", "--out", tmp_path / "m.rci")
-    assert "on a log scale, shown in their own unit: bili, copper" in said
+    assert "on a log scale: bili, copper (values are shown in their own unit" in said
     assert "log=bili, copper" in said
     loaded = RCI.load(tmp_path / "m.rci")
     assert np.array_equal(loaded.coef_, model.coef_)

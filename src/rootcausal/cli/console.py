@@ -135,7 +135,7 @@ def say_filled_in(model: "RCI") -> None:
 def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
     """Return lines such as ``2 binary (sex: female, male; ill: no, yes)``, one for each kind but numbers.
 
-    The last is ``on a log scale, shown in their own unit: bili, copper``.
+    The last one names what is on a log scale.
     """
     from ..inputs.labels import text_of
 
@@ -153,8 +153,10 @@ def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
             lines.append(f"{len(found)} {kind} ({'; '.join(found[:KINDS_SHOWN])}{rest})")
     logs = [one_line(variable.name, 40) for variable in variables if variable.log]
     if logs:
-        unit = "its own unit" if len(logs) == 1 else "their own unit"
-        lines.append(f"on a log scale, shown in {unit}: {listed(logs, LOGS_SHOWN)}")
+        lines.append(
+            f"on a log scale: {listed(logs, LOGS_SHOWN)} (values are shown in their own unit, and standard "
+            "deviations are those of the logarithm)"
+        )
     return lines
 
 
