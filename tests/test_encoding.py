@@ -32,7 +32,7 @@ def test_columns() -> None:
     assert ALL.layout.variable.tolist() == [0, 1, 2, 3, 3, 4, 4, 5]
     levels = [list(one) for one in ALL.layout.levels]
     assert levels == [[], [0, 1], [1, 2, 4], [0, 1], [0, 1], [0, 1], [0, 1], [0, 1]]
-    assert ALL.by_variable(np.arange(8.0)).tolist() == [0, 1, 2, np.inf, np.inf, 7]
+    assert ALL.reach(np.arange(8.0)).tolist() == [0, 1, 2, np.inf, np.inf, 7]
 
 
 def found(borrowed: bool = False) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import chain
@@ -20,6 +21,7 @@ from tables_under_test import sharded
 from typer.testing import Result
 from zoo import REFUSED, Animal
 from zoo_fits import (
+    UNSCREENED,
     a_few,
     assert_no_nan,
     documented_warnings,
@@ -182,6 +184,40 @@ def test_what_is_known_holds(animal: Animal, client: Any, tmp_path: Path) -> Non
     assert finite(resamples.edge_frequency, resamples.outcome_frequency)
     model.report(a_few(animal)[animal.names], tmp_path / "known.html")
     assert_no_nan(facts_of(tmp_path / "known.html"))
+
+
+def above_zero(animal: Animal) -> list[str]:
+    """Columns of numbers that have logarithms."""
+    numbers = [one.name for one in fitted(animal)._encoding.variables if one.kind == "number"]
+    return [name for name in numbers if not (pd.to_numeric(animal.table[name]) <= 0).any()]
+
+
+@pytest.mark.parametrize("animal", UNSCREENED, ids=lambda animal: animal.name)
+def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
+    logs = above_zero(animal)
+    if not logs:
+        with pytest.raises(InputError, match=r"no logarithm|only numbers have a logarithm"):
+            RCI(transform=dict.fromkeys(animal.names, "log")).fit(animal.X, animal.y)
+        return
+    table = animal.table[animal.names]
+    by_hand = table.assign(**{name: np.log(pd.to_numeric(table[name])) for name in logs})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is documented for the columns need not hold for logarithms
+        expected = RCI().fit(by_hand, animal.y)
+        model = RCI(transform=dict.fromkeys(logs, "log")).fit(animal.X, animal.y).bootstrap(2)
+    same_as_in_memory(model, expected)
+    few = a_few(animal)
+    explanation, places = model.explain(few[animal.names]), [animal.names.index(name) for name in logs]
+    measured = few[logs].apply(pd.to_numeric).to_numpy(float)
+    there = ~np.isnan(measured)
+    assert explanation.data[:, places][there] == pytest.approx(measured[there], rel=1e-12, abs=0)
+    model.save(tmp_path / "model.rci")
+    loaded = RCI.load(tmp_path / "model.rci")
+    assert np.array_equal(loaded.scores(animal.X), model.scores(animal.X))
+    assert loaded.get_params()["transform"] == dict.fromkeys(logs, "log")
+    assert finite(plots.beeswarm(explanation).get_xlim())
+    model.report(few[animal.names], tmp_path / "page.html", y=few["ill"])
+    assert_no_nan(facts_of(tmp_path / "page.html"))
 
 
 @every_unscreened_animal_of_numbers

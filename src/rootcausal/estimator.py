@@ -21,20 +21,20 @@ from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
 from .core.table import F64, Index
 from .diagnostics import Checked, Diagnosis, diagnose
-from .errors import InputError
 from .explanation import Explanation
-from .inputs.cohort import Cohort, Target, names_of
+from .inputs.cohort import Cohort, Target, names_of, names_out
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
 from .inputs.from_frame import ids_of, patient_ids
+from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .parameters import chosen_settings, chosen_wishes, plain_parameters
-from .provenance import how_it_was_made, warn_of_fit, warn_of_resamples
+from .parameters import MethodAndParameter, chosen_settings, chosen_wishes, plain_parameters
+from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
-from .uncertainty.training_rows import TrainingRows, checksum
+from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 
 
 class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -71,6 +71,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     knowledge : Knowledge or dict, default None
         What is known of the causal order, which then keeps to it: a :class:`rootcausal.Knowledge`, or its
         fields, as in ``{"first": ["age", "sex"]}``.
+    transform : dict, default None
+        Columns, by name (of an array: "x0" or 0), that the method is to see on a log scale, as in
+        ``{"bili": "log"}``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
+        standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
+        The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
 
     Attributes
     ----------
@@ -107,6 +112,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
+        transform: dict[str | int, str] | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -118,6 +124,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
+        self.__dict__["transform"] = transform
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, as in scikit-learn; ``deep`` makes no difference."""
+        return {**super().get_params(deep), "transform": vars(self).get("transform")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,14 +152,13 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         target = Target(y, self.positive)
-        wishes, prevalence = chosen_wishes(self.kinds, self.missing), self._settings().prevalence
-        known = self.knowledge
+        wishes, prevalence, known = self._wishes(), self._settings().prevalence, self.knowledge
         with open_cohort(self, X, target, self.backend, prevalence, wishes, groups, known) as cohort:
             return self._fit(cohort)
 
     def _check_parameters(self) -> None:
         self._settings()
-        chosen_wishes(self.kinds, self.missing)
+        self._wishes()
         check_backend(self.backend)
 
     def _fit(self, cohort: Cohort) -> RCI:
@@ -168,11 +178,15 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
             whole = learned.completion.draw(values, self._settings().imputation_seed, cohort.layout)
             self._quantiles = CohortQuantiles.of(whole, self._model)
-        self.provenance_ = how_it_was_made(learned, cohort, plain_parameters(self.get_params()))
+        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        self.provenance_ = how_it_was_made(learned, cohort, parameters)
         return self
 
     def _settings(self) -> Settings:
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
+
+    def _wishes(self) -> Wishes:
+        return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
 
     def _set_model(
         self,
@@ -230,24 +244,11 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         copied: one that was changed in place meanwhile is refused.
         """
         check_is_fitted(self)
-        if self._cohort is None:
-            raise InputError(
-                "this model has no cohort at hand, since it was loaded, copied or fitted on a cluster: "
-                "fit it in memory before bootstrap (a bootstrap made before saving is kept)"
-            )
-        if not self._cohort.unchanged:
-            raise InputError("X was changed in place since fit: fit again before bootstrap, or fit X.copy()")
+        rows = rows_at_hand(self._cohort)
         self.bootstrap_ = bootstrap(
-            self._cohort, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
+            rows, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
         )
-        self.provenance_ = {
-            **self.provenance_,
-            "bootstrap": {
-                "resamples": len(self.bootstrap_),
-                "random_state": self.bootstrap_.random_state,
-                "unsettled": self.bootstrap_.unsettled,
-            },
-        }
+        self.provenance_ = {**self.provenance_, "bootstrap": how_it_was_resampled(self.bootstrap_)}
         warn_of_resamples(self.bootstrap_)
         return self
 
@@ -258,14 +259,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`."""
         check_is_fitted(self)
-        names = names_of(self)
-        if input_features is not None:
-            if hasattr(self, "feature_names_in_") and list(input_features) != names:
-                raise InputError("input_features is not equal to feature_names_in_")
-            if len(input_features) != self.n_features_in_:
-                raise InputError("input_features should have length equal to number of features")
-            names = list(input_features)
-        return np.array([names[c] for c in np.sort(self.causal_order_)], dtype=object)
+        return names_out(self, np.sort(self.causal_order_), input_features)
 
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
         """Patients whom the model can score; by default these need covariates and the causal order."""
@@ -398,3 +392,7 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> RCI:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
         return saving.load(cls, path)
+
+
+# Only now, since scikit-learn wraps the method where the class is made, for set_output.
+RCI.transform = MethodAndParameter(vars(RCI)["transform"])  # type: ignore[method-assign, assignment]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from types import MethodType
+from typing import Any, cast
 
 from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
@@ -17,6 +19,25 @@ from .inputs.rules import Findings
 from .wording import plain
 
 MISSING = ("impute", "refuse")
+TRANSFORMS = ("log",)
+
+
+class MethodAndParameter:
+    """A method that shares its name with a parameter of its estimator, as ``transform`` does.
+
+    The name is that of the method, as scikit-learn expects of a transformer; the parameter is in ``vars`` of
+    the instance, where ``get_params`` has to look for it.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        functools.update_wrapper(cast("Any", self), method)
+
+    def __get__(self, estimator: Any, kind: type | None = None) -> Callable[..., Any]:
+        return self._method if estimator is None else MethodType(self._method, estimator)
+
+    def __set__(self, estimator: Any, parameter: Any) -> None:
+        vars(estimator)[self._method.__name__] = parameter
 
 
 def chosen_variant(name: str) -> Variant:
@@ -47,31 +68,47 @@ def _share_of_population(prevalence: float) -> float:
     return float(prevalence)
 
 
-def chosen_wishes(kinds: Any, missing: str) -> Wishes:
+def chosen_wishes(kinds: Any, missing: str, transform: Any = None) -> Wishes:
     """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
     if missing not in list(MISSING):
         raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
-    if kinds is not None and not isinstance(kinds, Mapping):
-        raise InputError(
-            "kinds must be a dict of column names and kinds, as in {'stage': 'ordinal'}, not "
-            f"{type(kinds).__name__}"
-        )
-    findings, known = Findings(), dict[str | int, Said]()
+    for name, given, example in (
+        ("kinds", kinds, "column names and kinds, as in {'stage': 'ordinal'}"),
+        ("transform", transform, "column names and 'log', as in {'bili': 'log'}"),
+    ):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"{name} must be a dict of {example}, not {type(given).__name__}")
+    findings, known, logs = Findings(), dict[str | int, Said](), list[str | int]()
     for column, kind in (kinds or {}).items():
         with findings.noting():
-            if isinstance(column, bool) or not isinstance(column, str | Integral):
-                raise InputError(f"kinds names columns by name or number, not by {column!r}")
-            known[column if isinstance(column, str) else int(column)] = _kind(column, kind)
+            known[_column("kinds", column)] = _kind(column, kind)
+    for column, word in (transform or {}).items():
+        with findings.noting():
+            logs.append(_column("transform", column))
+            if word not in list(TRANSFORMS):
+                raise InputError(
+                    f"unknown transform {word!r} of column {column!r}: only 'log' is known, the natural "
+                    "logarithm; leave out columns that stay as they are"
+                )
     findings.refuse()
-    return Wishes(known, missing == "impute")
+    return Wishes(known, missing == "impute", logs)
 
 
-def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them."""
+def _column(parameter: str, column: Any) -> str | int:
+    if isinstance(column, bool) or not isinstance(column, str | Integral):
+        raise InputError(f"{parameter} names columns by name or number, not by {column!r}")
+    return column if isinstance(column, str) else int(column)
+
+
+def plain_parameters(parameters: Mapping[str, Any], transforms: dict[str, str] | None) -> dict[str, Any]:
+    """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them.
+
+    ``transforms`` is what ``transform`` came to, by the names of variables.
+    """
     found = {name: plain(value) for name, value in parameters.items() if name != "progress"}
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
-    return found | {"kinds": _plain_kinds(found["kinds"])}
+    return found | {"kinds": _plain_kinds(found["kinds"]), "transform": transforms}
 
 
 def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:

@@ -63,6 +63,15 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     }
 
 
+def how_it_was_resampled(bootstrap: Bootstrap) -> dict[str, Any]:
+    """What a model remembers of its resamples."""
+    return {
+        "resamples": len(bootstrap),
+        "random_state": bootstrap.random_state,
+        "unsettled": bootstrap.unsettled,
+    }
+
+
 def _what_was_filled_in(filled: Imputation, cohort: Cohort) -> dict[str, Any]:
     """What a model remembers of the values that were filled in, by the names of the variables."""
     filled_in = np.zeros(cohort.layout.n_columns)
@@ -156,11 +165,14 @@ def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[s
 
 
 def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model for people: kinds, and what was known, as a line each."""
+    """The parameters of a model for people: kinds, transforms, and what was known, as a line each."""
     found = dict(provenance["parameters"])
     if found.get("kinds"):
         said = [f"{one_line(name, 40)}: {_kind_in_words(kind)}" for name, kind in found["kinds"].items()]
         found["kinds"] = listed(said, NAMED_ON_PAPER)
+    if found.get("transform"):
+        said = [f"{word} of {one_line(name, 40)}" for name, word in found["transform"].items()]
+        found["transform"] = listed(said, NAMED_ON_PAPER)
     if found.get("knowledge"):
         found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
     return found

@@ -13,8 +13,11 @@ from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
+from .inputs.guess import IN_PYTHON
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
+from .inputs.log_columns import put_on_log_scale
+from .inputs.rules import Findings
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:
@@ -78,7 +81,11 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
-    model._encoding = Encoding(tuple(variables), saved.model.layout.precedence)
+    findings, logs = Findings(), model._wishes().logs
+    encoding = Encoding(tuple(variables), saved.model.layout.precedence)
+    model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
+    if findings:
+        raise ValueError("a variable that it takes the logarithm of is none")
     described = model._encoding.described()
     if saved.provenance.get("kinds", described) != described:
         raise ValueError("its variables are not those that it remembers")

@@ -102,15 +102,18 @@ def what_if(model: CausalModel, resamples: Sequence[CausalModel], cells: TableIn
         after,
         log_odds_ends,
         expit(log_odds_ends),
-        _ends_by_variable(model, ends),
+        _ends_by_variable(after, ends),
     )
 
 
-def _ends_by_variable(model: CausalModel, ends: F64) -> F64:
-    """(2, n, p) of (2, n, q); NaN for variables of several columns."""
-    layout = model.layout
-    if layout is None or not layout.grouped:
-        return ends
-    columns = [layout.columns_of(v) for v in range(layout.n_variables)]
-    nothing = np.full(ends.shape[:2], np.nan)
-    return np.stack([ends[:, :, c[0]] if c.size == 1 else nothing for c in columns], axis=2)
+def _ends_by_variable(after: TableInWords, ends: F64) -> F64:
+    """(2, n, p) of (2, n, q), in the units of the variables; NaN for variables of several columns."""
+    layout = after.layout
+    if layout is not None and layout.grouped:
+        columns = [layout.columns_of(v) for v in range(layout.n_variables)]
+        nothing = np.full(ends.shape[:2], np.nan)
+        ends = np.stack([ends[:, :, c[0]] if c.size == 1 else nothing for c in columns], axis=2)
+    for v, variable in enumerate(after.variables):
+        if variable.log:
+            ends[:, :, v] = after.in_unit(v, ends[:, :, v])
+    return ends

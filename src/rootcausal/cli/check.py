@@ -16,6 +16,7 @@ from .options import (
     IdColumn,
     Keep,
     Kinds,
+    Log,
     Missing,
     MissingWords,
     Negative,
@@ -39,6 +40,7 @@ def check(
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
+    log: Log = None,
     missing: Missing = "impute",
     first: First = None,
     tiers: Tiers = None,
@@ -69,13 +71,14 @@ def check(
     """
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing)
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
     from ..estimator import RCI
 
     settings: dict[str, Any] = {"prevalence": prevalence, "kinds": kinds, "missing": missing}
+    settings["transform"] = patients.transforms()
     model = RCI(knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty(), **settings)
     model.fit(patients, patients.target)
     diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))

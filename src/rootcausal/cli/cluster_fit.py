@@ -26,6 +26,7 @@ def fit_on_cluster(
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..estimator import RCI
+    from ..inputs.roles import columns_named
 
     for file in files:
         refuse_streams(file)
@@ -34,6 +35,8 @@ def fit_on_cluster(
         roles = replace(roles, knowledge=known.among(parquet_names(files)))
         settings = {**settings, "knowledge": roles.knowledge}
     frame = parquet_cohort(files, roles)
+    logs = columns_named(list(frame.columns), roles.log)
+    settings = {**settings, "transform": dict.fromkeys(logs, "log") or None}
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the target from {where}"):
             X, y, disease = with_labels(frame, roles)

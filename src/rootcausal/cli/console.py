@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5
 LEVELS_SHOWN = 6
+LOGS_SHOWN = 25
 LEAST_KNOWN_SHOWN = 3
 SECONDS_BEFORE_STATUS = 2.0
 
@@ -132,7 +133,10 @@ def say_filled_in(model: "RCI") -> None:
 
 
 def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
-    """Return lines such as ``2 binary (sex: female, male; ill: no, yes)``, one for each kind but numbers."""
+    """Return lines such as ``2 binary (sex: female, male; ill: no, yes)``, one for each kind but numbers.
+
+    The last one names what is on a log scale.
+    """
     from ..inputs.labels import text_of
 
     lines = []
@@ -147,6 +151,12 @@ def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
         if found:
             rest = f"; and {len(found) - KINDS_SHOWN} more" if len(found) > KINDS_SHOWN else ""
             lines.append(f"{len(found)} {kind} ({'; '.join(found[:KINDS_SHOWN])}{rest})")
+    logs = [one_line(variable.name, 40) for variable in variables if variable.log]
+    if logs:
+        lines.append(
+            f"on a log scale: {listed(logs, LOGS_SHOWN)} (values are shown in their own unit, and standard "
+            "deviations are those of the logarithm)"
+        )
     return lines
 
 
@@ -325,10 +335,13 @@ def made_with(model: "RCI") -> dict[str, Any]:
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
     kinds, known = parameters.pop("kinds", None), parameters.pop("knowledge", None)
+    logs = parameters.pop("transform", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
+    if logs:
+        parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:
         parameters["knowledge"] = Knowledge.of(known).in_words()
     return {**parameters, "backend": backend_used(model.provenance_)}

@@ -21,6 +21,7 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Log,
     Missing,
     MissingWords,
     Negative,
@@ -65,6 +66,7 @@ def fit(
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
+    log: Log = None,
     missing: Missing = "impute",
     first: First = None,
     tiers: Tiers = None,
@@ -101,6 +103,7 @@ def fit(
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target ill --kind stage=ordinal --out m.rci
+    rootcausal fit labs.csv --target ill --log bili,copper --out m.rci
     rootcausal fit lab.xlsx --target stage --positive 3 --negative 0 --out m.rci
     rootcausal fit lab.csv --target ill --keep age,bili --na . --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
@@ -115,7 +118,7 @@ def fit(
     check_output(out, *cohort)
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing)
     settings = {
         "alpha": alpha,
         "variant": variant,
@@ -155,7 +158,8 @@ def _fit_in_memory(
 
     from ..estimator import RCI
 
-    model = RCI(**settings, knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty())
+    settings = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    model = RCI(**settings, positive=disease.label, progress=sys.stderr.isatty())
     return model.fit(patients, patients.target), patients
 
 

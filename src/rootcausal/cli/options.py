@@ -70,6 +70,13 @@ Kinds = Annotated[
         "in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many times.",
     ),
 ]
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to take the logarithm of, where relations are straighter so; values are shown in their "
+        "own unit. Many times, or with commas between."
+    ),
+]
 Missing = Annotated[
     Literal["impute", "refuse"], typer.Option(help="Missing values: impute them, or refuse the table.")
 ]
@@ -168,6 +175,7 @@ def roles_of(
     na: list[str] | None,
     drop_missing: bool,
     kinds: dict[str | int, Any] | None,
+    log: list[str] | None,
     missing: str,
 ) -> "Roles":
     """Return what the options say of a cohort; options that do not go together are wrong usage."""
@@ -195,6 +203,7 @@ def roles_of(
         keep or (),
         na or (),
         negative,
+        log=log or (),
     )
 
 
@@ -241,18 +250,18 @@ def load_model(path: Path) -> "RCI":
 def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
-    The reach is the largest value that can be scored. ``variables`` are those that are no numbers. Words for
-    missing (``na``) are those of the model's cohort and those given. Dates are counted from the ``origins``,
-    and written as ``date_orders`` say.
+    The reach is the largest value that can be scored. ``variables`` are those that are no numbers, or on a
+    log scale. Words for missing (``na``) are those of the model's cohort and those given. Dates are counted
+    from the ``origins``, and written as ``date_orders`` say.
     """
     reading, encoding = model.provenance_.get("reading", {}), model._encoding
     names = [str(name) for name in model.feature_names_in_]
     return {
         "features": names,
         "needed": [names[place] for place in model._needed_variables()],
-        "reach": dict(zip(names, encoding.by_variable(model._model.reach()).tolist(), strict=True)),
+        "reach": dict(zip(names, encoding.reach(model._model.reach()).tolist(), strict=True)),
         "may_miss": model._completion is not None,
-        "variables": {one.name: one for one in encoding.variables if one.levels},
+        "variables": {one.name: one for one in encoding.variables if one.levels or one.log},
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),
         "date_orders": reading.get("date_orders", {}),

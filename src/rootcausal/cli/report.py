@@ -30,6 +30,7 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Log,
     Missing,
     MissingWords,
     Negative,
@@ -55,6 +56,7 @@ FIT_ONLY = (
     "negative",
     "drop",
     "kind",
+    "log",
     "missing",
     "keep",
     "first",
@@ -90,6 +92,7 @@ def report(
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     kind: Kinds = None,
+    log: Log = None,
     missing: Missing = "impute",
     positive: Positive = None,
     negative: Negative = None,
@@ -139,7 +142,9 @@ def report(
         assert target is not None
         known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
         kinds = chosen_kinds(kind)
-        roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+        roles = roles_of(
+            target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing
+        )
         roles = known.with_roles(roles, table)
         patients, disease = read_labelled(table, roles, prevalence)
         settings = {
@@ -150,6 +155,7 @@ def report(
             "positive": disease.label,
             "prevalence": prevalence,
             "kinds": kinds,
+            "transform": patients.transforms(),
             "missing": missing,
             "knowledge": roles.knowledge,
         }

@@ -131,7 +131,9 @@ def print_answers(question: Question, patients: "Patients", explanation: "Explan
         rows.append((patient_label(patients, row), now, after, changes))
     name = one_line(question.variable, 40)
     if question.level is None:
-        say(f"what if the shock on {name} were {question.shock:g} standard deviations?")
+        variable = explanation.variables[explanation.feature_names.index(question.variable)]
+        of_what = " of its logarithm" if variable.log else ""
+        say(f"what if the shock on {name} were {question.shock:g} standard deviations{of_what}?")
     else:
         say(f"what if {name} were {one_line(question.level, 40)}?")
     print_table(("patient", "risk", "risk then", "what would change"), rows)

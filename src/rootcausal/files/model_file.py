@@ -2,8 +2,8 @@
 
 Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
-what fills in missing values; from version 5 on, what was known of the causal order counts, which the
-parameters of the model say. All versions are read.
+what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
+on, which variables are on a log scale: the parameters of the model say both. All versions are read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=5,
+    version=6,
     oldest=1,
     name="model file",
     what="a rootcausal model",

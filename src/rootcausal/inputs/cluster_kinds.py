@@ -7,6 +7,7 @@ columns of text then counts their different values, and gives up on a column onc
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from distributed import Client
 
 from ..backends.dask_frame import CORRECT, holds_numbers
 from ..backends.dask_rows import add_up
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from .cells import Cells, DatesError, Found, StrangeCellError, is_number
 from .encoding import Encoding
@@ -36,6 +37,8 @@ from .kinds import (
     variable_of_few,
 )
 from .labels import text_of
+from .log_columns import not_positive, put_on_log_scale, refuse_not_positive
+from .log_scale import logarithms
 from .rules import Findings
 
 Count = dict[str | float, int]
@@ -112,18 +115,43 @@ def kinds_on_cluster(
         return _variable(names[place], one, what, orders[place])
 
     encoding, _ = settle(names, seen.keys() - unusable.keys(), variable, IN_PYTHON, findings)
+    encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
+    findings.refuse()
+    with findings.noting():
+        refuse_not_positive(_not_positive(client, frame, columns, encoding), names, IN_PYTHON)
     findings.refuse()
     return encoding
 
 
+def _not_positive(client: Client, frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> Index:
+    """(p,) how many values of each variable on a log scale have no logarithm, over all partitions."""
+    counts, logs = np.zeros(len(columns), dtype=np.intp), encoding.on_log_scale
+    if logs:
+        some = [columns[place] for place in logs]
+        variables = [encoding.variables[place] for place in logs]
+        looks = [_not_positive_in(one, some, variables) for one in frame[some].to_delayed()]
+        with suppress(KeyError, IndexError, AttributeError, TypeError, ValueError):  # as above
+            counts[logs] = add_up(client, client.compute(looks))
+    return counts
+
+
+@delayed
+def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], variables: list[Variable]) -> Index:
+    found = {place: _cells(partition[column]) for place, column in enumerate(columns)}
+    encoding = Encoding(tuple(variables))
+    table, _ = encoding.table(Found.of(found, np.empty((len(partition), len(columns)))))
+    return not_positive(table, encoding)
+
+
 def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> tuple[Any, list[Hashable]]:
-    """The frame with its texts and nominal variables as numbers, and its columns that a method is to see.
+    """The frame with its texts, nominal variables and logarithms as numbers, and the columns for a method.
 
     Columns are added one by one, each from its own, so that a pass over some of them reads no others.
     """
     taken, wanted = set(frame.columns), list[Hashable]()
     for variable, column in zip(encoding.variables, columns, strict=True):
-        if variable.kind != "nominal" and holds_numbers(frame.dtypes[column]):
+        as_it_is = variable.kind != "nominal" and not variable.log
+        if as_it_is and holds_numbers(frame.dtypes[column]):
             wanted.append(column)
             continue
         levels = range(1, len(variable.levels)) if variable.kind == "nominal" else [None]
@@ -238,6 +266,8 @@ def _coded(series: pd.Series, variable: Variable, level: int | None) -> pd.Serie
         raise InputError(f"column {variable.name!r} holds text in some partitions only: {CORRECT}")
     table, _ = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
     values: F64 = table[:, 0]
-    if level is not None:
+    if variable.log:
+        values = logarithms(values)
+    elif level is not None:
         values = np.where(np.isnan(values), np.nan, values == level)
     return pd.Series(values, index=series.index)

@@ -12,6 +12,7 @@ from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.moments import Columns
 from ..core.table import F64, Index, RawTable
+from ..errors import InputError
 from .encoding import Encoding
 from .kinds import Variable
 
@@ -86,6 +87,18 @@ def names_of(estimator: Any) -> list[str]:
     """What to call the columns that an estimator was fitted on."""
     names = getattr(estimator, "feature_names_in_", None)
     return [column_name(names, column) for column in range(estimator.n_features_in_)]
+
+
+def names_out(estimator: Any, columns: Index, given: Any = None) -> np.ndarray:
+    """What to call some columns, as scikit-learn's ``get_feature_names_out`` does; ``given`` names all."""
+    names = names_of(estimator)
+    if given is not None:
+        if hasattr(estimator, "feature_names_in_") and list(given) != names:
+            raise InputError("input_features is not equal to feature_names_in_")
+        if len(given) != estimator.n_features_in_:
+            raise InputError("input_features should have length equal to number of features")
+        names = list(given)
+    return np.array([names[column] for column in columns], dtype=object)
 
 
 def set_names(estimator: Any, columns: list[Any]) -> None:

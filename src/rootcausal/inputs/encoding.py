@@ -2,7 +2,8 @@
 
 A table stands between the two: numbers (n, p) with one column for each variable, NaN where missing. A level
 that is a number stands for itself, any other for its place among the levels. The method's matrix (n, q) is
-the same, but for nominal variables: of these it has a dummy for each level but the first.
+the same, but for nominal variables, of which it has a dummy for each level but the first, and for variables
+on a log scale, of which it has the logarithm.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 
 from ..core.layout import Layout
 from ..core.precedence import Precedence
-from ..core.table import F64
+from ..core.table import F64, LARGEST
 from .cells import Found, Texts
 from .kinds import Variable
 from .labels import text_of
+from .log_scale import from_logarithms, logarithms
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +70,21 @@ class Encoding:
         """The variables that are no numbers."""
         return [place for place, variable in enumerate(self.variables) if variable.levels]
 
+    @cached_property
+    def on_log_scale(self) -> list[int]:
+        """The variables of which the method sees the logarithm."""
+        return [place for place, variable in enumerate(self.variables) if variable.log]
+
+    def transforms(self) -> dict[str, str] | None:
+        """The same as the parameter of :class:`rootcausal.RCI` says it."""
+        return {self.names[place]: "log" for place in self.on_log_scale} or None
+
     def described(self) -> dict[str, dict[str, Any]]:
-        """Kind and levels of the variables that are no numbers, by name, as a model remembers them."""
+        """Variables that are no numbers, or on a log scale, by name, as a model remembers them."""
         with_levels = [self.variables[place] for place in self.with_levels]
-        return {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
+        found = {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
+        logs = [self.names[place] for place in self.on_log_scale]
+        return found | {name: {"kind": "number", "transform": "log"} for name in logs}
 
     @cached_property
     def dummy(self) -> np.ndarray:
@@ -83,12 +96,14 @@ class Encoding:
         """Whether the method sees more columns than there are variables."""
         return any(self.variables[place].kind == "nominal" for place in self.with_levels)
 
-    def by_variable(self, of_columns: F64) -> F64:
-        """(p,) what is given for each column (q,), of those variables that are one; infinite for others."""
+    def reach(self, of_columns: F64) -> F64:
+        """(p,) the largest value of each variable, given those (q,) of columns; infinite for nominal ones."""
         of_variables = np.full(len(self.variables), np.inf)
         for place, column in enumerate(np.searchsorted(self.layout.variable, np.arange(of_variables.size))):
             if self.variables[place].kind != "nominal":
                 of_variables[place] = of_columns[column]
+        logs = self.on_log_scale
+        of_variables[logs] = np.minimum(from_logarithms(of_variables[logs]), LARGEST)
         return of_variables
 
     def table(self, found: Found) -> tuple[F64, dict[int, list[str]]]:
@@ -117,15 +132,15 @@ class Encoding:
         return values, unseen
 
     def matrix(self, table: F64) -> F64:
-        """(n, q): what the method sees of a table (n, p); the same array where no variable is nominal."""
-        if not self.grouped:
+        """(n, q): what the method sees of a table (n, p); the same array where that is the table itself."""
+        if not (self.grouped or self.on_log_scale):
             return table
         matrix = np.empty((len(table), self.layout.n_columns), order="F")
         column = 0
         for place, variable in enumerate(self.variables):
             values = table[:, place]
             if variable.kind != "nominal":
-                matrix[:, column] = values
+                matrix[:, column] = logarithms(values) if variable.log else values
                 column += 1
                 continue
             for level in range(1, len(variable.levels)):

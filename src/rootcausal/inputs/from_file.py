@@ -112,7 +112,9 @@ def _read_cohort(
     usable = np.array([name in cells for name in features], dtype=bool)
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)
-    readings = settled(found, features, roles.wishes, ON_COMMAND_LINE, findings, usable)
+    logs = [name for name in columns_named(chosen, roles.log) if name in features]
+    wishes = replace(roles.wishes, logs=logs)
+    readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable)
     if roles.wishes.may_miss and len(readings.table):
         note_holes(readings.table, features, findings)
     return replace(patients, readings=readings, reading=dates.reading()), findings, reading.labels, table
@@ -136,9 +138,9 @@ def read_new_patients(
 
     The file may lack columns that are not `needed` (None: all are), or values of them; where values of these
     `may_miss`, also columns that are. Values beyond the `reach` of a column are too large for the model.
-    `variables` are those that are no numbers; a level of them that the cohort did not have is missing, with a
-    warning. `na` are words for missing; `origins` the days from which the model counts dates, and
-    `date_orders` how its cohort wrote them.
+    `variables` are those that are no numbers, or on a log scale; a level of them that the cohort did not have
+    is missing, with a warning. `na` are words for missing; `origins` the days from which the model counts
+    dates, and `date_orders` how its cohort wrote them.
     """
     may_miss = may_miss and not drop_missing
     found = columns_found(path, column_names(path), features, needed, id_column, may_miss)

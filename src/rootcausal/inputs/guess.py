@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from ..wording import listed, one_line, quoted
+from ..wording import for_shell, listed, one_line, quoted
 from .cells import Cells, DatesError, Found, StrangeCellError, is_number
 from .encoding import Encoding
 from .kinds import (
@@ -28,6 +28,8 @@ from .labels import text_of
 from .roles import similar
 from .rules import NAMED_AT_MOST, Findings
 
+What = TypeVar("What")
+
 
 class MixedError(InputError):
     """A column holds numbers, but for some cells; the message is such a cell."""
@@ -35,15 +37,31 @@ class MixedError(InputError):
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door."""
+    """What to do about a column that looks like an id, and about others, in the words of a door.
+
+    ``logs`` is what names the columns on a log scale.
+    """
 
     id: str
     other: str
+    logs: str
+    in_a_shell: bool = False
+
+    def as_number(self, name: str) -> str:
+        """What says that a column holds numbers."""
+        return f"--kind {for_shell(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
+
+    def not_measured(self, name: str) -> str:
+        """What to do about a 0 that stands for no measurement."""
+        return f"say so with --na {for_shell(f'{name}=0')}" if self.in_a_shell else "put NaN"
 
 
-IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column")
+IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "transform")
 ON_COMMAND_LINE = Advice(
-    "name it with --id COLUMN, or leave it out with --drop COLUMN", "leave the column out with --drop COLUMN"
+    "name it with --id COLUMN, or leave it out with --drop COLUMN",
+    "leave the column out with --drop COLUMN",
+    "--log",
+    in_a_shell=True,
 )
 
 
@@ -188,14 +206,16 @@ def _columns(names: Sequence[str]) -> str:
     return f"column {shown} has" if len(names) == 1 else f"columns {shown} have"
 
 
-def by_place(kinds: Mapping[str | int, Said], names: Sequence[str], findings: Findings) -> dict[int, Said]:
-    """What the user says, by the places of columns; a column that is not there is noted."""
+def by_place(
+    asked: Mapping[str | int, What], names: Sequence[str], findings: Findings, option: str = "kinds"
+) -> dict[int, What]:
+    """What the user says by an option, by the places of columns; a column that is not there is noted."""
     places = {name: place for place, name in enumerate(names)}
-    said: dict[int, Said] = {}
-    for key, kind in kinds.items():
+    said: dict[int, What] = {}
+    for key, what in asked.items():
         place = places.get(key) if isinstance(key, str) else key if 0 <= key < len(names) else None
         if place is not None:
-            said[place] = kind
+            said[place] = what
             continue
         close = similar(str(key), names)
         hint = (
@@ -204,5 +224,5 @@ def by_place(kinds: Mapping[str | int, Said], names: Sequence[str], findings: Fi
             else f"the columns are {listed([quoted(name) for name in names], 10)}"
         )
         with findings.noting():
-            raise InputError(f"kinds names {quoted(key)}, and there is no such column: {hint}")
+            raise InputError(f"{option} names {quoted(key)}, and there is no such column: {hint}")
     return said

@@ -53,11 +53,13 @@ class Variable:
     levels : what a column that is no number may hold, all numbers, all texts or false and true: of an ordinal
         one in their order, of a binary one what is low and what is high, of a nominal one the most common
         first. Empty for a number.
+    log : whether the method sees the logarithm of a number; what is shown of it is in its own unit.
     """
 
     name: str
     kind: Kind
     levels: tuple[Level, ...] = ()
+    log: bool = False
 
     @property
     def values(self) -> F64:
@@ -67,10 +69,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user says of kinds, by name or place of a column, and whether values may be missing."""
+    """What the user says of kinds, by name or place of a column, and whether values may be missing.
+
+    ``logs`` names the columns of which the logarithm is taken.
+    """
 
     kinds: Mapping[str | int, Said]
     may_miss: bool
+    logs: Sequence[str | int] = ()
 
 
 NO_WISHES = Wishes({}, may_miss=False)

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..wording import listed, quoted
 from .kinds import Variable
 from .labels import text_of
+from .log_scale import from_logarithms
 
 LEVELS_NAMED = 30
 # A level this likely is said without its share.
@@ -51,12 +52,17 @@ class TableInWords:
     columns: F64
 
     def numbers(self) -> F64:
-        """(n, p): one number a variable, of a nominal one that which stands for its level.
+        """(n, p): one number a variable, in its own unit; of a nominal one that which stands for its level.
 
-        Where no variable has several columns these are the columns themselves.
+        Where no variable has several columns or a log scale these are the columns themselves.
         """
         if self.layout is None or not self.layout.grouped:
-            return self.columns
+            logs = [v for v, variable in enumerate(self.variables) if variable.log]
+            if not logs:
+                return self.columns
+            numbers = self.columns.copy()
+            numbers[:, logs] = from_logarithms(numbers[:, logs])
+            return numbers
         return np.column_stack([self._numbers_of(v) for v in range(len(self.variables))])
 
     def levels(self) -> np.ndarray:
@@ -80,6 +86,10 @@ class TableInWords:
         """(n, m): the columns of one variable."""
         return self.columns[:, [v] if self.layout is None else self.layout.columns_of(v)]
 
+    def in_unit(self, v: int, numbers: F64) -> F64:
+        """Numbers of a column in the unit of its variable, which is no nominal one."""
+        return from_logarithms(numbers) if self.variables[v].log else numbers
+
     def level_texts(self, v: int) -> list[str]:
         """What to call the levels of one variable; none for a number."""
         return level_texts(self.variables[v])
@@ -98,7 +108,7 @@ class TableInWords:
         """One cell for the screen: a number with four digits; a level, with its share where it is unsure."""
         variable = self.variables[v]
         if not variable.levels:
-            return f"{self.of(v)[row, 0]:.4g}"
+            return f"{self.in_unit(v, self.of(v)[[row], 0])[0]:.4g}"
         said = self.said(v, row)
         if said.places[0] < 0:
             return "nan"
@@ -108,7 +118,7 @@ class TableInWords:
     def _numbers_of(self, v: int) -> F64:
         variable = self.variables[v]
         if variable.kind != "nominal":
-            return self.of(v)[:, 0]
+            return self.in_unit(v, self.of(v)[:, 0])
         # The last is for cells without a value, whose place is -1.
         return np.append(codes_of(variable), np.nan)[self.said(v).places]
 

@@ -23,6 +23,13 @@ from .encoding import Encoding
 from .from_frame import as_frame, column_names, of_array, of_frame, variables
 from .guess import IN_PYTHON, Advice, guess_kinds
 from .kinds import Wishes
+from .log_columns import (
+    NotPositive,
+    not_positive,
+    put_on_log_scale,
+    refuse_not_positive,
+    refuse_not_positive_patients,
+)
 from .rules import (
     NAMED_AT_MOST,
     Findings,
@@ -136,8 +143,13 @@ def settled(
         encoding = Encoding.numbers(names)
     else:
         encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
+        encoding = put_on_log_scale(encoding, wishes.logs, advice, findings)
         usable = usable & fine
     table, _ = encoding.table(found)
+    counts = np.where(usable, not_positive(table, encoding), 0)
+    with findings.noting():
+        refuse_not_positive(counts, names, advice)
+    usable = usable & (counts == 0)
     return Readings(table, encoding, usable, found.borrowed and table is found.values)
 
 
@@ -187,10 +199,14 @@ def matrix_for_scoring(
     note_not_finite(
         table[:, present],
         [name for name, here in zip(encoding.names, present, strict=True) if here],
-        encoding.by_variable(reach)[present],
+        encoding.reach(reach)[present],
         findings,
         may_miss[present],
     )
+    with findings.noting():
+        logs = [place for place in encoding.on_log_scale if place in needed]
+        wrong = {encoding.names[place]: NotPositive.among(table[:, place]) for place in logs}
+        refuse_not_positive_patients({name: one for name, one in wrong.items() if one is not None})
     findings.refuse()
     values = encoding.matrix(table)
     library = None if frame is None else frame.implementation

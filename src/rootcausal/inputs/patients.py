@@ -49,6 +49,10 @@ class Patients:
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
 
+    def transforms(self) -> dict[str, str] | None:
+        """Of a cohort, the parameter ``transform`` of the model that is fitted on it."""
+        return None if self.readings is None else self.readings.encoding.transforms()
+
     @cached_property
     def groups(self) -> Index | None:
         """(n,): the number of each row's patient; None where no id is there twice."""

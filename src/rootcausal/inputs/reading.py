@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import LARGEST
+from ..core.table import F64, LARGEST
 from ..errors import InputError
 from ..files.tables import as_float64
 from ..wording import listed, one_line, plain, quoted, shown
@@ -19,6 +19,7 @@ from .cells import Cells, Found, of_arrow
 from .encoding import Encoding
 from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
+from .log_columns import NotPositive, refuse_not_positive_patients
 from .matrices import warn_of_unseen
 from .patients import Patients
 from .rules import (
@@ -81,6 +82,7 @@ class Reading:
         self.text: dict[str, Any] = {}
         self._unseen: dict[str, dict[str, None]] = {}
         self._too_large: Counter[str] = Counter()
+        self._not_positive: dict[str, NotPositive] = {}
         self._missing: Counter[str] = Counter()
         self._n_rows = 0
         self._n_kept = 0
@@ -97,7 +99,8 @@ class Reading:
     def all_fine(self) -> bool:
         """Whether nothing so far keeps the rows from being used."""
         missing = self._missing.total() and not (self._drop_missing or self.may_miss)
-        return not (self.unreadable or self.text or self._too_large.total() or missing)
+        wrong = self.unreadable or self.text or self._too_large.total() or self._not_positive
+        return not (wrong or missing)
 
     def patients(self, table: Any) -> Patients:
         """The rows of a piece, without those that miss a value where these are to be left out."""
@@ -150,6 +153,8 @@ class Reading:
             refuse_text_in_file(file, self.text)
         with findings.noting():
             refuse_too_large_in_file(file, self._too_large)
+        with findings.noting():
+            refuse_not_positive_patients(self._not_positive, ON_COMMAND_LINE, file.name)
         counts = self._missing
         if self.may_miss and not self._drop_missing:
             counts = Counter({name: n for name, n in counts.items() if name == self._target})
@@ -182,6 +187,7 @@ class Reading:
                 if cells.numbers is not None:
                     largest = self._reach.get(name, LARGEST)
                     self._too_large[name] += int((np.abs(cells.numbers) > largest).sum())
+                    self._note_not_positive(name, cells.numbers)
             elif cells.numbers is not None:
                 cells = replace(cells, numbers=np.where(np.isinf(cells.numbers), np.nan, cells.numbers))
             self.cells[name] = cells
@@ -190,10 +196,18 @@ class Reading:
             self.cells |= {name: nobody for name in self._needed if name not in self._features}
         return missing
 
+    def _note_not_positive(self, name: str, numbers: F64) -> None:
+        """Note what has no logarithm, of new patients and of variables on a log scale."""
+        if name in self._variables and self._variables[name].log:
+            here = NotPositive.among(numbers, self._n_rows)
+            if here is not None:
+                before = self._not_positive.get(name)
+                self._not_positive[name] = here if before is None else before + here
+
     def _known(self, name: str, cells: Cells) -> Cells | None:
         """The cells of new patients as the model knows them; None for texts where it expects numbers."""
         variable = self._variables.get(name)
-        if variable is None:
+        if variable is None or not variable.levels:
             return None if cells.numbers is None else cells
         table, unseen = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
         if unseen:

@@ -34,6 +34,7 @@ class Roles:
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
+    log : columns of which the logarithm is taken; several may stand in one text, with commas between.
     """
 
     target: str
@@ -46,6 +47,7 @@ class Roles:
     na: Sequence[str] = ()
     negative: str | None = None
     knowledge: Knowledge | dict[str, Any] | None = None
+    log: Sequence[str] = ()
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -55,8 +57,9 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         if roles.keep and roles.drop:
             raise InputError("--keep and --drop are given both: --keep alone names all the variables.")
     dropped, kept = columns_named(names, roles.drop), columns_named(names, roles.keep)
+    logs = columns_named(names, roles.log)
     asked = [("--target", roles.target), *(("--drop", column) for column in dropped)]
-    asked += [("--keep", column) for column in kept]
+    asked += [*(("--keep", column) for column in kept), *(("--log", column) for column in logs)]
     if roles.id_column is not None:
         asked.append(("--id", roles.id_column))
     for option, column in asked:
@@ -70,8 +73,14 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         if roles.id_column is not None and roles.id_column in kept:
             raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
     findings.refuse()
-    other_roles = {column for option, column in asked if option != "--keep"}
+    other_roles = {column for option, column in asked if option not in ("--keep", "--log")}
     features = [name for name in names if (name in kept if kept else name not in other_roles)]
+    no_variables = [quoted(column) for column in logs if column not in features]
+    if no_variables:
+        raise InputError(
+            f"--log names {listed(no_variables)}, and other options say that this is no variable: leave it "
+            "off --log, or keep it among the variables."
+        )
     if not features:
         raise InputError(
             f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."

@@ -20,7 +20,7 @@ from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
-from .level_view import by_level_place, level_facts, not_measured, risks_by_level, shown_data
+from .level_view import level_facts, not_measured, risks_by_level, shown_data, shown_quantiles
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -106,7 +106,10 @@ def page_content(
 
 
 def _variables(model: RCI, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The variables in causal order; one of several columns has no unit to count in."""
+    """The variables in causal order; one of several columns has no unit to count in.
+
+    ``sd`` is of the logarithm where a variable is on a log scale.
+    """
     causal, ancestor = model._model, model.ancestor_probability_
     unit_effects, scale = causal.unit_effects, causal.scale
     return [
@@ -144,7 +147,7 @@ def _quantiles(model: RCI, explanation: Explanation, numbers: str) -> dict[str, 
     quantiles = model._quantiles or CohortQuantiles.of(explanation._cells.columns, model._model)
     return {
         "of_fit": of_fit,
-        "values": _by_variable(by_level_place(quantiles.values, explanation, model._model), numbers),
+        "values": _by_variable(shown_quantiles(quantiles.values, explanation, model._model), numbers),
         "errors": _by_variable(quantiles.errors, numbers),
     }
 
@@ -272,6 +275,7 @@ def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnos
         "rows": provenance["rows"],
         "cases": provenance["cases"],
         "columns": provenance["columns"],
+        "log_scale": [model._encoding.names[place] for place in model._encoding.on_log_scale],
         "separated": bool(provenance["separated"]),
         "unsettled": not provenance.get("converged", True),
         "left_out": asdict(left_out(names, model._model.used.tolist(), provenance)),

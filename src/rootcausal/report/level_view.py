@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:
-    """What kind of variable this is, and its levels in words."""
+    """What kind of variable this is, its levels in words, and whether it is on a log scale."""
     said = explanation.variables[variable]
-    return {"kind": said.kind, "levels": explanation._cells.level_texts(variable)}
+    return {"kind": said.kind, "levels": explanation._cells.level_texts(variable), "log": said.log}
 
 
 def shown_data(explanation: Explanation, order: Index) -> F64:
@@ -27,9 +27,12 @@ def shown_data(explanation: Explanation, order: Index) -> F64:
     return data
 
 
-def by_level_place(quantiles: F64, explanation: Explanation, causal: CausalModel) -> F64:
+def shown_quantiles(quantiles: F64, explanation: Explanation, causal: CausalModel) -> F64:
     """(101, k) quantiles of what :func:`shown_data` shows."""
     found = quantiles.copy()
+    for place, variable in enumerate(causal.order):
+        if explanation.variables[int(variable)].log:
+            found[:, place] = explanation._cells.in_unit(int(variable), quantiles[:, place])
     for place, variable in _with_levels(explanation, causal.order):
         if np.isfinite(causal.scale[place]):  # those of several columns are places already
             found[:, place] = explanation._cells.places(variable, quantiles[:, place])

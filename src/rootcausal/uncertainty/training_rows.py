@@ -11,6 +11,7 @@ import numpy as np
 from ..core.layout import Layout
 from ..core.pipeline import Settings
 from ..core.table import F64, Index
+from ..errors import InputError
 
 # Of an array whose rows are not contiguous, this much is copied at a time.
 VALUES_A_BLOCK = 1 << 20
@@ -63,6 +64,18 @@ class TrainingRows:
         if self.layout is None or not self.layout.discrete.any():
             return ""
         return f", {self.layout.variable.tolist()!r}, {[levels.tolist() for levels in self.layout.levels]!r}"
+
+
+def rows_at_hand(rows: TrainingRows | None) -> TrainingRows:
+    """The rows of a fit, to draw resamples from; an InputError where they are not at hand as they were."""
+    if rows is None:
+        raise InputError(
+            "this model has no cohort at hand, since it was loaded, copied or fitted on a cluster: "
+            "fit it in memory before bootstrap (a bootstrap made before saving is kept)"
+        )
+    if not rows.unchanged:
+        raise InputError("X was changed in place since fit: fit again before bootstrap, or fit X.copy()")
+    return rows
 
 
 def checksum(X: F64) -> int:

@@ -25,6 +25,7 @@ function drawAbout() {
         : line("Population", `${population()}: cases and controls count as many as in it, and risks are those in it`),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
       covariates.length ? line("Adjusted for", listOf(covariates), ": regressed out of all other variables first and part of the risk, but no root causes") : [],
+      made.log_scale.length ? line("On a log scale", listOf(made.log_scale), ": the model works with the logarithm, and the page shows the value in its own unit") : [],
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line(`${content.n_patients === null ? "Patients" : "Rows"} on this page`, labels.length.toLocaleString("en")),
       content.not_measured.cells

@@ -23,6 +23,7 @@ function drawGraph() {
       {},
       "Variables stand in causal order, causes above their effects, and the outcome (□) comes last. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
         (unordered.length ? "Dotted where levels without an order have no more and no less. " : "") +
+        (onLogScale.length ? "Of variables on a log scale, a standard deviation is one of the logarithm. " : "") +
         "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds by all ways together. An arrow is one way alone, all else held fixed, so that the two may differ, even in sign.",
     ),
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
@@ -163,8 +164,9 @@ function coefficient({ kind, coef }) {
   return kind === "nominal" ? `±${Math.abs(coef).toFixed(2)}` : signed(coef);
 }
 
-/** What a shock does to a variable in its own terms: so many units more, or towards which level. */
-function moves({ by, sd, unit, levels, kind }) {
+/** What a shock does to a variable in its own terms: so many units more, so many times as much, or towards which level. */
+function moves({ by, sd, unit, levels, kind, log }) {
+  if (log) return `× ${measured(Math.exp(by * sd), 3)}`;
   if (!levels.length) return (by < 0 ? "" : "+") + withUnit(by * sd, unit, 3);
   if (Math.abs(by) < 0.005) return "not noticeably";
   if (kind === "nominal") return "other levels become likelier";

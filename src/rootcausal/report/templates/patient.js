@@ -233,6 +233,9 @@ function glossary() {
       "dl",
       {},
       line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the " + (content.prevalence === null ? "cohort." : "population.")),
+      onLogScale.length
+        ? line("Log scale", ["The model works with the logarithm of ", listOf(onLogScale.map((variable) => variable.name)), ". Values are shown in their own unit; a shock of one SD makes them so many times as high or as low, not so many units."])
+        : [],
       line("Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."),
       covariates.length
         ? line("Adjusted for", "Covariates come before all other variables: what they explain of these is taken out, and what they add to the risk stands apart. They are not asked whether they are root causes.")

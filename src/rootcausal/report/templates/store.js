@@ -3,6 +3,7 @@
 const content = JSON.parse(document.getElementById("content").textContent);
 const variables = content.variables;
 const nVariables = variables.length;
+const onLogScale = variables.filter((variable) => variable.log);
 const labels = content.labels;
 // What a row of the table is: a patient, unless some have several.
 const rowNoun = content.n_patients === null ? "patient" : "row";
