@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..wording import quoted
 from .dependence import Dependence, Dependent
-from .diagnosis import Check
+from .diagnosis import Check, Verdict
 from .evidence import Evidence
 from .independence import SCALE, together, visible
 
@@ -25,11 +25,12 @@ def check_confounding(evidence: Evidence, seen: Dependence) -> Check:
     if not pairs:
         return _silent(seen, smallest)
     worst = pairs[0]
+    verdict = SCALE.judge(worst.p_value, worst.strength)
     a, b = (quoted(evidence.names[place]) for place in (worst.earlier, worst.later))
     return Check(
         "unconfounded",
         QUESTION,
-        SCALE.judge(worst.p_value, worst.strength),
+        verdict,
         worst.strength,
         worst.p_value,
         f"{together(evidence, worst, seen.n_pairs)}, and no other order, no bend and no column that was left "
@@ -38,11 +39,18 @@ def check_confounding(evidence: Evidence, seen: Dependence) -> Check:
         "common organ) and add it as a column; where their spread differs between groups of patients, that "
         "does the same.",
         (evidence.names[worst.earlier], evidence.names[worst.later]),
-        f"Read {a} and {b} as one: something unmeasured may move both, and which of the two did it is not "
-        "known.",
+        _limit(a, b, verdict),
         "variables",
         smallest,
     )
+
+
+def _limit(a: str, b: str, verdict: Verdict) -> str:
+    if verdict == "broken":
+        return (
+            f"Do not read {a} and {b} apart: something unmeasured moves both, and which shock did it is open."
+        )
+    return f"Read {a} and {b} together: something unmeasured may move both."
 
 
 def _silent(seen: Dependence, smallest: float) -> Check:

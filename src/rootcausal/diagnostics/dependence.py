@@ -36,6 +36,8 @@ MUCH = 0.08
 # Part of what is wrong between two columns that a curve may leave, and still explain it.
 MOST_LEFT = 0.4
 
+#: Where the cause is low, in the middle, and high.
+Heights = tuple[float, float, float]
 Explanation = Literal["order", "left out", "bent", "nothing"]
 
 
@@ -51,13 +53,15 @@ class Curve:
         straight lines leaves.
     shape : mean of the effect against the line, in its standard deviations, where the cause is in its lowest
         tenth, in its middle fifth and in its highest tenth.
+    slopes : of the effect itself, line and bend together, below and above the middle of the cause.
     backwards : whether it is the earlier column that bends over the later one.
     """
 
     share: float
     p_value: float
     left: float
-    shape: tuple[float, float, float]
+    shape: Heights
+    slopes: tuple[float, float]
     backwards: bool = False
 
     @property
@@ -191,7 +195,10 @@ class _Trial:
         by_a_line = min(_chi_square(first, error), _chi_square(second, _less(first, second)))
         p_line = float(chi2.sf(by_a_line, len(MOMENTS)))
         left = _chi_square(first, straight) / max(by_a_line, 1e-12)
-        return Curve(share, max(p_value, p_line), left, _heights(cause, error))
+        at, height = np.array(_heights(cause, cause)), np.array(_heights(cause, second))
+        below, above = np.diff(height) / np.maximum(np.diff(at), 1e-12)
+        slopes = (float(below), float(above))
+        return Curve(share, max(p_value, p_line), left, _heights(cause, error), slopes)
 
     def bends_from_outside(self, level: float) -> Iterator[tuple[int, int, Curve]]:
         """Left-out columns that act on one of the model's by a curve: places of both, and the curve.
@@ -278,11 +285,11 @@ def share_explained(curves: F64, error: F64, n_others: int) -> tuple[float, floa
     return max(0.0, 1.0 - (1.0 - share) * (n - n_others) / freedom), p_value, error - fitted
 
 
-def _heights(cause: F64, error: F64) -> tuple[float, float, float]:
+def _heights(cause: F64, effect: F64) -> Heights:
     rank = np.argsort(np.argsort(cause, kind="stable"), kind="stable") / max(cause.size - 1, 1)
     parts = (rank <= 0.1, (rank >= 0.4) & (rank <= 0.6), rank >= 0.9)
-    sd = max(float(error.std()), 1e-300)
-    low, middle, high = (float(error[part].mean()) / sd if part.any() else 0.0 for part in parts)
+    sd = max(float(effect.std()), 1e-300)
+    low, middle, high = (float(effect[part].mean()) / sd if part.any() else 0.0 for part in parts)
     return low, middle, high
 
 

@@ -20,12 +20,13 @@ SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
 
 @dataclass(frozen=True)
 class _Bend:
-    """One column that bends over another: their names, the curve, and whether a logarithm can be taken."""
+    """One column that bends over another: their names, the curve, and of which a logarithm can be taken."""
 
     cause: str
     effect: str
     curve: Curve
-    positive: bool
+    cause_positive: bool
+    effect_positive: bool
 
 
 def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
@@ -53,12 +54,13 @@ def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
         )
     worst = bends[0]
     curve = worst.curve
+    verdict = SCALE.judge(curve.p_value, curve.share)
     cause, effect = quoted(worst.cause), quoted(worst.effect)
     low, middle, high = curve.shape
     return Check(
         "linear",
         QUESTION,
-        SCALE.judge(curve.p_value, curve.share),
+        verdict,
         curve.share,
         curve.p_value,
         f"A curve of {cause} explains {curve.share:.0%} of what a straight line leaves of {effect} "
@@ -67,7 +69,9 @@ def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
         + _others(bends[1:]),
         _what_to_do(worst),
         (worst.cause, worst.effect),
-        f"The shock of {effect} holds the bend over {cause}: do not read the one without the other.",
+        f"Do not read the shock of {effect} by itself: it holds the bend over {cause}."
+        if verdict == "broken"
+        else f"The shock of {effect} holds some of the bend over {cause}.",
         "variables",
         smallest,
     )
@@ -78,17 +82,17 @@ NOTHING = "nothing, but look at scatter plots of the variables that matter."
 
 
 def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
+    names, positive = evidence.names, evidence.positive
     bends = []
     for pair in seen.explained_by("bent"):
         cause, effect = pair.earlier, pair.later
         if pair.curve.backwards:
             cause, effect = effect, cause
-        bends.append(
-            _Bend(evidence.names[cause], evidence.names[effect], pair.curve, bool(evidence.positive[cause]))
-        )
+        logs = bool(positive[cause]), bool(positive[effect])
+        bends.append(_Bend(names[cause], names[effect], pair.curve, *logs))
     for outside, place, curve in seen.from_outside:
-        name, positive = evidence.outside_names[outside], bool(evidence.outside_positive[outside])
-        bends.append(_Bend(name, evidence.names[place], curve, positive))
+        logs = bool(evidence.outside_positive[outside]), bool(positive[place])
+        bends.append(_Bend(evidence.outside_names[outside], names[place], curve, *logs))
     return bends
 
 
@@ -106,12 +110,15 @@ def _others(bends: list[_Bend]) -> str:
 
 
 def _what_to_do(bend: _Bend) -> str:
-    cause = quoted(bend.cause)
-    low, _, high = bend.curve.shape
-    if low * high > 0:
+    cause, effect = quoted(bend.cause), quoted(bend.effect)
+    below, above = bend.curve.slopes
+    if below * above <= 0:
         return (
-            f"add a column with the distance of {cause} from its normal value beside it, and fit again; look "
-            "at the scatter plot first."
+            f"look at the scatter plot; add a column with the distance of {cause} from its normal value "
+            "beside it, and fit again."
         )
-    log = f" try --log {cause} (see the check of logarithms), or" if bend.positive else ""
-    return f"look at the scatter plot;{log} cut {cause} at the value where the slope changes."
+    # A logarithm stretches what is low: of the cause where it acts most there, of the effect where it
+    # races away.
+    log, can = (cause, bend.cause_positive) if abs(below) > abs(above) else (effect, bend.effect_positive)
+    trial = f"try --log {log} (the check of logarithms says what it would change), or " if can else ""
+    return f"look at the scatter plot; {trial}cut {cause} into the ranges between which the slope changes."
