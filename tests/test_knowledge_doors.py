@@ -359,4 +359,4 @@ def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -
 
     RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
     with_header(tmp_path / "model.rci", read)
-    assert versions == [5]
+    assert versions[0] >= 5

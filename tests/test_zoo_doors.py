@@ -58,6 +58,7 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.diagnostics import Diagnosis
+from rootcausal.inputs.kinds import MOST_ORDINAL_NUMBERS
 from rootcausal.uncertainty.resample import Bootstrap
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -186,19 +187,20 @@ def test_what_is_known_holds(animal: Animal, client: Any, tmp_path: Path) -> Non
     assert_no_nan(facts_of(tmp_path / "known.html"))
 
 
-def above_zero(animal: Animal) -> list[str]:
-    """Columns of numbers that have logarithms."""
-    numbers = [one.name for one in fitted(animal)._encoding.variables if one.kind == "number"]
-    return [name for name in numbers if not (pd.to_numeric(animal.table[name]) <= 0).any()]
+def with_logarithms(animal: Animal) -> list[str]:
+    """Columns of many different numbers, all above zero, that are not all but the same."""
+    columns = {name: pd.to_numeric(animal.table[name], errors="coerce") for name in animal.names}
+    columns = {name: one for name, one in columns.items() if one.nunique() > MOST_ORDINAL_NUMBERS}
+    return [name for name, one in columns.items() if one.min() > 0 and one.max() > 1.001 * one.min()]
 
 
-@pytest.mark.parametrize("animal", UNSCREENED, ids=lambda animal: animal.name)
+@pytest.mark.parametrize(
+    "animal",
+    [animal for animal in UNSCREENED if with_logarithms(animal) and len(animal.y) <= 500],
+    ids=lambda animal: animal.name,
+)
 def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
-    logs = above_zero(animal)
-    if not logs:
-        with pytest.raises(InputError, match=r"no logarithm|only numbers have a logarithm"):
-            RCI(transform=dict.fromkeys(animal.names, "log")).fit(animal.X, animal.y)
-        return
+    logs = with_logarithms(animal)
     table = animal.table[animal.names]
     by_hand = table.assign(**{name: np.log(pd.to_numeric(table[name])) for name in logs})
     with warnings.catch_warnings():
