@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..backends.reference import ReferenceTable
+from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
@@ -38,6 +39,8 @@ class Evidence:
     with_levels : (k,) which columns are no numbers.
     searched : (k,) whose place in the order was learned: not covariates, and not what comes first.
     importance : (k,) log-odds that a unit of each adds.
+    owner : (k,) the variable of each column: dummies of one have the same.
+    learned_arrows : (k, k), ``[i, j]``: whether j acts directly on i, in a direction that was not given.
     """
 
     errors: F64
@@ -49,6 +52,8 @@ class Evidence:
     with_levels: np.ndarray
     searched: np.ndarray
     importance: F64
+    owner: Index
+    learned_arrows: np.ndarray
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -91,6 +96,8 @@ class Evidence:
             with_levels=self.with_levels[kept],
             searched=self.searched[kept],
             importance=self.importance[kept],
+            owner=self.owner[kept],
+            learned_arrows=self.learned_arrows[np.ix_(kept, kept)],
         )
 
     def named(self, places: Index) -> tuple[str, ...]:
@@ -139,7 +146,18 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         with_levels=layout.discrete[columns],
         searched=~layout.kept[columns],
         importance=importance[places],
+        owner=layout.variable[columns],
+        learned_arrows=_learned_arrows(model, layout, places),
     )
+
+
+def _learned_arrows(model: CausalModel, layout: Layout, places: Index) -> np.ndarray:
+    strong: np.ndarray = np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE
+    variables, owner = np.unique(layout.variable[model.column_order[places]], return_inverse=True)
+    given = np.eye(variables.size, dtype=bool)  # dummies of one variable have no order among themselves
+    if layout.precedence is not None:
+        given |= layout.precedence.known(variables)
+    return strong & ~given[np.ix_(owner, owner)]
 
 
 def ties_restored(errors: F64) -> F64:
@@ -162,12 +180,15 @@ class PlainLogit:
     risk : (n,) fitted.
     covariance : (k + 1, k + 1) of the coefficients.
     coef : (k + 1,), the intercept last.
+    separated : whether the errors tell the classes apart, so that there is no maximum: only a weak prior
+        keeps the coefficients finite, and no test means anything.
     """
 
     design: F64
     risk: F64
     covariance: F64
     coef: F64
+    separated: bool
 
 
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
@@ -177,7 +198,7 @@ def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     coef = np.append(logit.coef, logit.intercept)
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-    return PlainLogit(design, risk, np.linalg.pinv(information), coef)
+    return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)
 
 
 def score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, F64]:
