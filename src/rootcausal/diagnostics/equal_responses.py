@@ -102,8 +102,8 @@ def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
         f"The largest difference found: the effect of a shock of {one} on the log-odds is "
         f"{abs(difference):.2f} {'larger' if difference > 0 else 'smaller'} in patients with {other} one "
         f"standard deviation above what is expected than in those one below ({in_words(p_value)} after "
-        f"correction for {plural(len(found.pairs), 'pair')} among the {plural(strongest.size, 'column')} that "
-        f"matter most; it would be seen from about {smallest:.2g} on)."
+        f"correction for {plural(len(found.pairs), 'pair')} among the {plural(strongest.size, 'column')} "
+        f"that matter most; it would be seen from about {smallest:.2g} on)."
     )
     concerned = pair if verdict in ("doubtful", "broken") else ()
     return _check(verdict, abs(difference), p_value, statement, concerned, smallest)

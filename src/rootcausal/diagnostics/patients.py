@@ -22,7 +22,7 @@ DOUBTFUL_CHANGE, BROKEN_CHANGE = 1.0, 2.0
 # ...who lies so many times as far from the average as the next: lognormal columns have no such patient.
 STANDS_APART = 6.0
 # The difference is one from so many standard errors on.
-DIFFERS = 3.0
+DIFFERS = 2.0
 # With fewer in a class, each of them is a large part of all that is known of it.
 FEWEST_OF_A_CLASS = 10
 # Standard deviations of a shock beyond which there was next to nobody to learn from: by Chebyshev's
@@ -184,7 +184,8 @@ def _nobody_can_be_told(separated: bool, n_rarer: int) -> Check:
 def _rests_on_one(verdict: Verdict, columns: Sequence[str]) -> str:
     named = listed([one_line(name, 40) for name in dict.fromkeys(columns)], COLUMNS_NAMED)
     if verdict == "broken":
-        return f"Do not read the values and ranks of {named}, nor that it has none, before the patient is looked up."
+        unless = "nor that it has none, before the patient is looked up"
+        return f"Do not read the values and ranks of {named}, {unless}."
     return f"Values and ranks of {named} rest in part on one patient." if verdict == "doubtful" else ""
 
 
@@ -211,16 +212,16 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
         verdict,
         patients.size / max(len(far), 1),
         None,
-        f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock of more than {FAR:g} standard "
-        "deviations" + (f"; {called(patients)}." if patients.size else "."),
+        f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock "
+        f"of more than {FAR:g} standard deviations" + (f"; {called(patients)}." if patients.size else "."),
         ""
         if verdict == "fine"
         else f"check the units of {few}; if they are right, fit the model on a cohort like these patients.",
         columns if verdict != "fine" else (),
         limit=""
         if verdict == "fine"
-        else f"{'Do not read' if verdict == 'broken' else 'Take with care'} the risks and values of these "
-        "patients: nobody like them was learned from.",
+        else f"{'Do not read' if verdict == 'broken' else 'Take with care'} the risks and values of the "
+        f"{plural(patients.size, 'patient')} with such shocks: next to nobody like them was learned from.",
         touches="" if verdict == "fine" else "risk",
     )
 
