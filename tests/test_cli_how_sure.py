@@ -30,7 +30,10 @@ def test_check_says_what_python_says(cohort: Path) -> None:
 
 def test_check_and_page_name_the_patients_of_the_file(cohort: Path) -> None:
     lines = cohort.read_text().splitlines()
-    for row, cells in ((3, "NA,1,1,1,1,1"), (20, "1,1,1,1,NA,0"), (50, "9e3,1,1,1,1,1")):
+    for row, line in enumerate(lines[1:], 1):
+        *cells, x4, d = line.split(",")
+        lines[row] = ",".join([*cells, str(float(x4) + 3 * int(d)), d])  # a column that matters
+    for row, cells in ((3, "NA,1,1,1,1,1"), (20, "1,1,1,1,NA,0"), (50, "1,1,1,1,9e3,1")):
         lines[row] = f"{lines[row].split(',')[0]},{cells}"
     cohort.write_text("\n".join(lines) + "\n")
     page = cohort.with_name("page.html")

@@ -431,20 +431,20 @@ def test_the_interval_of_covariates_is_that_of_the_resamples(resampled: RCI) -> 
 def test_checks_ask_nothing_of_what_has_no_learned_place():
     """Covariates may be Gaussian, bent and dependent: no order among them is claimed."""
     g = np.random.default_rng(0)
-    a, b = g.normal(size=(2, 1500))
+    a = g.normal(size=1500)
+    b = 0.6 * a + g.normal(size=1500)
     site = a**2 + 0.1 * g.normal(size=1500)
     cause = 0.5 * a + g.laplace(size=1500)
     effect = 0.5 * cause + g.laplace(size=1500)
     X = pd.DataFrame({"a": a, "b": b, "site": site, "cause": cause, "effect": effect})
-    y = (g.random(1500) < 1 / (1 + np.exp(-effect))).astype(int)
+    y = (g.random(1500) < 1 / (1 + np.exp(-effect - b - a - site))).astype(int)
     known = {"covariates": ["a", "b"], "first": ["site"]}
     verdicts = {check.name: check for check in RCI(knowledge=known).fit(X, y).diagnose(X, y).checks}
     alone = {check.name: check for check in RCI().fit(X, y).diagnose(X, y).checks}
     for name in ("non_gaussian", "independent", "linear"):
         assert verdicts[name].verdict == "fine", name
     assert {alone[name].verdict for name in ("independent", "linear")} == {"broken"}
-    assert "of 5 errors" in alone["non_gaussian"].statement
-    assert "of 2 errors" in verdicts["non_gaussian"].statement
+    assert "None of 1 arrow" in verdicts["non_gaussian"].statement
 
 
 @pytest.mark.parametrize("searched", [0, 1])
@@ -454,7 +454,7 @@ def test_checks_where_hardly_anything_was_searched(searched):
     y = (g.random(300) < 1 / (1 + np.exp(-X["c"]))).astype(int)
     known = {"covariates": ["a"], "first": ["b", "c"][: 2 - searched]}
     verdict = RCI(knowledge=known).fit(X, y).diagnose(X, y).verdict
-    assert verdict in ("fine", "doubtful", "broken")
+    assert verdict != "broken"
 
 
 def test_a_variable_called_covariates_keeps_its_columns(tmp_path: Path) -> None:

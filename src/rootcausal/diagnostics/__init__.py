@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
@@ -42,7 +42,7 @@ def diagnose(checked: Checked) -> Diagnosis:
     names, variables = list(checked.named.column_names), checked.named.names
     order = model.column_order
     in_range = check_range(
-        model.column_errors(checked.X)[:, order], [names[c] for c in order], checked.patient
+        model.column_errors(checked.X)[:, order], [names[c] for c in order], checked.called
     )
     provenance = dict(checked.provenance)
     given = provenance["parameters"].get("knowledge")  # models of before have none
@@ -59,7 +59,7 @@ def diagnose(checked: Checked) -> Diagnosis:
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     evidence = gather(model, checked.X, y, names, checked.prevalence)
     of_risk = check_link(checked.stated, y, checked.prevalence)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked.patient), *of_model)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked), *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
@@ -74,7 +74,7 @@ def _of_errors(evidence: Evidence) -> Iterator[Check]:
         yield check_confounding(population, seen)
 
 
-def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str]) -> Iterator[Check]:
+def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked) -> Iterator[Check]:
     """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     evidence = evidence.of_strongest()
@@ -82,4 +82,4 @@ def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str
     yield check_mechanism(evidence, fit)
     yield check_terminal(evidence, fit)
     yield of_risk
-    yield check_influence(evidence, fit, patient)
+    yield check_influence(evidence, fit, checked)

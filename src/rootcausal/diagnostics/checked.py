@@ -9,7 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.model import CausalModel
-from ..core.table import F64
+from ..core.table import F64, Index
+from ..wording import listed, one_line
+
+PATIENTS_NAMED = 5
 
 
 class Named(Protocol):
@@ -56,6 +59,9 @@ class Checked:
         share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
         return share
 
-    def patient(self, row: int) -> str:
-        """What to call the patient in a row."""
-        return f"row {row + 1}" if self.ids is None else str(self.ids[row])
+    def called(self, rows: Index) -> str:
+        """What to call the patients in some rows: by their ids or, where they have none, by their place."""
+        if self.ids is None:
+            places = listed([str(row + 1) for row in rows], PATIENTS_NAMED)
+            return f"{'row' if rows.size == 1 else 'rows'} {places} of the table"
+        return f"patients: {listed([one_line(self.ids[row], 40) for row in rows], PATIENTS_NAMED)}"

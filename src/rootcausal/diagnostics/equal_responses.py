@@ -8,49 +8,168 @@ on D, which distorts slopes within the classes, does no harm.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.stats import norm
 
 from ..core.table import F64, Index
-from .diagnosis import Check, Scale, in_words
-from .evidence import Evidence, PlainLogit, score_tests
+from ..wording import one_line, plural
+from .diagnosis import Check, Scale, Verdict, in_words
+from .evidence import Evidence, PlainLogit
 from .rank_scores import smallest_of_many
+from .visible import smallest_visible
 
-SCALE = Scale(0.20, 0.50)
+# Log-odds by which the effect of one shock differs between patients with the other one standard deviation
+# above and below what is expected.
+SCALE = Scale(0.4, 1.0, p_doubtful=0.002, p_broken=0.0002)
 # A few extreme patients must not make a product.
 CLIP = 3.0
+# Products grow with the square of the columns: those that matter most to the disease.
+COLUMNS_AT_MOST = 40
+# A product of which the errors themselves say all but this part is none of its own.
+LEAST_OF_ITS_OWN = 0.05
+# Excess kurtosis beyond which a score is not nearly normal: a few of a rare kind decide, such as five cases.
+LARGEST_KURTOSIS = 0.2
 
 
-def product_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64, Index]:
-    """P-values (m,), |log-odds for a standard deviation of the product| (m,), and pairs (m, 2)."""
+class Products(NamedTuple):
+    """The products that could be judged.
+
+    Attributes
+    ----------
+    p_values : (m,).
+    difference : (m,) log-odds by which the effect of one error differs between patients with the other one
+        standard deviation above and below zero, after one Newton step.
+    standard_error : (m,) of the difference.
+    pairs : (m, 2).
+    """
+
+    p_values: F64
+    difference: F64
+    standard_error: F64
+    pairs: Index
+
+
+def product_tests(errors: F64, y: np.ndarray, fit: PlainLogit, owner: Index | None = None) -> Products:
+    """Rao's score test of each product of two errors in the logistic model ``fit`` of them all.
+
+    ``owner`` (k,) is the variable of each column, where some have several: no patient has two levels of one.
+    """
+    owner = np.arange(errors.shape[1]) if owner is None else owner
     clipped = np.clip(errors, -CLIP, CLIP)
-    k = errors.shape[1]
-    pairs = np.column_stack(np.triu_indices(k, 1))
-    z, effect = np.zeros(len(pairs)), np.zeros(len(pairs))
-    for first in range(k - 1):
-        of_first = pairs[:, 0] == first
+    weight = fit.risk * (1.0 - fit.risk)
+    weighted = fit.design * weight[:, None]
+    found = []
+    for first in range(errors.shape[1] - 1):
         products = clipped[:, [first]] * clipped[:, first + 1 :]
-        z[of_first], effect[of_first] = score_tests(fit, y, products - products.mean(axis=0))
-    return 2.0 * norm.sf(np.abs(z)), np.abs(effect), pairs
+        products -= products.mean(axis=0)
+        squares = products * products
+        information = weight @ squares
+        fourth = (weight * (1.0 - 6.0 * weight)) @ (squares * squares)
+        cross = weighted.T @ products
+        # What the regressors already in the model leave of it.
+        left = information - (cross * (fit.covariance @ cross)).sum(axis=0)
+        judged = (left > LEAST_OF_ITS_OWN * information) & (fourth <= LARGEST_KURTOSIS * information**2)
+        judged &= owner[first + 1 :] != owner[first]
+        score = (y - fit.risk) @ products[:, judged]
+        second = first + 1 + np.flatnonzero(judged)
+        found.append((score, left[judged], np.full(second.size, first), second))
+    if not found:
+        return Products(np.empty(0), np.empty(0), np.empty(0), np.empty((0, 2), dtype=np.intp))
+    score, left, one, other = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    pairs = np.column_stack([one, other])
+    return Products(
+        2.0 * norm.sf(np.abs(score / np.sqrt(left))), 2.0 * score / left, 2.0 / np.sqrt(left), pairs
+    )
 
 
 def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
-    p_values, effect, pairs = product_tests(evidence.errors, evidence.y, fit)
-    p_value = smallest_of_many(p_values)
-    worst = int(p_values.argmin()) if p_values.size else -1
-    size = float(effect[worst]) if p_values.size else 0.0
-    verdict = SCALE.judge(p_value, size)
+    strongest = np.sort(np.argsort(-evidence.importance, kind="stable")[:COLUMNS_AT_MOST])
+    looked_at = strongest[:0] if fit.separated else strongest
+    found = product_tests(evidence.errors[:, looked_at], evidence.y, fit, evidence.owner[looked_at])
+    if not found.p_values.size:
+        return _without_products(fit, strongest.size)
+    p_value, worst = smallest_of_many(found.p_values), int(found.p_values.argmin())
+    difference = float(found.difference[worst])
+    # What would be seen of a product like most of them.
+    needed = smallest_visible(1, 1, found.p_values.size, SCALE.p_doubtful)
+    smallest = needed * float(np.median(found.standard_error))
+    verdict = SCALE.judge(p_value, abs(difference), smallest)
+    pair = evidence.named(strongest[found.pairs[worst]])
+    one, other = (one_line(name, 40) for name in pair)
+    statement = (
+        f"The largest difference found: the effect of a shock of {one} on the log-odds is "
+        f"{abs(difference):.2f} {'larger' if difference > 0 else 'smaller'} in patients with {other} one "
+        f"standard deviation above what is expected than in those one below ({in_words(p_value)} after "
+        f"correction for {plural(len(found.pairs), 'pair')} among the {plural(strongest.size, 'column')} "
+        f"that matter most; it would be seen from about {smallest:.2g} on)."
+    )
+    concerned = pair if verdict in ("doubtful", "broken") else ()
+    return _check(verdict, abs(difference), p_value, statement, concerned, smallest)
+
+
+def _without_products(fit: PlainLogit, n_columns: int) -> Check:
+    """Nothing to judge: fine only where a second column, had there been one, would have shown it."""
+    smallest = float("inf")
+    if fit.separated:
+        statement = (
+            "Not to be seen: the shocks tell cases and controls apart without a single exception, and then "
+            "any further difference between them fits."
+        )
+    elif n_columns > 1:
+        statement = "Not to be seen: no two shocks vary together in enough cases and controls."
+    else:
+        statement = "The model has no two columns whose shocks could act together."
+        information = float((fit.risk * (1.0 - fit.risk)).sum())
+        smallest = smallest_visible(1, 1, 1, SCALE.p_doubtful) * 2.0 / np.sqrt(information)
+    return _check(SCALE.judge(1.0, 0.0, smallest), 0.0, None, statement, (), smallest)
+
+
+def _check(
+    verdict: Verdict,
+    size: float,
+    p_value: float | None,
+    statement: str,
+    pair: tuple[str, ...],
+    smallest: float,
+) -> Check:
     return Check(
         "same_mechanism",
         "Do variables respond to each other in the same way in cases and controls?",
         verdict,
         size,
         p_value,
-        f"The product of two errors adds at most {size:.2f} log-odds for a standard deviation "
-        f"({in_words(p_value)} after correction for {len(pairs)} pairs).",
-        ""
-        if verdict == "fine"
-        else "the response between these two may itself be what is ill: compare their scatter plots in cases "
-        "and controls. Shapley values describe shocks only and cannot show a changed response.",
-        evidence.named(pairs[worst]) if verdict != "fine" else (),
+        statement,
+        _advice(verdict, pair),
+        pair,
+        limit=_limit(verdict, pair),
+        touches="" if verdict == "fine" else "variables",
+        smallest=smallest if np.isfinite(smallest) else None,
+    )
+
+
+def _limit(verdict: Verdict, pair: tuple[str, ...]) -> str:
+    if verdict == "fine":
+        return ""
+    if verdict == "cannot tell":
+        return "A response that the disease has changed would not be seen among these patients."
+    one, other = (one_line(name, 40) for name in pair)
+    if verdict == "broken":
+        return (
+            f"Do not read the values and ranks of {one} and {other}: what one does to the other, or to the "
+            "risk, is not the same in all patients."
+        )
+    return f"Values of {one} and {other} may be too large in some patients and too small in others."
+
+
+def _advice(verdict: Verdict, pair: tuple[str, ...]) -> str:
+    if verdict == "fine":
+        return ""
+    if verdict == "cannot tell":
+        return "more patients of the rarer kind, cases or controls, would show it."
+    one, other = (one_line(name, 40) for name in pair)
+    return (
+        f"compare {one} with {other} in cases and in controls, one picture each: if the slopes differ, the "
+        "response may itself be what is ill, and values, which describe shocks only, cannot show that."
     )

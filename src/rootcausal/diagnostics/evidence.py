@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..backends.reference import ReferenceTable
+from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
@@ -43,6 +44,8 @@ class Evidence:
     positive : (k,) whether they are above 0 in all patients.
     outside : (n, m) columns that the model left out, standardized; at most 100.
     outside_names, outside_positive : (m,) of these.
+    owner : (k,) the variable of each column: dummies of one have the same.
+    learned_arrows : (k, k), ``[i, j]``: whether j acts directly on i, in a direction that was not given.
     """
 
     errors: F64
@@ -59,6 +62,8 @@ class Evidence:
     outside: F64
     outside_names: tuple[str, ...]
     outside_positive: np.ndarray
+    owner: Index
+    learned_arrows: np.ndarray
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
@@ -111,6 +116,8 @@ class Evidence:
             importance=self.importance[kept],
             values=self.values[:, kept],
             positive=self.positive[kept],
+            owner=self.owner[kept],
+            learned_arrows=self.learned_arrows[np.ix_(kept, kept)],
         )
 
     def named(self, places: Index | Sequence[int]) -> tuple[str, ...]:
@@ -165,6 +172,8 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         outside=standardized(values[:, left_out]),
         outside_names=tuple(names[c] for c in left_out),
         outside_positive=values[:, left_out].min(axis=0, initial=np.inf) > 0,
+        owner=layout.variable[columns],
+        learned_arrows=_learned_arrows(model, layout, places),
     )
 
 
@@ -182,6 +191,15 @@ def standardized(values: F64) -> F64:
     """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
     sd = values.std(axis=0)
     return (values - values.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+
+
+def _learned_arrows(model: CausalModel, layout: Layout, places: Index) -> np.ndarray:
+    strong: np.ndarray = np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE
+    variables, owner = np.unique(layout.variable[model.column_order[places]], return_inverse=True)
+    given = np.eye(variables.size, dtype=bool)  # dummies of one variable have no order among themselves
+    if layout.precedence is not None:
+        given |= layout.precedence.known(variables)
+    return strong & ~given[np.ix_(owner, owner)]
 
 
 def ties_restored(errors: F64) -> F64:
@@ -204,12 +222,15 @@ class PlainLogit:
     risk : (n,) fitted.
     covariance : (k + 1, k + 1) of the coefficients.
     coef : (k + 1,), the intercept last.
+    separated : whether the errors tell the classes apart, so that there is no maximum: only a weak prior
+        keeps the coefficients finite, and no test means anything.
     """
 
     design: F64
     risk: F64
     covariance: F64
     coef: F64
+    separated: bool
 
 
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
@@ -219,7 +240,7 @@ def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     coef = np.append(logit.coef, logit.intercept)
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-    return PlainLogit(design, risk, np.linalg.pinv(information), coef)
+    return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)
 
 
 def score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, F64]:

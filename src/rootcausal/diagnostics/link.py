@@ -2,27 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.stats import chi2, rankdata
 
 from ..core.table import F64
-from .diagnosis import Check, Scale, in_words
+from ..wording import plural
+from .diagnosis import Check, Scale, Verdict, in_words
+from .visible import smallest_visible
 
-GROUPS = 10
-SCALE = Scale(0.05, 0.10)
+MOST_GROUPS, FEWEST_GROUPS = 10, 3
+# Of fewer patients, the observed risk of a group is little more than chance.
+PATIENTS_A_GROUP = 100
+SCALE = Scale(0.05, 0.10, p_doubtful=0.005, p_broken=0.0005)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Patients by stated risk, those with the same risk together; (g,) from the lowest.
+
+    Attributes
+    ----------
+    size : patients.
+    stated, observed : mean risk.
+    """
+
+    size: F64
+    stated: F64
+    observed: F64
+
+    @classmethod
+    def of(cls, risk: F64, y: np.ndarray) -> Groups:
+        """By tenths, or by fewer parts where patients are few."""
+        wanted = np.clip(len(y) // PATIENTS_A_GROUP, FEWEST_GROUPS, MOST_GROUPS)
+        # Ties share a rank, so no order of the rows can part their cases from their controls.
+        part = np.ceil(rankdata(risk) * wanted / len(y)).astype(np.intp)
+        _, group, size = np.unique(part, return_inverse=True, return_counts=True)
+        return cls(size.astype(np.float64), np.bincount(group, risk) / size, np.bincount(group, y) / size)
+
+    @property
+    def freedom(self) -> int:
+        """Of Hosmer and Lemeshow's chi-square: that of patients who were not fitted, as these may be."""
+        return int(self.size.size)
+
+    @property
+    def p_value(self) -> float:
+        spread = np.maximum(self.stated * (1.0 - self.stated), 1e-12)
+        return float(chi2.sf((self.size * (self.observed - self.stated) ** 2 / spread).sum(), self.freedom))
+
+    @property
+    def difference(self) -> float:
+        """Of stated and observed risk, on average over the patients."""
+        return float((self.size * np.abs(self.observed - self.stated)).sum() / self.size.sum())
+
+    @property
+    def worst(self) -> int:
+        """The group where most patients are stated a wrong risk."""
+        return int((self.size * np.abs(self.observed - self.stated)).argmax())
+
+    @property
+    def smallest(self) -> float:
+        """The difference that would be seen, if it were the same in all groups."""
+        spread = float((self.size * self.stated * (1.0 - self.stated)).sum() / self.size.sum())
+        n = int(self.size.sum())
+        return smallest_visible(n, self.freedom, 1, SCALE.p_doubtful) * float(np.sqrt(spread))
 
 
 def calibration(risk: F64, y: np.ndarray) -> tuple[float, float]:
-    """P-value of Hosmer and Lemeshow's test on deciles, and mean difference of stated and observed risk."""
-    groups = np.array_split(np.argsort(risk, kind="stable"), min(GROUPS, len(y)))
-    size = np.array([len(group) for group in groups])
-    stated = np.array([risk[group].mean() for group in groups])
-    observed = np.array([y[group].mean() for group in groups])
-    spread = np.maximum(stated * (1.0 - stated), 1e-12)
-    statistic = float((size * (observed - stated) ** 2 / spread).sum())
-    error = float((size * np.abs(observed - stated)).sum() / size.sum())
-    return float(chi2.sf(statistic, max(len(groups) - 2, 1))), error
+    """P-value of Hosmer and Lemeshow's test, and mean difference of stated and observed risk."""
+    groups = Groups.of(risk, y)
+    return groups.p_value, groups.difference
 
 
 def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
@@ -40,18 +91,65 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
         )
         unseen = f" Whether {share} is right cannot be seen from them."
         risk = expit(log_odds + logit(y.mean()) - logit(prevalence))
-    p_value, error = calibration(risk, y)
-    verdict = SCALE.judge(p_value, error)
+    groups = Groups.of(risk, y)
+    verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
     return Check(
         "calibrated",
         "Is the stated risk the observed one?",
         verdict,
-        error,
-        p_value,
-        f"Over tenths of the patients by risk{allowing}, stated and observed risk differ by {error:.1%} on "
-        f"average ({in_words(p_value)}).{unseen}",
-        ""
-        if verdict == "fine"
-        else "do not read the risks as probabilities; ranks within a patient are less affected. In another "
-        "cohort than the one the model was fitted on, fit it again.",
+        groups.difference,
+        groups.p_value,
+        f"{_statement(groups, allowing)}{_power(verdict, groups, len(y))}{unseen}",
+        _advice(verdict),
+        limit=_limit(verdict, groups),
+        touches="" if verdict == "fine" else "risk",
+        smallest=groups.smallest,
+    )
+
+
+def _statement(groups: Groups, allowing: str) -> str:
+    worst, count = groups.worst, plural(groups.size.size, "group")
+    of_worst = (
+        f"; among {groups.size[worst]:.0f} patients with a stated risk of {groups.stated[worst]:.0%} on "
+        f"average, {groups.observed[worst]:.0%} were ill"
+    )
+    return (
+        f"In {count} of patients by stated risk{allowing}, it differs from the share who were ill "
+        f"by {100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)})"
+        f"{of_worst}."
+    )
+
+
+def _power(verdict: Verdict, groups: Groups, n: int) -> str:
+    if verdict != "cannot tell":
+        return ""
+    seen = f"{100.0 * groups.smallest:.0f} points or more"
+    return f" With {n} patients only a difference of {seen} would be seen."
+
+
+def _limit(verdict: Verdict, groups: Groups) -> str:
+    if verdict == "fine":
+        return ""
+    if verdict == "cannot tell":
+        return (
+            f"The risks may be wrong by {100.0 * SCALE.broken:.0f} points or more, and these patients would "
+            "not show it."
+        )
+    off = f"{100.0 * groups.difference:.0f} points"
+    if verdict == "doubtful":
+        return f"The risks are wrong by {off} on average."
+    return (
+        f"Do not read the risks as probabilities; they are wrong by {off} on average, and only say who is at "
+        "a higher risk than whom."
+    )
+
+
+def _advice(verdict: Verdict) -> str:
+    if verdict == "fine":
+        return ""
+    if verdict == "cannot tell":
+        return "compare stated with observed risk in more patients before anybody is told a risk."
+    return (
+        "if these are other patients than those of the fit, fit the model again on patients like them. If "
+        "they are the same, see what the other checks name."
     )
