@@ -1,0 +1,236 @@
+"""Would a logarithm make relations straighter, and what would it change?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from ..core.layout import Layout
+from ..core.model import CausalModel
+from ..core.table import F64, Index
+from ..wording import for_shell, listed, one_line, plural
+from .checked import Checked
+from .diagnosis import Check
+from .evidence import population_sample
+from .other_scale import Change, settings_of, what_changes
+from .straighter import (
+    COLUMNS_AT_MOST,
+    ROWS_A_COLUMN,
+    ROWS_AT_MOST,
+    STANDARD_ERRORS,
+    STRAIGHTER,
+    Gain,
+    Scales,
+    gain_of,
+    may_be_logged,
+    quick_gains,
+    screened,
+    straightened,
+)
+from .visible import POWER
+
+NAME = "logarithm"
+QUESTION = "Would a logarithm make relations straighter?"
+# Nats a row that nobody should miss: the others explain a half of a logarithm, and a quarter of the column.
+HARD = 0.2
+FEWEST_COLUMNS = 10
+# Fewer hardly ever show that errors depend on each other.
+FEWEST_PATIENTS = 100
+COLUMNS_NAMED = 3
+# Rows of the fits that show what would change: as many as take a fraction of a second.
+CELLS_AT_MOST = 2_000_000
+FEWEST_ROWS = 1_000
+NOTHING_TO_LOG = (
+    "No column is a number that is above zero in every patient and varies by a factor of three: there is "
+    "nothing to take a logarithm of."
+)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was looked at.
+
+    Attributes
+    ----------
+    columns : (q,) of the cohort, ascending.
+    every_column : whether these are all columns that vary.
+    all_rows : these columns of as many patients as a fit of its own takes.
+    scales : of those among them who make up a sample of the population.
+    """
+
+    columns: Index
+    every_column: bool
+    all_rows: Scales
+    scales: Scales
+
+
+def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
+    """Whether some column wants a logarithm, and what that would change."""
+    looked = _looked_at(checked, y)
+    if not looked.scales.candidates.any():
+        return Check(NAME, QUESTION, "fine", float("nan"), None, NOTHING_TO_LOG, "")
+    clear = screened(looked.scales)
+    gains = straightened(looked.scales, clear) if clear else []
+    matter, change = _with_what_changes(checked, looked, gains) if gains else ([], None)
+    if matter:
+        return _offered(checked, looked, matter, change)
+    return _nothing_offered(checked, looked, clear, gains)
+
+
+def _looked_at(checked: Checked, y: np.ndarray) -> Looked:
+    """Patients as in the population, and the columns that matter most to the model and to D."""
+    model, n_columns = checked.model, checked.X.shape[1]
+    rows = _some(np.arange(y.size), max(FEWEST_ROWS, CELLS_AT_MOST // min(n_columns, COLUMNS_AT_MOST)))
+    few = _some(population_sample(y[rows], checked.prevalence), ROWS_AT_MOST)
+    values = checked.X[rows[few]]
+    varies = values.min(axis=0, initial=np.inf) < values.max(axis=0, initial=-np.inf)
+    at_most = min(COLUMNS_AT_MOST, max(FEWEST_COLUMNS, few.size // ROWS_A_COLUMN))
+    columns = _most_important(model, values, y[rows[few]], varies, at_most)
+    layout = Layout.numbers(n_columns) if model.layout is None else model.layout
+    # Every patient counts when it comes to values that have no logarithm.
+    candidates = may_be_logged(checked.X, checked.missing, layout) & ~_already_logged(checked)
+    cells = np.ix_(rows, columns)
+    missing = None if checked.missing is None else checked.missing[cells]
+    all_rows = Scales.of(checked.X[cells], missing, y[rows], layout.take(columns), candidates[columns])
+    return Looked(columns, columns.size == int(varies.sum()), all_rows, all_rows.of_rows(few))
+
+
+def _some(rows: Index, at_most: int) -> Index:
+    if rows.size <= at_most:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, at_most, replace=False))
+
+
+def _most_important(model: CausalModel, X: F64, y: np.ndarray, varies: np.ndarray, at_most: int) -> Index:
+    """(m,) ascending: of the columns that vary, those of the model first, then those that go with D."""
+    centred = X - X.mean(axis=0)
+    spread = np.where(varies, centred.std(axis=0), np.inf)
+    importance = np.abs((y - y.mean()) @ centred) / (len(y) * spread)
+    importance[model.column_order] += 1.0 + model.attribution.importance()
+    importance[~varies] = -1.0
+    kept = np.argsort(-importance, kind="stable")[: min(at_most, int(varies.sum()))]
+    return np.sort(kept)
+
+
+def _already_logged(checked: Checked) -> np.ndarray:
+    """(q,) which columns are logarithms already."""
+    names = _transformed(checked)
+    return np.array([name in names for name in checked.named.column_names], dtype=bool)
+
+
+def _transformed(checked: Checked) -> dict[str, str]:
+    return dict(checked.provenance["parameters"].get("transform") or {})  # models of before have none
+
+
+def _with_what_changes(
+    checked: Checked, looked: Looked, gains: list[Gain]
+) -> tuple[list[Gain], Change | None]:
+    """The gains that matter to the model as it is or would be, and what would change."""
+    used = set(checked.model.column_order.tolist())
+    settings = settings_of(checked.provenance["parameters"])
+    change = None
+    if settings is not None:
+        scales = looked.all_rows
+        on_log = scales.on(np.array([gain.column for gain in gains], dtype=np.intp))
+        change = what_changes(scales.values, on_log, scales.y, scales.layout, settings)
+        used |= {
+            int(looked.columns[column])
+            for variable in change.entered
+            for column in scales.layout.columns_of(variable)
+        }
+    return [gain for gain in gains if int(looked.columns[gain.column]) in used], change
+
+
+def _offered(checked: Checked, looked: Looked, gains: list[Gain], change: Change | None) -> Check:
+    names = [checked.named.column_names[looked.columns[gain.column]] for gain in gains]
+    some = [
+        f"{one_line(name, 40)} {gain.explained_log:.0%} instead of {gain.explained:.0%}"
+        for name, gain in zip(names, gains, strict=True)
+    ]
+    statement = (
+        f"Of the logarithm, the other columns and the diagnosis explain more than of the value: "
+        f"{listed(some, COLUMNS_NAMED)}; and errors depend on each other less."
+    )
+    if change is not None:
+        statement += (
+            f" Fitted for this once without and once with it, {change.in_words(_variables(checked, looked))}."
+        )
+    shown = listed([one_line(name, 40) for name in names], COLUMNS_NAMED)
+    return Check(
+        NAME,
+        QUESTION,
+        "doubtful",
+        gains[0].nats,
+        None,
+        statement + _left_unseen(looked),
+        f"fit again with {_how(names, _transformed(checked))}, and let someone who knows these measurements "
+        "say which of the two results makes sense.",
+        tuple(names),
+        f"What the model says of {shown}, and of the order around, rests on straight lines; with a "
+        "logarithm they would be straighter.",
+        "order",
+    )
+
+
+def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains: list[Gain]) -> Check:
+    """``clear`` are gains beyond chance; of these, ``gains`` also made errors less dependent."""
+    scales = looked.scales
+    closest = clear[0] if clear else gain_of(scales, int(quick_gains(scales).argmax()))
+    name = one_line(checked.named.column_names[looked.columns[closest.column]], 40)
+    figures = f"{name}, {closest.explained_log:.0%} instead of {closest.explained:.0%}"
+    smallest = max(STRAIGHTER, STANDARD_ERRORS * closest.error) + float(norm.ppf(POWER)) * closest.error
+    n_columns, n_rows = plural(int(scales.candidates.sum()), "column"), len(scales.y)
+    if gains:
+        statement = f"A logarithm would make {name} straighter, but the model does not use it, nor would it."
+    elif clear:
+        statement = (
+            f"The other columns and the diagnosis explain more of some logarithms than of the values "
+            f"({figures}), but this comes from long tails: errors depend on each other no less with them."
+        )
+    else:
+        statement = (
+            f"Of {n_columns} above zero, the other columns and the diagnosis explain no logarithm clearly "
+            f"better than the value (closest: {figures})."
+        )
+    told = smallest <= HARD and n_rows >= FEWEST_PATIENTS
+    return Check(
+        NAME,
+        QUESTION,
+        "fine" if told or gains else "cannot tell",
+        closest.nats,
+        None,
+        statement + _left_unseen(looked),
+        "" if told or gains else "take more patients, or plot these columns against each other.",
+        (),
+        ""
+        if told or gains
+        else f"Whether relations would be straighter with a logarithm cannot be seen in {n_rows} patients.",
+        "" if told or gains else "order",
+        smallest,
+    )
+
+
+def _left_unseen(looked: Looked) -> str:
+    if looked.every_column:
+        return ""
+    return f" Only the {looked.columns.size} columns that matter most to the model and to D were looked at."
+
+
+def _variables(checked: Checked, looked: Looked) -> list[str]:
+    """Names of the variables of the columns that were looked at."""
+    layout, names = checked.model.layout, checked.named.names
+    variable = looked.columns if layout is None else layout.variable[looked.columns]
+    return [names[place] for place in np.unique(variable)]
+
+
+def _how(names: Sequence[str], known: Mapping[str, str]) -> str:
+    """The option that does it, with those that are logarithms already."""
+    wanted = {**known, **dict.fromkeys(names, "log")}
+    said = ", ".join(f"{name!a}: {scale!a}" for name, scale in wanted.items())
+    in_python = f"RCI(transform={{{said}}})"
+    if any(name != name.strip() or "," in name or '"' in name for name in wanted):
+        return f"{in_python} in Python"
+    return f"--log {for_shell(','.join(wanted))} (in Python {in_python})"
