@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.model import CausalModel
+from ..core.moments import FLAT, ROWS_PER_CLASS
 from ..core.table import F64, Index
 from ..wording import for_shell, listed, one_line, plural
 from .checked import Checked
@@ -18,6 +19,7 @@ from .evidence import population_sample
 from .other_scale import Change, settings_of, what_changes
 from .straighter import (
     COLUMNS_AT_MOST,
+    OFFERED_AT_MOST,
     ROWS_A_COLUMN,
     ROWS_AT_MOST,
     STANDARD_ERRORS,
@@ -38,11 +40,16 @@ QUESTION = "Would a logarithm make relations straighter?"
 HARD = 0.2
 FEWEST_COLUMNS = 10
 # Fewer hardly ever show that errors depend on each other.
-FEWEST_PATIENTS = 100
+FEWEST_PATIENTS = 200
 COLUMNS_NAMED = 3
-# Rows of the fits that show what would change: as many as take a fraction of a second.
-CELLS_AT_MOST = 2_000_000
+# What the fits that show what would change may take, rows times columns and rows times pairs of them: a
+# fraction of a second.
+CELLS_AT_MOST = 1_000_000
+PAIRS_AT_MOST = 20_000_000
 FEWEST_ROWS = 1_000
+FEWEST_AT_ALL = 20
+TOO_FEW = "These patients are too few to see whether a logarithm would make lines straighter."
+MORE = "take more patients, or plot these columns against each other."
 NOTHING_TO_LOG = (
     "No column is a number that is above zero in every patient and varies by a factor of three: there is "
     "nothing to take a logarithm of."
@@ -70,23 +77,32 @@ class Looked:
 def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
     """Whether some column wants a logarithm, and what that would change."""
     looked = _looked_at(checked, y)
+    if looked is None:
+        return Check(NAME, QUESTION, "cannot tell", float("nan"), None, TOO_FEW, MORE, (), TOO_FEW, "order")
     if not looked.scales.candidates.any():
         return Check(NAME, QUESTION, "fine", float("nan"), None, NOTHING_TO_LOG, "")
-    clear = screened(looked.scales)
+    clear, complete = screened(looked.scales)
     gains = straightened(looked.scales, clear) if clear else []
     matter, change = _with_what_changes(checked, looked, gains) if gains else ([], None)
     if matter:
-        return _offered(checked, looked, matter, change)
+        return _offered(checked, looked, matter, change, complete)
     return _nothing_offered(checked, looked, clear, gains)
 
 
-def _looked_at(checked: Checked, y: np.ndarray) -> Looked:
-    """Patients as in the population, and the columns that matter most to the model and to D."""
+def _looked_at(checked: Checked, y: np.ndarray) -> Looked | None:
+    """Patients as in the population, and the columns that matter most to the model and to D.
+
+    None where these are too few for any regression.
+    """
     model, n_columns = checked.model, checked.X.shape[1]
-    rows = _some(np.arange(y.size), max(FEWEST_ROWS, CELLS_AT_MOST // min(n_columns, COLUMNS_AT_MOST)))
+    width, ordered = min(n_columns, COLUMNS_AT_MOST), max(min(model.column_order.size, COLUMNS_AT_MOST), 1)
+    at_most = max(FEWEST_ROWS, min(CELLS_AT_MOST // width, PAIRS_AT_MOST // ordered**2))
+    rows = _some(np.arange(y.size), at_most)
     few = _some(population_sample(y[rows], checked.prevalence), ROWS_AT_MOST)
+    if few.size < FEWEST_AT_ALL:
+        return None
     values = checked.X[rows[few]]
-    varies = values.min(axis=0, initial=np.inf) < values.max(axis=0, initial=-np.inf)
+    varies = np.ptp(values, axis=0) > FLAT * np.abs(values).max(axis=0)
     at_most = min(COLUMNS_AT_MOST, max(FEWEST_COLUMNS, few.size // ROWS_A_COLUMN))
     columns = _most_important(model, values, y[rows[few]], varies, at_most)
     layout = Layout.numbers(n_columns) if model.layout is None else model.layout
@@ -132,8 +148,9 @@ def _with_what_changes(
     used = set(checked.model.column_order.tolist())
     settings = settings_of(checked.provenance["parameters"])
     change = None
-    if settings is not None:
-        scales = looked.all_rows
+    scales = looked.all_rows
+    cases = int(scales.y.sum())
+    if settings is not None and min(cases, scales.y.size - cases) >= ROWS_PER_CLASS:
         on_log = scales.on(np.array([gain.column for gain in gains], dtype=np.intp))
         change = what_changes(scales.values, on_log, scales.y, scales.layout, settings)
         used |= {
@@ -144,7 +161,10 @@ def _with_what_changes(
     return [gain for gain in gains if int(looked.columns[gain.column]) in used], change
 
 
-def _offered(checked: Checked, looked: Looked, gains: list[Gain], change: Change | None) -> Check:
+def _offered(
+    checked: Checked, looked: Looked, gains: list[Gain], change: Change | None, complete: bool
+) -> Check:
+    """``complete`` says whether these are all that would be straighter."""
     names = [checked.named.column_names[looked.columns[gain.column]] for gain in gains]
     some = [
         f"{one_line(name, 40)} {gain.explained_log:.0%} instead of {gain.explained:.0%}"
@@ -158,6 +178,8 @@ def _offered(checked: Checked, looked: Looked, gains: list[Gain], change: Change
         statement += (
             f" Fitted for this once without and once with it, {change.in_words(_variables(checked, looked))}."
         )
+    if not complete:
+        statement += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
     shown = listed([one_line(name, 40) for name in names], COLUMNS_NAMED)
     return Check(
         NAME,
@@ -169,8 +191,8 @@ def _offered(checked: Checked, looked: Looked, gains: list[Gain], change: Change
         f"fit again with {_how(names, _transformed(checked))}, and let someone who knows these measurements "
         "say which of the two results makes sense.",
         tuple(names),
-        f"What the model says of {shown}, and of the order around, rests on straight lines; with a "
-        "logarithm they would be straighter.",
+        f"The order around {shown}, and what the model says of them, rests on straight lines that would be "
+        "straighter with a logarithm.",
         "order",
     )
 
@@ -195,20 +217,20 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
             f"Of {n_columns} above zero, the other columns and the diagnosis explain no logarithm clearly "
             f"better than the value (closest: {figures})."
         )
-    told = smallest <= HARD and n_rows >= FEWEST_PATIENTS
+    told = n_rows >= FEWEST_PATIENTS and (smallest <= HARD or bool(clear))
     return Check(
         NAME,
         QUESTION,
-        "fine" if told or gains else "cannot tell",
+        "fine" if told else "cannot tell",
         closest.nats,
         None,
         statement + _left_unseen(looked),
-        "" if told or gains else "take more patients, or plot these columns against each other.",
+        "" if told else MORE,
         (),
         ""
-        if told or gains
-        else f"Whether relations would be straighter with a logarithm cannot be seen in {n_rows} patients.",
-        "" if told or gains else "order",
+        if told
+        else f"Whether a logarithm would make lines straighter cannot be seen in {n_rows} patients.",
+        "" if told else "order",
         smallest,
     )
 

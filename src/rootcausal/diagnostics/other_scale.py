@@ -54,7 +54,7 @@ class Change:
             some = [f"{named(a)} → {named(b)}" for a, b in self.turned]
             said = [f"{len(some)} of {self.n_arrows} arrows would turn round ({listed(some, ARROWS_NAMED)})"]
         else:
-            said = [f"none of the {self.n_arrows} arrows would turn round"]
+            said = ["no arrow would turn round"]
         top = f"the strongest root cause would be another one in {self.new_top:.0%} of the patients"
         if self.most_often is not None:
             before, after, share = self.most_often
