@@ -36,6 +36,7 @@ NAMES = [
     "terminal",
     "calibrated",
     "influence",
+    "logarithm",
     "in_range",
 ]
 

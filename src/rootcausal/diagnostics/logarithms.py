@@ -78,9 +78,9 @@ def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
     """Whether some column wants a logarithm, and what that would change."""
     looked = _looked_at(checked, y)
     if looked is None:
-        return Check(NAME, QUESTION, "cannot tell", float("nan"), None, TOO_FEW, MORE, (), TOO_FEW, "order")
+        return Check(NAME, QUESTION, "cannot tell", 0.0, None, TOO_FEW, MORE, (), TOO_FEW, "order")
     if not looked.scales.candidates.any():
-        return Check(NAME, QUESTION, "fine", float("nan"), None, NOTHING_TO_LOG, "")
+        return Check(NAME, QUESTION, "fine", 0.0, None, NOTHING_TO_LOG, "")
     clear, complete = screened(looked.scales)
     gains = straightened(looked.scales, clear) if clear else []
     matter, change = _with_what_changes(checked, looked, gains) if gains else ([], None)
@@ -171,13 +171,14 @@ def _offered(
         for name, gain in zip(names, gains, strict=True)
     ]
     statement = (
-        f"Of the logarithm, the other columns and the diagnosis explain more than of the value: "
+        f"The other columns and the diagnosis explain more of a logarithm than of the value: "
         f"{listed(some, COLUMNS_NAMED)}; and errors depend on each other less."
     )
     if change is not None:
-        statement += (
-            f" Fitted for this once without and once with it, {change.in_words(_variables(checked, looked))}."
-        )
+        n_rows = len(looked.all_rows.y)
+        some_rows = f" on {n_rows:,} of the patients" if n_rows < len(checked.X) else ""
+        changes = change.in_words(_variables(checked, looked))
+        statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
     if not complete:
         statement += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
     shown = listed([one_line(name, 40) for name in names], COLUMNS_NAMED)
@@ -209,8 +210,9 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
         statement = f"A logarithm would make {name} straighter, but the model does not use it, nor would it."
     elif clear:
         statement = (
-            f"The other columns and the diagnosis explain more of some logarithms than of the values "
-            f"({figures}), but this comes from long tails: errors depend on each other no less with them."
+            "The other columns and the diagnosis explain more of some logarithms than of the values "
+            f"({figures}), as long tails alone can bring about: errors then do not depend on each other clearly "
+            "less, as they would with straighter lines."
         )
     else:
         statement = (
