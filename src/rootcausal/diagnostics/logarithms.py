@@ -211,8 +211,8 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
     elif clear:
         statement = (
             "The other columns and the diagnosis explain more of some logarithms than of the values "
-            f"({figures}), as long tails alone can bring about: errors then do not depend on each other clearly "
-            "less, as they would with straighter lines."
+            f"({figures}), as long tails alone can bring about: errors then do not depend on each other "
+            "clearly less, as they would with straighter lines."
         )
     else:
         statement = (
