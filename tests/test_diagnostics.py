@@ -37,6 +37,7 @@ NAMES = [
     "terminal",
     "calibrated",
     "influence",
+    "logarithm",
     "in_range",
 ]
 

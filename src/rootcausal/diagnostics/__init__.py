@@ -18,6 +18,7 @@ from .gaussianity import check_gaussianity
 from .independence import SCALE, check_independence
 from .linearity import check_linearity
 from .link import check_link
+from .logarithms import check_logarithm
 from .names import check_names
 from .patients import check_influence, check_range
 from .terminal import check_terminal
@@ -59,7 +60,8 @@ def diagnose(checked: Checked) -> Diagnosis:
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     evidence = gather(model, checked.X, y, names, checked.prevalence)
     of_risk = check_link(checked.stated, y, checked.prevalence)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked), *of_model)
+    of_scales = check_logarithm(checked, y)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked), of_scales, *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 

@@ -1,0 +1,260 @@
+"""Would a logarithm make relations straighter, and what would it change?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from ..core.layout import Layout
+from ..core.model import CausalModel
+from ..core.moments import FLAT, ROWS_PER_CLASS
+from ..core.table import F64, Index
+from ..wording import for_shell, listed, one_line, plural
+from .checked import Checked
+from .diagnosis import Check
+from .evidence import population_sample
+from .other_scale import Change, settings_of, what_changes
+from .straighter import (
+    COLUMNS_AT_MOST,
+    OFFERED_AT_MOST,
+    ROWS_A_COLUMN,
+    ROWS_AT_MOST,
+    STANDARD_ERRORS,
+    STRAIGHTER,
+    Gain,
+    Scales,
+    gain_of,
+    may_be_logged,
+    quick_gains,
+    screened,
+    straightened,
+)
+from .visible import POWER
+
+NAME = "logarithm"
+QUESTION = "Would a logarithm make relations straighter?"
+# Nats a row that nobody should miss: the others explain a half of a logarithm, and a quarter of the column.
+HARD = 0.2
+FEWEST_COLUMNS = 10
+# Fewer hardly ever show that errors depend on each other.
+FEWEST_PATIENTS = 200
+COLUMNS_NAMED = 3
+# What the fits that show what would change may take, rows times columns and rows times pairs of them: a
+# fraction of a second.
+CELLS_AT_MOST = 1_000_000
+PAIRS_AT_MOST = 20_000_000
+FEWEST_ROWS = 1_000
+FEWEST_AT_ALL = 20
+TOO_FEW = "These patients are too few to see whether a logarithm would make lines straighter."
+MORE = "take more patients, or plot these columns against each other."
+NOTHING_TO_LOG = (
+    "No column is a number that is above zero in every patient and varies by a factor of three: there is "
+    "nothing to take a logarithm of."
+)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was looked at.
+
+    Attributes
+    ----------
+    columns : (q,) of the cohort, ascending.
+    every_column : whether these are all columns that vary.
+    all_rows : these columns of as many patients as a fit of its own takes.
+    scales : of those among them who make up a sample of the population.
+    """
+
+    columns: Index
+    every_column: bool
+    all_rows: Scales
+    scales: Scales
+
+
+def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
+    """Whether some column wants a logarithm, and what that would change."""
+    looked = _looked_at(checked, y)
+    if looked is None:
+        return Check(NAME, QUESTION, "cannot tell", 0.0, None, TOO_FEW, MORE, (), TOO_FEW, "order")
+    if not looked.scales.candidates.any():
+        return Check(NAME, QUESTION, "fine", 0.0, None, NOTHING_TO_LOG, "")
+    clear, complete = screened(looked.scales)
+    gains = straightened(looked.scales, clear) if clear else []
+    matter, change = _with_what_changes(checked, looked, gains) if gains else ([], None)
+    if matter:
+        return _offered(checked, looked, matter, change, complete)
+    return _nothing_offered(checked, looked, clear, gains)
+
+
+def _looked_at(checked: Checked, y: np.ndarray) -> Looked | None:
+    """Patients as in the population, and the columns that matter most to the model and to D.
+
+    None where these are too few for any regression.
+    """
+    model, n_columns = checked.model, checked.X.shape[1]
+    width, ordered = min(n_columns, COLUMNS_AT_MOST), max(min(model.column_order.size, COLUMNS_AT_MOST), 1)
+    at_most = max(FEWEST_ROWS, min(CELLS_AT_MOST // width, PAIRS_AT_MOST // ordered**2))
+    rows = _some(np.arange(y.size), at_most)
+    few = _some(population_sample(y[rows], checked.prevalence), ROWS_AT_MOST)
+    if few.size < FEWEST_AT_ALL:
+        return None
+    values = checked.X[rows[few]]
+    varies = np.ptp(values, axis=0) > FLAT * np.abs(values).max(axis=0)
+    at_most = min(COLUMNS_AT_MOST, max(FEWEST_COLUMNS, few.size // ROWS_A_COLUMN))
+    columns = _most_important(model, values, y[rows[few]], varies, at_most)
+    layout = Layout.numbers(n_columns) if model.layout is None else model.layout
+    # Every patient counts when it comes to values that have no logarithm.
+    candidates = may_be_logged(checked.X, checked.missing, layout) & ~_already_logged(checked)
+    cells = np.ix_(rows, columns)
+    missing = None if checked.missing is None else checked.missing[cells]
+    all_rows = Scales.of(checked.X[cells], missing, y[rows], layout.take(columns), candidates[columns])
+    return Looked(columns, columns.size == int(varies.sum()), all_rows, all_rows.of_rows(few))
+
+
+def _some(rows: Index, at_most: int) -> Index:
+    if rows.size <= at_most:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, at_most, replace=False))
+
+
+def _most_important(model: CausalModel, X: F64, y: np.ndarray, varies: np.ndarray, at_most: int) -> Index:
+    """(m,) ascending: of the columns that vary, those of the model first, then those that go with D."""
+    centred = X - X.mean(axis=0)
+    spread = np.where(varies, centred.std(axis=0), np.inf)
+    importance = np.abs((y - y.mean()) @ centred) / (len(y) * spread)
+    importance[model.column_order] += 1.0 + model.attribution.importance()
+    importance[~varies] = -1.0
+    kept = np.argsort(-importance, kind="stable")[: min(at_most, int(varies.sum()))]
+    return np.sort(kept)
+
+
+def _already_logged(checked: Checked) -> np.ndarray:
+    """(q,) which columns are logarithms already."""
+    names = _transformed(checked)
+    return np.array([name in names for name in checked.named.column_names], dtype=bool)
+
+
+def _transformed(checked: Checked) -> dict[str, str]:
+    return dict(checked.provenance["parameters"].get("transform") or {})  # models of before have none
+
+
+def _with_what_changes(
+    checked: Checked, looked: Looked, gains: list[Gain]
+) -> tuple[list[Gain], Change | None]:
+    """The gains that matter to the model as it is or would be, and what would change."""
+    used = set(checked.model.column_order.tolist())
+    settings = settings_of(checked.provenance["parameters"])
+    change = None
+    scales = looked.all_rows
+    cases = int(scales.y.sum())
+    if settings is not None and min(cases, scales.y.size - cases) >= ROWS_PER_CLASS:
+        on_log = scales.on(np.array([gain.column for gain in gains], dtype=np.intp))
+        change = what_changes(scales.values, on_log, scales.y, scales.layout, settings)
+        used |= {
+            int(looked.columns[column])
+            for variable in change.entered
+            for column in scales.layout.columns_of(variable)
+        }
+    return [gain for gain in gains if int(looked.columns[gain.column]) in used], change
+
+
+def _offered(
+    checked: Checked, looked: Looked, gains: list[Gain], change: Change | None, complete: bool
+) -> Check:
+    """``complete`` says whether these are all that would be straighter."""
+    names = [checked.named.column_names[looked.columns[gain.column]] for gain in gains]
+    some = [
+        f"{one_line(name, 40)} {gain.explained_log:.0%} instead of {gain.explained:.0%}"
+        for name, gain in zip(names, gains, strict=True)
+    ]
+    statement = (
+        f"The other columns and the diagnosis explain more of a logarithm than of the value: "
+        f"{listed(some, COLUMNS_NAMED)}; and errors depend on each other less."
+    )
+    if change is not None:
+        n_rows = len(looked.all_rows.y)
+        some_rows = f" on {n_rows:,} of the patients" if n_rows < len(checked.X) else ""
+        changes = change.in_words(_variables(checked, looked))
+        statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
+    if not complete:
+        statement += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
+    shown = listed([one_line(name, 40) for name in names], COLUMNS_NAMED)
+    return Check(
+        NAME,
+        QUESTION,
+        "doubtful",
+        gains[0].nats,
+        None,
+        statement + _left_unseen(looked),
+        f"fit again with {_how(names, _transformed(checked))}, and let someone who knows these measurements "
+        "say which of the two results makes sense.",
+        tuple(names),
+        f"The order around {shown}, and what the model says of them, rests on straight lines that would be "
+        "straighter with a logarithm.",
+        "order",
+    )
+
+
+def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains: list[Gain]) -> Check:
+    """``clear`` are gains beyond chance; of these, ``gains`` also made errors less dependent."""
+    scales = looked.scales
+    closest = clear[0] if clear else gain_of(scales, int(quick_gains(scales).argmax()))
+    name = one_line(checked.named.column_names[looked.columns[closest.column]], 40)
+    figures = f"{name}, {closest.explained_log:.0%} instead of {closest.explained:.0%}"
+    smallest = max(STRAIGHTER, STANDARD_ERRORS * closest.error) + float(norm.ppf(POWER)) * closest.error
+    n_columns, n_rows = plural(int(scales.candidates.sum()), "column"), len(scales.y)
+    if gains:
+        statement = f"A logarithm would make {name} straighter, but the model does not use it, nor would it."
+    elif clear:
+        statement = (
+            "The other columns and the diagnosis explain more of some logarithms than of the values "
+            f"({figures}), as long tails alone can bring about: errors then do not depend on each other "
+            "clearly less, as they would with straighter lines."
+        )
+    else:
+        statement = (
+            f"Of {n_columns} above zero, the other columns and the diagnosis explain no logarithm clearly "
+            f"better than the value (closest: {figures})."
+        )
+    told = n_rows >= FEWEST_PATIENTS and (smallest <= HARD or bool(clear))
+    return Check(
+        NAME,
+        QUESTION,
+        "fine" if told else "cannot tell",
+        closest.nats,
+        None,
+        statement + _left_unseen(looked),
+        "" if told else MORE,
+        (),
+        ""
+        if told
+        else f"Whether a logarithm would make lines straighter cannot be seen in {n_rows} patients.",
+        "" if told else "order",
+        smallest,
+    )
+
+
+def _left_unseen(looked: Looked) -> str:
+    if looked.every_column:
+        return ""
+    return f" Only the {looked.columns.size} columns that matter most to the model and to D were looked at."
+
+
+def _variables(checked: Checked, looked: Looked) -> list[str]:
+    """Names of the variables of the columns that were looked at."""
+    layout, names = checked.model.layout, checked.named.names
+    variable = looked.columns if layout is None else layout.variable[looked.columns]
+    return [names[place] for place in np.unique(variable)]
+
+
+def _how(names: Sequence[str], known: Mapping[str, str]) -> str:
+    """The option that does it, with those that are logarithms already."""
+    wanted = {**known, **dict.fromkeys(names, "log")}
+    said = ", ".join(f"{name!a}: {scale!a}" for name, scale in wanted.items())
+    in_python = f"RCI(transform={{{said}}})"
+    if any(name != name.strip() or "," in name or '"' in name for name in wanted):
+        return f"{in_python} in Python"
+    return f"--log {for_shell(','.join(wanted))} (in Python {in_python})"
