@@ -10,6 +10,7 @@ from ..wording import printable
 from .console import made_with, patient_labels, provenance, say
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     CohortFile,
     Drop,
     DropMissing,
@@ -35,6 +36,7 @@ def check(
     negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
@@ -61,7 +63,9 @@ def check(
     """
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+    roles = roles_of(
+        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing, after
+    )
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 

@@ -12,6 +12,7 @@ from .cluster_fit import fit_on_cluster
 from .console import made_with, provenance, say, say_filled_in, say_names, say_order
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     Alpha,
     AttributionName,
     Drop,
@@ -59,6 +60,7 @@ def fit(
     negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
@@ -113,7 +115,9 @@ def fit(
     check_output(out, *cohort)
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+    roles = roles_of(
+        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing, after
+    )
     settings = {
         "alpha": alpha,
         "variant": variant,

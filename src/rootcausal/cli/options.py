@@ -55,6 +55,10 @@ IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient 
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; many times, or with commas between.")
 ]
+After = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that was measured after the diagnosis: left out, and remembered; likewise."),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
@@ -169,6 +173,7 @@ def roles_of(
     drop_missing: bool,
     kinds: dict[str | int, Any] | None,
     missing: str,
+    after: list[str] | None,
 ) -> "Roles":
     """Return what the options say of a cohort; options that do not go together are wrong usage."""
     from ..inputs.roles import Roles
@@ -195,6 +200,7 @@ def roles_of(
         keep or (),
         na or (),
         negative,
+        after=after or (),
     )
 
 

@@ -19,6 +19,7 @@ from .console import (
 )
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     Alpha,
     AttributionName,
     BackendName,
@@ -53,6 +54,7 @@ FIT_ONLY = (
     "positive",
     "negative",
     "drop",
+    "after",
     "kind",
     "missing",
     "keep",
@@ -93,6 +95,7 @@ def report(
     positive: Positive = None,
     negative: Negative = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     first: First = None,
     tiers: Tiers = None,
@@ -138,7 +141,9 @@ def report(
         assert target is not None
         known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
         kinds = chosen_kinds(kind)
-        roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing)
+        roles = roles_of(
+            target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, missing, after
+        )
         roles = known.with_roles(roles, table)
         patients, disease = read_labelled(table, roles, prevalence)
         settings = {

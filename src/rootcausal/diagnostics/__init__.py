@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+
+import numpy as np
 
 from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
@@ -14,6 +16,7 @@ from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
 from .evidence import Evidence, fit_plain, gather
 from .gaussianity import check_gaussianity
+from .giveaway import check_giveaway
 from .independence import check_independence, pairwise_tests
 from .linearity import check_linearity
 from .link import check_link
@@ -25,7 +28,8 @@ __all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
 
 OTHER_CHECKS = (
     "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
-    "cases and controls, effects of the diagnosis, stated against observed risk, single patients who decide. "
+    "cases and controls, effects of the diagnosis and columns that give it away, stated against observed "
+    "risk, single patients who decide. "
 )
 
 
@@ -58,7 +62,7 @@ def diagnose(checked: Checked) -> Diagnosis:
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     evidence = gather(model, checked.X, y, names, checked.prevalence)
     of_risk = check_link(checked.stated, y, checked.prevalence)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked.patient), *of_model)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked, y), *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
@@ -73,12 +77,15 @@ def _of_errors(evidence: Evidence) -> Iterator[Check]:
         yield check_confounding(numbers)
 
 
-def _of_disease(evidence: Evidence, of_risk: Check, patient: Callable[[int], str]) -> Iterator[Check]:
+def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked, y: np.ndarray) -> Iterator[Check]:
     """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     evidence = evidence.of_strongest()
     fit = fit_plain(evidence.errors, evidence.y)
     yield check_mechanism(evidence, fit)
-    yield check_terminal(evidence, fit)
+    cells = np.ix_(evidence.rows, evidence.columns)
+    missing = np.zeros(1, dtype=bool) if checked.missing is None else checked.missing[cells]
+    yield check_terminal(evidence, fit, checked.X[cells], ~np.broadcast_to(missing, evidence.errors.shape))
+    yield check_giveaway(checked, y)
     yield of_risk
-    yield check_influence(evidence, fit, patient)
+    yield check_influence(evidence, fit, checked.patient)

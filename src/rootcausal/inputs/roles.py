@@ -34,6 +34,7 @@ class Roles:
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
+    after : columns that were measured after the diagnosis, likewise: left out too, and remembered as such.
     """
 
     target: str
@@ -46,6 +47,7 @@ class Roles:
     na: Sequence[str] = ()
     negative: str | None = None
     knowledge: Knowledge | dict[str, Any] | None = None
+    after: Sequence[str] = ()
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -54,8 +56,9 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     with findings.noting():
         if roles.keep and roles.drop:
             raise InputError("--keep and --drop are given both: --keep alone names all the variables.")
-    dropped, kept = columns_named(names, roles.drop), columns_named(names, roles.keep)
+    dropped, later, kept = (columns_named(names, texts) for texts in (roles.drop, roles.after, roles.keep))
     asked = [("--target", roles.target), *(("--drop", column) for column in dropped)]
+    asked += [("--after", column) for column in later]
     asked += [("--keep", column) for column in kept]
     if roles.id_column is not None:
         asked.append(("--id", roles.id_column))
@@ -69,12 +72,17 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     with findings.noting():
         if roles.id_column is not None and roles.id_column in kept:
             raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
+    for option, others in (("--drop", dropped), ("--keep", kept), ("--id", [roles.id_column])):
+        for column in dict.fromkeys(later):
+            with findings.noting():
+                if column in others:
+                    raise InputError(f"{quoted(column)} is both --after and {option}: choose one.")
     findings.refuse()
     other_roles = {column for option, column in asked if option != "--keep"}
     features = [name for name in names if (name in kept if kept else name not in other_roles)]
     if not features:
         raise InputError(
-            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
+            f"{shown(path)} has no variables left besides the target, the ids and the columns left out."
         )
     if "" in features:
         # Tables exported with their row index have such a column; as a variable it would be nonsense.
@@ -92,6 +100,12 @@ def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:
         for text in texts
         for part in ([text] if text in names else [one.strip() for one in text.split(",")])
     ]
+
+
+def note_of_after(names: Sequence[str], roles: Roles) -> str:
+    """Which columns ``--after`` left out, in words."""
+    named = [quoted(name, 40) for name in columns_named(names, roles.after)]
+    return f"left out, measured after the outcome: {listed(named, 10)}"
 
 
 def require_columns(path: str | PathLike[str], names: list[str], asked: Mapping[str, str]) -> None:
