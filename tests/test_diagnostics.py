@@ -34,6 +34,7 @@ NAMES = [
     "unconfounded",
     "same_mechanism",
     "terminal",
+    "gives_away",
     "calibrated",
     "influence",
     "in_range",

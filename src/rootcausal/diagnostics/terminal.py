@@ -28,8 +28,9 @@ EFFECT = Scale(0.002, 0.01, p_doubtful=0.03, p_broken=1e-5)
 BENT = Scale(0.2, np.inf, p_doubtful=1e-3)
 # Scores 2 to 4 bend; the first is straight in the ranks and so levels off in the tails.
 BENDING = slice(0, 4)
-# Standard deviations of a shift by D: from the first on it must be told from a cause, the second be seen.
-HARD_SHIFT, MUST_SEE = 0.5, 1.0
+# Standard deviations of a shift by D: from the first on it is named, from the second on its direction has
+# to be told, and the third must be seen.
+WORTH_A_WORD, HARD_SHIFT, MUST_SEE = 0.4, 0.5, 1.0
 # So many times likelier must a cause be for the question to be settled.
 SETTLED = 50.0
 MOST_TIMES = 10_000
@@ -47,7 +48,11 @@ def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
 def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray) -> Check:
     """``values`` (n, k) are those of the columns of ``evidence``: ``measured`` (n, k), or else drawn."""
     told = stories(evidence, values, measured)
-    judged = [(EFFECT.judge(one.p_value(len(told)), one.size), one) for one in told]
+    judged = [
+        (EFFECT.judge(one.p_value(len(told)), one.size), one)
+        for one in told
+        if abs(one.shift) >= WORTH_A_WORD
+    ]
     effects = sorted((pair for pair in judged if pair[0] != "fine"), key=lambda pair: -pair[1].log_times)
     if effects:
         worst: Verdict = "broken" if any(verdict == "broken" for verdict, _ in effects) else "doubtful"

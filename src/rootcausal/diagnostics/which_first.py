@@ -132,23 +132,34 @@ def _log_likelihood(log_odds: F64, y: np.ndarray) -> F64:
 
 
 def _story_of(
-    place: int, evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit, spared: float
-) -> Told:
-    """What is told of the error at this place by those who have its value (n,): ``measured`` (n,)."""
-    error, y = evidence.errors[measured, place], evidence.y[measured].astype(float)
-    before = np.column_stack([np.ones(y.size), evidence.errors[measured, :place]])
-    basis, _ = np.linalg.qr(before)
-    error, disease, value = (some - basis @ (basis.T @ some) for some in (error, y, values[measured]))
+    place: int, errors: F64, y: np.ndarray, values: F64, measured: np.ndarray, fit: PlainLogit
+) -> tuple[float, float]:
+    """How much likelier an effect is, in nats without arrows, and by how much D shifts the error at a place.
+
+    Parameters
+    ----------
+    errors : (n, k) of which those before the place are taken out.
+    values : (n,) of the column whose error it is; ``measured`` (n,) where it was.
+    fit : of all errors.
+    """
+    error, disease = errors[measured, place], y[measured].astype(float)
+    values = values[measured]
+    steps = np.diff(np.unique(values))
+    basis, _ = np.linalg.qr(np.column_stack([np.ones(disease.size), errors[measured, :place]]))
+    error, disease, value = (some - basis @ (basis.T @ some) for some in (error, disease, values))
     slope = float(error @ disease) / max(float(disease @ disease), 1e-12)
     unshifted = error - slope * disease
-    steps = np.diff(np.unique(values[measured]))
     grain = float(np.median(steps)) * abs(float(error @ value)) / max(float(value @ value), 1e-300)
-    gain = (
-        log_density(unshifted, grain)
-        - log_density(error, grain)
-        - lost_without(fit, evidence.y, place)[measured]
-    )
-    return Told(place, float(gain.sum()) + spared, slope / max(float(unshifted.std()), 1e-12), y.size)
+    gain = log_density(unshifted, grain) - log_density(error, grain) - lost_without(fit, y, place)[measured]
+    return float(gain.sum()), slope / max(float(unshifted.std()), 1e-12)
+
+
+def _whatever_the_order(place: int, y: np.ndarray, values: F64, measured: np.ndarray) -> float:
+    """The same nats where the column comes after all the others, as an effect of D would."""
+    last = np.append(np.delete(np.arange(values.shape[1]), place), place)
+    reordered = (values[:, last] - values[:, last].mean(axis=0)) / values[:, last].std(axis=0)
+    fit = fit_plain(reordered, y)
+    return _story_of(last.size - 1, reordered, y, values[:, place], measured, fit)[0]
 
 
 def stories(evidence: Evidence, values: F64, measured: np.ndarray) -> list[Told]:
@@ -169,7 +180,11 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray) -> list[Told]
     asked = np.flatnonzero(evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY))
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
     spared = arrows_spared(values, evidence.y) if asked.size else np.zeros(0)
-    return [
-        _story_of(place, evidence, values[:, place], measured[:, place], fit, float(spared[place]))
-        for place in asked.tolist()
-    ]
+    told = []
+    for place in asked.tolist():
+        of_column = values[:, place], measured[:, place]
+        nats, shift = _story_of(place, evidence.errors, evidence.y, *of_column, fit)
+        if nats + spared[place] > 0.0:  # a wrong order may look like it: both must say so
+            nats = min(nats, _whatever_the_order(place, evidence.y, values, measured[:, place]))
+        told.append(Told(place, nats + float(spared[place]), shift, int(measured[:, place].sum())))
+    return told
