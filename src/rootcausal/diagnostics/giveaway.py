@@ -27,7 +27,7 @@ QUESTION = "Does no column give the diagnosis away?"
 OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
 OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
 # The same of a column whose name speaks of the end.
-OF_ENDS = Scale(0.56, 0.90, p_doubtful=0.001, p_broken=1e-6)
+OF_ENDS = Scale(0.56, 0.85, p_doubtful=0.001, p_broken=1e-6)
 # Difference of the shares of cases and of controls in whom a column is missing; and where one class has all.
 OF_ABSENCE = Scale(0.50, 0.80, p_doubtful=0.001, p_broken=1e-6)
 ONLY_IN_ONE_CLASS = 0.20

@@ -44,10 +44,12 @@ def _area_of(values: F64, y: np.ndarray, with_levels: bool) -> float:
     if np.bincount(y, minlength=2).min() < 2:
         return 0.5
     if values.shape[1] > 1:  # dummies: which level it is
-        return rate_area(values.round() @ np.arange(1.0, values.shape[1] + 1), y)
+        return rate_area((values.round() @ np.arange(1.0, values.shape[1] + 1)).astype(np.intp), y)
     ranks = rankdata(values[:, 0])
     straight = rank_area(ranks, y)
-    groups = ranks if with_levels else np.floor(BINS * (ranks - 0.5) / y.size)
+    groups = (BINS * (ranks - 0.5) / y.size).astype(np.intp)
+    if with_levels:
+        _, groups = np.unique(ranks, return_inverse=True)
     return max(straight, 1.0 - straight, rate_area(groups, y))
 
 
@@ -57,20 +59,22 @@ def rank_area(ranks: F64, y: np.ndarray) -> float:
     return float(ranks[y == 1].sum() - n_cases * (n_cases + 1) / 2) / (n_cases * (y.size - n_cases))
 
 
-def rate_area(groups: F64, y: np.ndarray) -> float:
-    """Area of the share of cases among the rows of the other half in the same group."""
-    _, codes = np.unique(groups, return_inverse=True)
+def rate_area(groups: Index, y: np.ndarray) -> float:
+    """Area of the share of cases among the rows of the other half in the same group (n,), counted from 0."""
     half = np.empty(y.size, dtype=np.intp)
     for label in (0, 1):
         rows = np.flatnonzero(y == label)
         half[rows] = np.arange(rows.size) % 2
-    scores = np.empty(y.size)
-    for side in (0, 1):
-        learned = half != side
-        cases = np.bincount(codes[learned], y[learned], codes.max() + 1)
-        rows = np.bincount(codes[learned], minlength=codes.max() + 1)
-        scores[~learned] = ((cases + y.mean()) / (rows + 1.0))[codes[~learned]]
-    return rank_area(rankdata(scores), y)
+    n_groups = int(groups.max()) + 1
+    cells = np.bincount(groups + n_groups * half, minlength=2 * n_groups).reshape(2, n_groups)
+    cases = np.bincount(groups + n_groups * half, y, 2 * n_groups).reshape(2, n_groups)
+    learned = ((cases + y.mean()) / (cells + 1.0))[::-1].ravel()
+    # All rows of a cell have the same score: no need to rank them one by one.
+    _, place = np.unique(learned, return_inverse=True)
+    n_cases = np.bincount(place, cases.ravel())
+    n_controls = np.bincount(place, (cells - cases).ravel())
+    below = np.cumsum(n_controls) - 0.5 * n_controls
+    return float(n_cases @ below / (n_cases.sum() * n_controls.sum()))
 
 
 def chance_of(area: float, n_cases: int, n_controls: int) -> float:

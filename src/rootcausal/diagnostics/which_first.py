@@ -14,7 +14,7 @@ cohorts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -23,8 +23,6 @@ from scipy.special import expit
 from ..core.table import F64
 from .evidence import Evidence, PlainLogit, fit_plain
 
-# More rows would not change which story is the likelier, and cost time.
-ROWS_AT_MOST = 5_000
 # Of the columns that D depends on, the strongest are asked.
 ASKED_AT_MOST = 20
 # D clearly depends on a column from so many standard errors on.
@@ -162,7 +160,7 @@ def _whatever_the_order(place: int, y: np.ndarray, values: F64, measured: np.nda
     return _story_of(last.size - 1, reordered, y, values[:, place], measured, fit)[0]
 
 
-def stories(evidence: Evidence, values: F64, measured: np.ndarray) -> list[Told]:
+def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit) -> list[Told]:
     """Of the numbers that D clearly depends on and whose place was learned, the strongest first.
 
     Parameters
@@ -170,12 +168,8 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray) -> list[Told]
     evidence : errors, in causal order.
     values : (n, k) of the same columns.
     measured : (n, k) which of them were, and not drawn: what was drawn knows D.
+    fit : of D on the errors.
     """
-    if evidence.y.size > ROWS_AT_MOST:
-        few = np.sort(np.random.default_rng(0).choice(evidence.y.size, ROWS_AT_MOST, replace=False))
-        evidence = replace(evidence, errors=evidence.errors[few], y=evidence.y[few])
-        values, measured = values[few], measured[few]
-    fit = fit_plain(evidence.errors, evidence.y)
     z = fit.coef[:-1] / np.sqrt(np.maximum(np.diagonal(fit.covariance)[:-1], 1e-300))
     asked = np.flatnonzero(evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY))
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
