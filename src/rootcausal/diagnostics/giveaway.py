@@ -108,11 +108,11 @@ def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, y: 
 
 def _ends(names: Sequence[str], found: F64, layout: Layout, y: np.ndarray) -> list[Reason]:
     """Names that speak of the end, unless the user said that they come first."""
-    beside = ends_beside(names)
+    beside, kept = ends_beside(names), layout.kept
     n_cases = int(y.sum())
     reasons = []
     for variable, name in enumerate(names):
-        if layout.kept[layout.columns_of(variable)[0]] or not (name in beside or says_end(name)):
+        if not (name in beside or says_end(name)) or kept[layout.columns_of(variable)[0]]:
             continue
         area = float(found[variable])
         p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))

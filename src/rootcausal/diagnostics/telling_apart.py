@@ -32,11 +32,11 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     levels by how many of them are ill. The latter two are learned on one half of the patients and tried
     on the other. 0.5 where too few of a class have a value.
     """
-    found = np.full(layout.n_variables, 0.5)
+    found, with_levels = np.full(layout.n_variables, 0.5), layout.discrete
     for variable in range(layout.n_variables):
         columns = layout.columns_of(variable)
         known = slice(None) if missing is None else np.flatnonzero(~missing[:, columns[0]])
-        found[variable] = _area_of(X[known][:, columns], y[known], bool(layout.discrete[columns[0]]))
+        found[variable] = _area_of(X[known][:, columns], y[known], bool(with_levels[columns[0]]))
     return found
 
 
