@@ -35,6 +35,7 @@ NAMES = [
     "unconfounded",
     "same_mechanism",
     "terminal",
+    "gives_away",
     "calibrated",
     "influence",
     "logarithm",

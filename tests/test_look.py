@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import error, ok, run
 
+from rootcausal.asking.ends import says_end
 from rootcausal.data import load_pbc, simulate
 from rootcausal.looking.fit_line import as_line, fit_arguments
 from rootcausal.looking.look import Look, look
-from rootcausal.looking.names import near, says_end, says_id
+from rootcausal.looking.names import near, says_id
 from rootcausal.looking.telling import rank_auc
 
 N = 200
@@ -27,7 +28,17 @@ RNG = np.random.default_rng(3)
 NOISE = RNG.standard_normal((N, 6))
 ILL = (RNG.random(N) < 0.35).astype(int)
 ILL[:3] = 1
-OPTIONS_OF_FIT = {"--target", "--positive", "--negative", "--id", "--drop", "--na", "--kind", "--out"}
+OPTIONS_OF_FIT = {
+    "--target",
+    "--positive",
+    "--negative",
+    "--id",
+    "--after",
+    "--drop",
+    "--na",
+    "--kind",
+    "--out",
+}
 
 
 def table(**columns: Any) -> pa.Table:
@@ -562,9 +573,9 @@ def test_the_page(tmp_path: Path) -> None:
     printed = ok("look", path, "--target", "ill")
     assert f"{N} rows, 5 columns" in printed
     assert "2 things to know" in printed
-    assert "--drop 'time'" in printed
+    assert "--after 'time'" in printed
     *page, line = printed.rstrip().splitlines()
-    assert line == f"rootcausal fit {path} --target ill --id patient --drop time --out model.rci"
+    assert line == f"rootcausal fit {path} --target ill --id patient --after time --out model.rci"
     assert max(len(text) for text in page[1:]) <= 80
     again = ok("look", path).rstrip().splitlines()
     assert again[-1] == f"rootcausal look {path} --target ill"
@@ -636,7 +647,7 @@ def test_the_line_has_no_other_options() -> None:
     line = fit_arguments(look(table(**columns).drop_columns(["ill"]), "y"), "t.csv")
     assert line is not None
     options = {word for word in line if word.startswith("--")}
-    assert options == OPTIONS_OF_FIT - {"--id", "--drop"}
+    assert options == OPTIONS_OF_FIT - {"--id", "--after", "--drop"}
     assert "site=nominal" in line and "stage=ordinal" not in line[: line.index("--kind")]
 
 

@@ -10,6 +10,7 @@ from .console import made_with, patient_labels, provenance, say
 from .findings import say_findings
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     CohortFile,
     Drop,
     DropMissing,
@@ -36,6 +37,7 @@ def check(
     negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
@@ -71,7 +73,9 @@ def check(
     """
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing)
+    roles = roles_of(
+        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
+    )
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 

@@ -26,7 +26,7 @@ def fit_on_cluster(
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..estimator import RCI
-    from ..inputs.roles import columns_named
+    from ..inputs.roles import columns_named, note_of_after
 
     for file in files:
         refuse_streams(file)
@@ -47,6 +47,8 @@ def fit_on_cluster(
     for line in kinds_lines(model._encoding.variables):
         say(line)
     say_disease(roles.target, disease, n_rows, settings["prevalence"])
+    if roles.after:
+        say(note_of_after(parquet_names(files), roles))
     if roles.knowledge is not None:
         say_known(roles.knowledge)
     return model

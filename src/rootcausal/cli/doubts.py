@@ -53,7 +53,7 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
     seen = look(table, roles.target, roles.id_column, _said(patients, roles))
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
-    silent = {"repeated rows"} if roles.drop or roles.keep else set()
+    silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     doubts = [
         one
         for one in seen.findings

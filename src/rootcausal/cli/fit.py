@@ -13,6 +13,7 @@ from .console import made_with, provenance, say, say_filled_in, say_names, say_o
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     Alpha,
     AttributionName,
     Drop,
@@ -62,6 +63,7 @@ def fit(
     negative: Negative = None,
     id_column: IdColumn = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
@@ -118,7 +120,9 @@ def fit(
     check_output(out, *cohort)
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing)
+    roles = roles_of(
+        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
+    )
     settings = {
         "alpha": alpha,
         "variant": variant,

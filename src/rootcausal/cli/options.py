@@ -55,6 +55,10 @@ IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient 
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to leave out; many times, or with commas between.")
 ]
+After = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that was measured after the diagnosis: left out, and remembered; likewise."),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
@@ -177,6 +181,7 @@ def roles_of(
     kinds: dict[str | int, Any] | None,
     log: list[str] | None,
     missing: str,
+    after: list[str] | None,
 ) -> "Roles":
     """Return what the options say of a cohort; options that do not go together are wrong usage."""
     from ..inputs.roles import Roles
@@ -204,6 +209,7 @@ def roles_of(
         na or (),
         negative,
         log=log or (),
+        after=after or (),
     )
 
 

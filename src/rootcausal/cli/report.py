@@ -20,6 +20,7 @@ from .console import (
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    After,
     Alpha,
     AttributionName,
     BackendName,
@@ -55,6 +56,7 @@ FIT_ONLY = (
     "positive",
     "negative",
     "drop",
+    "after",
     "kind",
     "log",
     "missing",
@@ -97,6 +99,7 @@ def report(
     positive: Positive = None,
     negative: Negative = None,
     drop: Drop = None,
+    after: After = None,
     keep: Keep = None,
     first: First = None,
     tiers: Tiers = None,
@@ -143,7 +146,7 @@ def report(
         known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
         kinds = chosen_kinds(kind)
         roles = roles_of(
-            target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing
+            target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
         )
         roles = known.with_roles(roles, table)
         patients, disease = read_labelled(table, roles, prevalence)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
 from .confounding import check_confounding
@@ -15,6 +17,7 @@ from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
 from .evidence import Evidence, fit_plain, gather
 from .gaussianity import check_gaussianity
+from .giveaway import check_giveaway
 from .independence import SCALE, check_independence
 from .linearity import check_linearity
 from .link import check_link
@@ -27,7 +30,8 @@ __all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
 
 OTHER_CHECKS = (
     "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
-    "cases and controls, effects of the diagnosis, stated against observed risk, single patients who decide. "
+    "cases and controls, effects of the diagnosis and columns that give it away, stated against observed "
+    "risk, single patients who decide. "
 )
 
 
@@ -61,7 +65,7 @@ def diagnose(checked: Checked) -> Diagnosis:
     evidence = gather(model, checked.X, y, names, checked.prevalence)
     of_risk = check_link(checked.stated, y, checked.prevalence)
     of_scales = check_logarithm(checked, y)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked), of_scales, *of_model)
+    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked, y), of_scales, *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
@@ -76,12 +80,15 @@ def _of_errors(evidence: Evidence) -> Iterator[Check]:
         yield check_confounding(population, seen)
 
 
-def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked) -> Iterator[Check]:
+def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked, y: np.ndarray) -> Iterator[Check]:
     """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     evidence = evidence.of_strongest()
     fit = fit_plain(evidence.errors, evidence.y)
     yield check_mechanism(evidence, fit)
-    yield check_terminal(evidence, fit)
+    cells = np.ix_(evidence.rows, evidence.columns)
+    missing = np.zeros(1, dtype=bool) if checked.missing is None else checked.missing[cells]
+    yield check_terminal(evidence, fit, checked.X[cells], ~np.broadcast_to(missing, evidence.errors.shape))
+    yield check_giveaway(checked, y)
     yield of_risk
     yield check_influence(evidence, fit, checked)

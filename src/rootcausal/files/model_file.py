@@ -322,6 +322,9 @@ def _check_reading(reading: Any) -> None:
     if not all(isinstance(day, str) for pair in origins.items() for day in pair):
         raise ValueError("its first days are no texts")
     np.array(list(origins.values()), dtype="datetime64[D]")
+    later = reading.get("after", [])
+    if not (isinstance(later, list) and all(isinstance(name, str) for name in later)):
+        raise ValueError("its columns measured after the outcome are no texts")
     orders = reading.get("date_orders", {})
     if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
         raise ValueError("it does not say how dates are written")

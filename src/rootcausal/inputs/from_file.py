@@ -22,7 +22,7 @@ from .knowledge import note_known
 from .matrices import note_holes, note_usable_readings, settled
 from .patients import Patients
 from .reading import Reading
-from .roles import Roles, choose_features, columns_found, columns_named
+from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
 from .rules import Findings
 from .target import Disease, choose_disease, refuse_few_of_a_class
 
@@ -68,10 +68,10 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
         note_usable_readings(readings, readings.encoding.matrix(readings.table), findings)
     findings.refuse()
     assert disease is not None
-    return _with_notes(patients, roles), disease
+    return _with_notes(path, patients, roles), disease
 
 
-def _with_notes(patients: Patients, roles: Roles) -> Patients:
+def _with_notes(path: str | PathLike[str], patients: Patients, roles: Roles) -> Patients:
     """The patients with what reading did to them, in words and for the model to remember."""
     notes, reading = patients.notes, dict(patients.reading)
     if patients.groups is not None:
@@ -84,6 +84,10 @@ def _with_notes(patients: Patients, roles: Roles) -> Patients:
                 UserWarning,
                 stacklevel=3,
             )
+    if roles.after:
+        names = column_names(path)
+        reading["after"] = columns_named(names, roles.after)
+        notes += (note_of_after(names, roles),)
     if roles.na:
         reading["na"] = list(roles.na)
     if roles.negative is not None:

@@ -20,7 +20,7 @@ from .contradictions import Rule, circles, going_round, refuse_all, stages_broke
 from .known_fields import KEPT_AS, Names, Pairs
 from .known_files import fields_of_tetrad
 from .prior_matrix import paths_of
-from .roles import similar
+from .roles import columns_named, similar
 from .rules import Findings
 
 if TYPE_CHECKING:
@@ -319,6 +319,7 @@ def note_known(names: Sequence[str], features: Sequence[str], roles: Roles, find
     """Note contradictions in what is known, and columns of it that are none of the variables."""
     if roles.knowledge is not None:
         what = dict.fromkeys(names, "not kept by --keep" if roles.keep else "left out by --drop")
+        what |= dict.fromkeys(columns_named(names, roles.after), "left out by --after")
         if roles.id_column is not None:
             what[roles.id_column] = "the --id column"
         what[roles.target] = "the --target column"

@@ -35,6 +35,7 @@ class Roles:
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
     log : columns of which the logarithm is taken; several may stand in one text, with commas between.
+    after : columns that were measured after the diagnosis, likewise: left out too, and remembered as such.
     """
 
     target: str
@@ -48,6 +49,7 @@ class Roles:
     negative: str | None = None
     knowledge: Knowledge | dict[str, Any] | None = None
     log: Sequence[str] = ()
+    after: Sequence[str] = ()
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -56,9 +58,11 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     with findings.noting():
         if roles.keep and roles.drop:
             raise InputError("--keep and --drop are given both: --keep alone names all the variables.")
-    dropped, kept = columns_named(names, roles.drop), columns_named(names, roles.keep)
-    logs = columns_named(names, roles.log)
+    dropped, later, kept, logs = (
+        columns_named(names, texts) for texts in (roles.drop, roles.after, roles.keep, roles.log)
+    )
     asked = [("--target", roles.target), *(("--drop", column) for column in dropped)]
+    asked += [("--after", column) for column in later]
     asked += [*(("--keep", column) for column in kept), *(("--log", column) for column in logs)]
     if roles.id_column is not None:
         asked.append(("--id", roles.id_column))
@@ -72,6 +76,11 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     with findings.noting():
         if roles.id_column is not None and roles.id_column in kept:
             raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
+    for option, others in (("--drop", dropped), ("--keep", kept), ("--id", [roles.id_column])):
+        for column in dict.fromkeys(later):
+            with findings.noting():
+                if column in others:
+                    raise InputError(f"{quoted(column)} is both --after and {option}: choose one.")
     findings.refuse()
     other_roles = {column for option, column in asked if option not in ("--keep", "--log")}
     features = [name for name in names if (name in kept if kept else name not in other_roles)]
@@ -83,7 +92,7 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         )
     if not features:
         raise InputError(
-            f"{shown(path)} has no variables left besides the target, the ids and the dropped columns."
+            f"{shown(path)} has no variables left besides the target, the ids and the columns left out."
         )
     if "" in features:
         # Tables exported with their row index have such a column; as a variable it would be nonsense.
@@ -101,6 +110,12 @@ def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:
         for text in texts
         for part in ([text] if text in names else [one.strip() for one in text.split(",")])
     ]
+
+
+def note_of_after(names: Sequence[str], roles: Roles) -> str:
+    """Which columns ``--after`` left out, in words."""
+    named = [quoted(name, 40) for name in columns_named(names, roles.after)]
+    return f"left out, measured after the outcome: {listed(named, 10)}"
 
 
 def require_columns(path: str | PathLike[str], names: list[str], asked: Mapping[str, str]) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
+from ..asking.ends import ends_beside, level_says_end, says_end
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import quoted
 from .counted import Counted
-from .findings import Finding, by_number, columns_in_words, dropping
-from .names import ends_beside, level_says_end, near, says_end, says_year
+from .findings import Finding, by_number, columns_in_words, dropping, measured_after
+from .names import near, says_year
 from .shape import FITTED, Shape
 
 # Two times of follow-up go together as this (Spearman's correlation); a measurement and a time do not.
@@ -42,7 +43,7 @@ def find_after(
                 after,
                 f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
                 "known only then is no cause. Keep what was known before.",
-                dropping(after),
+                measured_after(after),
                 True,
             )
         )
@@ -92,7 +93,7 @@ def _with_follow_up(columns: Sequence[Counted], after: tuple[str, ...], sample: 
             names,
             f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'goes', 'go')} with what may "
             f"come after the outcome, so {by_number(names, 'it', 'they')} may too.",
-            dropping(names),
+            measured_after(names),
             True,
         )
     ]

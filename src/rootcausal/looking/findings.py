@@ -35,6 +35,11 @@ def dropping(columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(("--drop", column) for column in columns)
 
 
+def measured_after(columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The options that leave out what was measured after the outcome, and remember why."""
+    return tuple(("--after", column) for column in columns)
+
+
 def columns_in_words(names: Sequence[str], detail: Callable[[str], str] | None = None) -> str:
     """``Column 'a'`` or ``Columns 'a', 'b' and 3 more``; ``detail`` is what to say in brackets of each."""
     shown = [quoted(name) + (f" ({detail(name)})" if detail else "") for name in names[:NAMED_AT_MOST]]

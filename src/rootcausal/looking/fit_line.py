@@ -15,7 +15,7 @@ def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
         return None
     file = fspath(path)
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
-    order = ("--positive", "--negative", "--id", "--drop", "--na", "--kind")
+    order = ("--positive", "--negative", "--id", "--after", "--drop", "--na", "--kind")
     options = sorted(found, key=lambda option: order.index(option[0]))
     return [
         "fit",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..asking.ends import says_end
 from ..asking.words import tokens, words
 from ..core.table import Index
 from ..inputs.labels import place_of_disease
@@ -15,7 +16,7 @@ from ..inputs.target import one_spelling
 from ..wording import listed, plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding
-from .names import near, says_end
+from .names import near
 from .shape import Shape
 
 # With more labels a target is a code of something else, or a number.

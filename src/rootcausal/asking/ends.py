@@ -1,0 +1,97 @@
+"""Names that speak of what happened to a patient in the end: death, relapse, follow-up, status, time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .words import tokens, words
+
+# What happened to a patient in the end, and when: known only after the outcome, or the outcome itself.
+_END = words(
+    "death deaths dead died dies deceased dth dod mortality survival survived survivor followup fup futime "
+    "cens censor censored censoring recurrence recurred recurrent recur relapse relapsed rfs dfs pfs "
+    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos lenfol charges totcst totmcst"
+)
+# With these words alone, or beside one of those above, a name is about the end; else it is about anything.
+_TIME = words("time times day days week weeks month months years tstart tstop")
+_STATUS = frozenset(("status", "state"))
+_DIAGNOSIS = frozenset(("diagnosis", "dx", "diagnoses"))
+_BESIDE_STATUS = words("vital life alive disease final last os")
+_BESIDE_DIAGNOSIS = frozenset(("final", "discharge", "last"))
+# "timed" is a test of walking, "times" a count; TIMEDTH and timetodeath are times to an end.
+_NO_TIME_TO = words("timed times timepoint timepoints timing timeline")
+# Glued to "time": these, and one or two letters (ptime, pgtime), are an end.
+_BEFORE_TIME = words("rec rel surv death event follow rfs dfs pfs cens obs end relapse recur prog")
+# Times that are measured, passed before the outcome, or of day.
+_NO_FOLLOW_UP = words(
+    "pro pt ptt aptt prothrombin thrombin thromboplastin bleeding clotting coagulation reaction response "
+    "echo relaxation repetition transit circulation ischemia ischaemia ischemic clamp bypass pump operation "
+    "operative surgery surgical procedure anesthesia anaesthesia exercise treadmill walk walking run "
+    "sitting sedentary screen leisure sleep sleeping travel waiting wait diag diagnosis dx onset symptom "
+    "since before of per half full part bed meal night admission arrival sampling sample collection draw "
+    "measurement delay"
+)
+# The two ends of an interval, in a table with one row for each.
+_INTERVALS = (("start", "stop"), ("tstart", "tstop"), ("begin", "end"), ("entry", "exit"))
+# What happened to others, or earlier, does not come after the outcome.
+_EARLIER = words(
+    "family fam fh history hist prior previous prev before mother father parent maternal baseline"
+)
+
+
+def says_end(name: str) -> bool:
+    """Whether a name is about what happened in the end: death, relapse, follow-up, status, time."""
+    parts = tokens(name)
+    joined = "".join(parts)
+    if _EARLIER & set(parts):
+        return False
+    if _END & {*parts, joined} or any(_is_survival(word) for word in parts):
+        return True
+    others = set(parts) - _TIME - _STATUS - _DIAGNOSIS
+    # A single letter (d.time) or number (time1) says nothing else.
+    plain = all(len(word) == 1 or word.isdigit() for word in others)
+    if "time" in parts:
+        return not others & _NO_FOLLOW_UP
+    if _TIME & set(parts):
+        return plain or joined.startswith("timeto")
+    if any(map(_is_time_to, parts)):
+        return True
+    if _STATUS & set(parts):
+        return plain or bool(others & _BESIDE_STATUS)
+    if _DIAGNOSIS & set(parts):
+        return plain or bool(others & _BESIDE_DIAGNOSIS)
+    return ("follow" in parts and "up" in parts) or joined in ("fu", "os")
+
+
+def _is_survival(word: str) -> bool:
+    """Survival and censoring, however cut short; no survey, no census."""
+    return (word.startswith("surv") and not word.startswith("surve")) or (
+        word.startswith(("cens", "uncens")) and not word.startswith("census")
+    )
+
+
+def _is_time_to(word: str) -> bool:
+    """``TIMEDTH``, ``survtime`` and ``ptime``; not ``protime``."""
+    if word.endswith("time"):
+        before = word.removesuffix("time")
+        return before in _BEFORE_TIME or (len(before) <= 2 and before not in _NO_FOLLOW_UP)
+    return word.startswith("time") and word not in _NO_TIME_TO
+
+
+def ends_beside(names: Iterable[str]) -> set[str]:
+    """Names that say an end beside others only: start and stop, or pstat beside ptime."""
+    folded = {name.strip().casefold(): name for name in names}
+    pairs = [*_INTERVALS]
+    for name in folded:
+        stem = re.sub(r"[._ -]?time$", "", name)
+        if stem != name and stem and says_end(name):
+            gaps = ("", ".", "_", " ", "-")
+            pairs += [(name, f"{stem}{gap}{word}") for gap in gaps for word in ("stat", "status")]
+    return {folded[name] for pair in pairs if set(pair) <= set(folded) for name in pair}
+
+
+def level_says_end(level: str) -> bool:
+    """Whether a level is an end: dead, alive, lost to follow-up."""
+    parts = set(tokens(level))
+    return bool(parts & (_END | {"alive"})) or {"follow", "up"} <= parts

@@ -1,0 +1,219 @@
+"""Does one column give the outcome away? What a person would see in the table, without any model.
+
+A variable that all by itself nearly decides the outcome is seldom a cause of it: mostly the outcome is
+defined by it, it is the outcome in another form, or it was measured after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from ..asking.ends import ends_beside, says_end
+from ..core.layout import Layout
+from ..core.table import F64
+from ..wording import listed, plural, quoted
+from .checked import Checked
+from .diagnosis import VERDICTS, Check, Scale, Verdict
+from .leaving_out import advice_to_leave_out
+from .rank_scores import corrected
+from .telling_apart import areas, chance_of, rank_area, rows_of_both, smallest_area
+
+QUESTION = "Does no column give the diagnosis away?"
+# Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
+OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
+OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
+# The same of a column whose name speaks of the end.
+OF_ENDS = Scale(0.56, 0.85, p_doubtful=0.001, p_broken=1e-6)
+# Difference of the shares of cases and of controls in whom a column is missing; and where one class has all.
+OF_ABSENCE = Scale(0.50, 0.80, p_doubtful=0.001, p_broken=1e-6)
+ONLY_IN_ONE_CLASS = 0.20
+# One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis.
+DOMINATES, MODEL_DECIDES = 0.90, 0.95
+REASONS_SAID = 3
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a variable gives the diagnosis away, as one sentence with its figure."""
+
+    variable: int
+    verdict: Verdict
+    area: float
+    p_value: float
+    sentence: str
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The worst first."""
+        return -VERDICTS.index(self.verdict), -self.area
+
+
+def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
+    """For all columns of the cohort, also those that the model left out."""
+    model = checked.model
+    layout = Layout.numbers(checked.X.shape[1]) if model.layout is None else model.layout
+    rows = rows_of_both(y)
+    values = checked.X if rows.size == y.size else checked.X[rows]
+    missing = None if checked.missing is None else checked.missing[rows]
+    names = [str(name) for name in checked.named.names]
+    found = areas(values, missing, y[rows], layout)
+    n_cases = int(y.sum())
+    smallest = smallest_area(n_cases, y.size - n_cases, len(names), OF_NUMBERS.p_doubtful)
+    reasons = [
+        *_deciding(names, found, layout, values, y[rows]),
+        *_ends(names, found, layout, y[rows]),
+        *_absent(names, checked.missing, y, layout),
+        *_dominating(checked, y, names),
+    ]
+    of_each: dict[int, Reason] = {}
+    for reason in sorted(reasons, key=lambda reason: reason.rank):
+        of_each.setdefault(reason.variable, reason)
+    largest = float(found.max(initial=0.5))
+    if of_each:
+        return _given_away([*of_each.values()], names, smallest)
+    if smallest > OF_NUMBERS.broken:
+        return _too_few(y, smallest)
+    return Check(
+        "gives_away",
+        QUESTION,
+        "fine",
+        largest,
+        None,
+        "The column that alone tells patients with and without the diagnosis apart best does so in "
+        f"{_pairs(largest)}.",
+        "",
+        smallest=smallest,
+    )
+
+
+def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, y: np.ndarray) -> list[Reason]:
+    reasons = []
+    n_cases = int(y.sum())
+    for variable in np.flatnonzero(found >= OF_LEVELS.doubtful).tolist():
+        column, area = layout.columns_of(variable)[0], float(found[variable])
+        p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+        scale = OF_LEVELS if layout.discrete[column] else OF_NUMBERS
+        name = quoted(names[variable], 40)
+        sentence = f"{name} alone tells patients with and without the diagnosis apart in {_pairs(area)}"
+        if area == 1.0:
+            two = np.unique(values[:, column]).size == 2
+            sentence += ": it is the diagnosis itself, in other words" if two else ": a limit of it decides"
+        reasons.append(Reason(variable, scale.judge(p_value, area), area, p_value, sentence))
+    return [reason for reason in reasons if reason.verdict != "fine"]
+
+
+def _ends(names: Sequence[str], found: F64, layout: Layout, y: np.ndarray) -> list[Reason]:
+    """Names that speak of the end, unless the user said that they come first."""
+    beside, kept = ends_beside(names), layout.kept
+    n_cases = int(y.sum())
+    reasons = []
+    for variable, name in enumerate(names):
+        if not (name in beside or says_end(name)) or kept[layout.columns_of(variable)[0]]:
+            continue
+        area = float(found[variable])
+        p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+        verdict = OF_ENDS.judge(p_value, area)
+        sentence = (
+            f"{quoted(name, 40)} is named like something that is known only in the end, and tells patients "
+            f"with and without the diagnosis apart in {_pairs(area)}"
+        )
+        reasons.append(Reason(variable, verdict, area, p_value, sentence))
+    return [reason for reason in reasons if reason.verdict != "fine"]
+
+
+def _absent(names: Sequence[str], missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> list[Reason]:
+    """Columns of which it tells the diagnosis that they are missing, or that they are there."""
+    if missing is None:
+        return []
+    first = np.array([layout.columns_of(variable)[0] for variable in range(len(names))])
+    of_cases, of_controls = missing[y == 1].mean(axis=0)[first], missing[y == 0].mean(axis=0)[first]
+    of_all = missing.mean(axis=0)[first]
+    n_cases = int(y.sum())
+    error = np.sqrt(np.maximum(of_all * (1 - of_all), 1e-12) * (1 / n_cases + 1 / (y.size - n_cases)))
+    p_values = 2.0 * norm.sf(np.abs(of_cases - of_controls) / error)
+    reasons = []
+    for variable in np.flatnonzero(np.abs(of_cases - of_controls) >= ONLY_IN_ONE_CLASS).tolist():
+        shares = float(of_cases[variable]), float(of_controls[variable])
+        apart, p_value = abs(shares[0] - shares[1]), corrected(float(p_values[variable]), len(names))
+        one_class = min(shares) == 0.0 or max(shares) == 1.0
+        verdict = OF_ABSENCE.judge(p_value, max(apart, OF_ABSENCE.doubtful) if one_class else apart)
+        sentence = (
+            f"{quoted(names[variable], 40)} is missing in {shares[0]:.0%} of the patients with the diagnosis "
+            f"and in {shares[1]:.0%} of those without: whether it was measured tells the diagnosis"
+        )
+        reasons.append(Reason(variable, verdict, 0.5 + apart / 2.0, p_value, sentence))
+    return [reason for reason in reasons if reason.verdict != "fine"]
+
+
+def _dominating(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
+    """One variable that makes up nearly all of a model that knows nearly every diagnosis."""
+    spread = checked.model.importance() ** 2
+    area = rank_area(rankdata(checked.stated), y)
+    if not spread.sum() or area < MODEL_DECIDES:
+        return []
+    largest = int(spread.argmax())
+    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
+    n_cases = int(y.sum())
+    p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+    if part < DOMINATES or p_value >= OF_NUMBERS.p_doubtful:
+        return []
+    sentence = (
+        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and the model tells "
+        f"patients with and without the diagnosis apart in {_pairs(area)}"
+    )
+    return [Reason(variable, "doubtful", area, p_value, sentence)]
+
+
+def _given_away(reasons: Sequence[Reason], names: Sequence[str], smallest: float) -> Check:
+    found = [names[reason.variable] for reason in reasons]
+    worst = reasons[0]
+    more = len(reasons) - REASONS_SAID
+    said = [reason.sentence for reason in reasons[:REASONS_SAID]]
+    one = len(found) == 1
+    return Check(
+        "gives_away",
+        QUESTION,
+        worst.verdict,
+        worst.area,
+        worst.p_value,
+        "; ".join(said) + (f"; and so on for {plural(more, 'column')} more" if more > 0 else "") + ".",
+        advice_to_leave_out(found),
+        tuple(found),
+        f"{listed([quoted(name, 40) for name in found])} {'gives' if one else 'give'} the diagnosis away: "
+        f"{'it is' if one else 'they are'} hardly {'a cause' if one else 'causes'} of it, and of the other "
+        "variables only what is left beside is seen.",
+        "variables",
+        smallest,
+    )
+
+
+def _too_few(y: np.ndarray, smallest: float) -> Check:
+    n_cases = int(y.sum())
+    return Check(
+        "gives_away",
+        QUESTION,
+        "cannot tell",
+        float("nan"),
+        None,
+        f"With {plural(n_cases, 'patient')} with the diagnosis and {y.size - n_cases} without, a column may "
+        "tell them apart by chance alone.",
+        "ask of each column when it was measured; leave out what is known only after the diagnosis with "
+        "--after (in Python: leave the column out of X).",
+        (),
+        "Any column may be one that was measured after the diagnosis, or is part of its definition.",
+        "variables",
+        smallest,
+    )
+
+
+def _pairs(area: float) -> str:
+    """Such as "97 of 100 pairs"; nothing is rounded up to all of them."""
+    if area == 1.0:
+        return "all pairs"
+    if area >= 0.99:
+        return f"{int(1000 * area)} of 1,000 pairs"
+    return f"{int(100 * area + 1e-9)} of 100 pairs"

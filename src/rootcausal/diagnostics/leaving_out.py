@@ -1,0 +1,29 @@
+"""How to leave columns out, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..wording import for_shell
+
+NAMED_AT_MOST = 5
+
+
+def option_for(option: str, names: Sequence[str]) -> str:
+    """``--after time --after 'day of death'``, to be pasted into a shell."""
+    said = [
+        # A name that begins with a dash would be read as another option.
+        for_shell(f"{option}={name}") if name.startswith("-") else f"{option} {for_shell(name)}"
+        for name in names[:NAMED_AT_MOST]
+    ]
+    return " ".join(said) + (" and so on" if len(names) > NAMED_AT_MOST else "")
+
+
+def advice_to_leave_out(names: Sequence[str]) -> str:
+    """What to do about columns that may come after the diagnosis, or be it."""
+    it, was, are = ("it", "it was", "it is") if len(names) == 1 else ("them", "they were", "they are")
+    return (
+        f"ask when {was} measured. If after the diagnosis, fit again with {option_for('--after', names)}; if "
+        f"{are} the diagnosis in another form, with {option_for('--drop', names)} (in Python: leave {it} "
+        "out of X)."
+    )
