@@ -58,9 +58,10 @@ class Explanation:
     base_value : log-odds of a patient whose shocks, and covariates, are all average. This is not the
         prevalence.
     errors : (n, p) the shocks, in standard deviations; zero for covariates, and outside the causal order.
-    data : (n, p) the measurements, and where there is none what is expected given all others; of a variable
-        with levels the numbers that stand for them: its own, or places in ``levels`` of the variable where
-        these are texts. NaN for variables that the model left out and X lacks.
+    data : (n, p) the measurements in their own units, and where there is none what is expected given all
+        others (on a log scale, the number whose logarithm is expected); of a variable with levels the numbers
+        that stand for them: its own, or places in ``levels`` of the variable where these are texts. NaN for
+        variables that the model left out and X lacks.
     feature_names : (p,) names of the variables.
     variables : (p,) the same with their kinds and levels.
     ids : (n,) names of the patients.
@@ -212,7 +213,8 @@ class Explanation:
         Parameters
         ----------
         variable : its name, or its place.
-        error : for a number, what its shock is set to, in standard deviations; by default 0, none.
+        error : for a number, what its shock is set to, in standard deviations (of its logarithm, if the
+            variable is on a log scale); by default 0, none.
         level : for a variable with levels, the level that it is set to. All other shocks stay as they are,
             and what lies downstream follows.
         """

@@ -176,7 +176,8 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     """Variables in causal order and the disease, an arc for each direct effect of at least 0.1.
 
     For one standard deviation of the cause, all else held fixed: standard deviations of the effect, or
-    log-odds of the disease, the square node at the end. Solid: more of the cause means more of the effect;
+    log-odds of the disease, the square node at the end; of a variable on a log scale they are those of the
+    logarithm. Solid: more of the cause means more of the effect;
     dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that its
     direction was given (tiers are bands, with their names), a question mark that it is unsure: learned, and
     in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap` there, pointing this way. Where

@@ -142,7 +142,7 @@ def _in_memory(
     raw = choose_table(backend, values, labels)
     columns = describe_columns(raw, prevalence)
     if whole:
-        note_columns(values, encoding.column_names, columns, findings, encoding.dummy)
+        note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)
         findings.refuse()
     return Cohort(
         raw=raw,

@@ -190,9 +190,9 @@ def _checked(
         n_cases = int(look.moments[classes.tolist()[1]].count[0])
     raw = DaskHoles(client, rows) if target and look.rows_with_holes else DaskRaw(client, rows)
     columns = describe_columns(raw, prevalence)
-    note_flat(columns, names, rows.extremes, findings)
+    note_flat(columns, encoding.seen_names, rows.extremes, findings)
     with findings.noting():
-        refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), names)
+        refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), encoding.seen_names)
     findings.refuse()
     return Cohort(raw, columns, encoding, classes, n_cases)
 

@@ -357,5 +357,5 @@ def note_usable_readings(readings: Readings, values: F64, findings: Findings) ->
     """Note constants and copies among the columns (n, q) of a cohort that could be read."""
     encoding = readings.encoding
     usable = readings.usable[encoding.layout.variable]
-    names = [name for name, fine in zip(encoding.column_names, usable, strict=True) if fine]
+    names = [name for name, fine in zip(encoding.seen_names, usable, strict=True) if fine]
     note_usable_columns(values[:, usable], names, findings, encoding.dummy[usable])
