@@ -254,6 +254,14 @@ def separated(rng):
     return X, (X["troponin"] > X["troponin"].quantile(0.7)).to_numpy().astype(int)
 
 
+@animal(null=("sodium",))
+def treated_after_the_diagnosis(rng):
+    X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=400, cases=150)
+    return X.assign(
+        platelets=rng.gamma(2, size=400) - 2 * y, lab_days=np.round(9 * rng.gamma(2, size=400) * (1 + y))
+    ), y
+
+
 @animal(warns=(SEPARATED, EXHAUSTED))
 def wide(rng):
     X = pd.DataFrame(rng.laplace(size=(40, 200)), columns=[f"gene_{c}" for c in range(200)])

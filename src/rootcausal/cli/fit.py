@@ -95,15 +95,16 @@ def fit(
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the disease, and write a model.
 
-    Every column is a variable, except the target, the ids and the dropped ones.
-    A patient may have several rows, which --id tells; the bootstrap then resamples
-    patients. What is known of the causal order (--first, --tiers, --causes,
-    --not-causes, --covariate) is kept to.
+    Every column is a variable, except the target, the ids, and what --drop and
+    --after leave out. A patient may have several rows, which --id tells; the
+    bootstrap then resamples patients. What is known of the causal order (--first,
+    --tiers, --causes, --not-causes, --covariate) is kept to.
 
     rootcausal fit cohort.csv --target died --out model.rci
     rootcausal fit cohort.csv --target died --id patient --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
+    rootcausal fit labs.csv --target died --after futime,relapse --out m.rci
     rootcausal fit labs.csv --target ill --kind stage=ordinal --out m.rci
     rootcausal fit labs.csv --target ill --log bili,copper --out m.rci
     rootcausal fit lab.xlsx --target stage --positive 3 --negative 0 --out m.rci

@@ -23,10 +23,10 @@ from .visible import POWER
 from .which_first import CLEARLY, Told, stories
 
 # More rows would not change which story is the likelier, and cost time.
-ROWS_AT_MOST = 5_000
+ROWS_AT_MOST, ROWS_OF_A_CLASS = 5_000, 500
 QUESTION = "Is no column an effect of the diagnosis?"
 # Sizes are nats a patient; an error of Student's t5, shifted by its standard deviation, comes to 0.016.
-EFFECT = Scale(0.002, 0.01, p_doubtful=0.03, p_broken=1e-5)
+EFFECT = Scale(0.002, 0.01, p_doubtful=0.02, p_broken=1e-5)
 # Sizes are √(χ² / n). A bend alone is no proof.
 BENT = Scale(0.2, np.inf, p_doubtful=1e-3)
 # Scores 2 to 4 bend; the first is straight in the ranks and so levels off in the tails.
@@ -50,8 +50,15 @@ def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
 
 def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray) -> Check:
     """``values`` (n, k) are those of the columns of ``evidence``: ``measured`` (n, k), or else drawn."""
-    if evidence.y.size > ROWS_AT_MOST:
-        few = np.sort(np.random.default_rng(0).choice(evidence.y.size, ROWS_AT_MOST, replace=False))
+    if _separates(fit, evidence.y):
+        return _cannot_tell(
+            (),
+            "The columns together tell every diagnosis apart, and then nothing shows which comes first.",
+            _smallest_shift(evidence.y),
+        )
+    n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(evidence.y.mean(), 1.0 - evidence.y.mean())))
+    if evidence.y.size > n_rows:
+        few = np.sort(np.random.default_rng(0).choice(evidence.y.size, n_rows, replace=False))
         evidence = replace(evidence, errors=evidence.errors[few], y=evidence.y[few])
         fit, values, measured = fit_plain(evidence.errors, evidence.y), values[few], measured[few]
     told = stories(evidence, values, measured, fit)
@@ -72,12 +79,14 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
         if BENT.judge(corrected(p_values[place], numbers.size), bend[place]) != "fine"
     ]
     if bent:
-        return _bent(evidence.named(numbers[bent]), float(bend[bent[0]]), float(p_values[bent[0]]))
+        return _bent(
+            evidence.named(numbers[bent]), float(bend[bent[0]]), corrected(p_values[bent[0]], numbers.size)
+        )
     smallest = _smallest_shift(evidence.y)
     open_ones = [one for one in told if abs(one.shift) >= HARD_SHIFT and one.log_times > -np.log(SETTLED)]
     if open_ones or smallest > MUST_SEE:
         names = evidence.named(np.array([one.place for one in open_ones], dtype=np.intp))
-        return _cannot_tell(names, evidence.y.size, smallest)
+        return _cannot_tell(names, _not_seen(names, evidence.y.size, smallest), smallest)
     number = max((one.size for one in told), default=0.0)
     p_value = min((one.p_value(len(told)) for one in told), default=1.0)
     asked = plural(len(told), "column")
@@ -140,18 +149,24 @@ def _bent(names: tuple[str, ...], size: float, p_value: float) -> Check:
     )
 
 
-def _cannot_tell(names: tuple[str, ...], n_rows: int, smallest: float) -> Check:
+def _separates(fit: PlainLogit, y: np.ndarray) -> bool:
+    return bool(fit.risk[y == 1].min() > fit.risk[y == 0].max())
+
+
+def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
     if names:
-        statement = (
+        return (
             f"{_all(names)} {'goes' if len(names) == 1 else 'go'} with the diagnosis, and {n_rows:,} "
             "patients do not show which comes first."
         )
-    else:
-        statement = (
-            f"With so few patients even an effect of the diagnosis that shifts a column by "
-            f"{MUST_SEE:g} standard deviation would be missed; seen in nine of ten cohorts like this one "
-            f"would be {smallest:.1f} standard deviations."
-        )
+    return (
+        f"With so few patients even an effect of the diagnosis that shifts a column by "
+        f"{MUST_SEE:g} standard deviation would be missed; seen in nine of ten cohorts like this one "
+        f"would be {smallest:.1f} standard deviations."
+    )
+
+
+def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Check:
     named = _all(names) if names else "Any column"
     return Check(
         "terminal",
