@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from rootcausal import RCI, Knowledge
+from rootcausal.diagnostics import Checked
 from rootcausal.diagnostics.dependence import Dependence, dependence
 from rootcausal.diagnostics.evidence import Evidence, gather, standardized, ties_restored
 from rootcausal.diagnostics.independence import SCALE
@@ -31,10 +32,10 @@ def skewed(rng: np.random.Generator, n: int = N) -> np.ndarray:
 
 def evidence_of(frame: pd.DataFrame, y: np.ndarray, **settings: object) -> Evidence:
     model = RCI(**settings).fit(frame, y)
-    layout = model._encoding
-    return gather(
-        model._model, layout.matrix(frame.to_numpy(dtype=float)), y, list(layout.column_names), None
-    )
+    values = model._encoding.matrix(frame.to_numpy(dtype=float))
+    stated = model.decision_function(frame)
+    checked = Checked(model._model, values, None, y, stated, model._encoding, None, model.provenance_)
+    return gather(checked, y)
 
 
 def seen_in(frame: pd.DataFrame, y: np.ndarray, **settings: object) -> tuple[Evidence, Dependence]:

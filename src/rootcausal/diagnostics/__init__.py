@@ -62,7 +62,7 @@ def diagnose(checked: Checked) -> Diagnosis:
             f"without; here {cases} of {y.size} have it."
         )
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
-    evidence = gather(model, checked.X, y, names, checked.prevalence)
+    evidence = gather(checked, y)
     of_risk = check_link(checked.stated, y, checked.prevalence)
     of_scales = check_logarithm(checked, y)
     checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked, y), of_scales, *of_model)

@@ -35,6 +35,8 @@ LEFT_OUT_AT_MOST = 5
 MUCH = 0.08
 # Part of what is wrong between two columns that a curve may leave, and still explain it.
 MOST_LEFT = 0.4
+# In a large cohort no curve fits wholly; one that leaves so little does.
+LITTLE_LEFT = 0.02
 
 #: Where the cause is low, in the middle, and high.
 Heights = tuple[float, float, float]
@@ -51,6 +53,7 @@ class Curve:
     p_value : of there being none: that a straight line, in either direction, would do.
     left : chi-square statistic of dependence that the curve leaves, as a part of what the better of two
         straight lines leaves.
+    p_left : p-value of independence once the curve is allowed for.
     shape : mean of the effect against the line, in its standard deviations, where the cause is in its lowest
         tenth, in its middle fifth and in its highest tenth.
     slopes : of the effect itself, line and bend together, below and above the middle of the cause.
@@ -60,6 +63,7 @@ class Curve:
     share: float
     p_value: float
     left: float
+    p_left: float
     shape: Heights
     slopes: tuple[float, float]
     backwards: bool = False
@@ -67,7 +71,8 @@ class Curve:
     @property
     def there(self) -> bool:
         """Whether it is more than a hidden cause would draw, and most of what is wrong between the two."""
-        return self.p_value < BENT and self.share >= MUCH and self.left < MOST_LEFT
+        explains = self.left < LITTLE_LEFT or (self.left < MOST_LEFT and self.p_left > 0.1 * EXPLAINED)
+        return self.p_value < BENT and self.share >= MUCH and explains
 
     def turned(self) -> Curve:
         """The same between columns in the other order."""
@@ -137,27 +142,47 @@ def dependence(evidence: Evidence, level: float) -> Dependence:
     if not pairs.size:
         return Dependence(0, n, 1.0, 0.0, (), from_outside)
     moments = moments_of(evidence.errors, pairs)
-    p_values, strength = moments.p_values, moments.strength
-    found = []
-    for m in np.argsort(p_values, kind="stable")[:EXPLAINED_AT_MOST]:
-        i, j = (int(place) for place in pairs[m])
-        p_value = corrected(float(p_values[m]), len(pairs))
-        if p_value >= level:
-            break
-        explanation, curve = trial.explain(i, j)
-        if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
-            # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
-            # comes before a number cannot be tried by straight lines.
-            continue
-        found.append(Dependent(i, j, p_value, float(strength[m]), moments.correlation[m], explanation, curve))
+    p_values = moments.p_values
+    found = [
+        pair
+        for m in np.argsort(p_values, kind="stable")[:EXPLAINED_AT_MOST]
+        if corrected(float(p_values[m]), len(pairs)) < level
+        and (pair := _explained(evidence, trial, pairs[m], len(pairs), level)) is not None
+    ]
+    n_measured = _rows_behind(evidence)
+    strongest = float(moments.strength[p_values.argmin()])
     return Dependence(
-        len(pairs),
-        n,
-        smallest_of_many(p_values),
-        float(strength[p_values.argmin()]),
-        tuple(found),
-        from_outside,
+        len(pairs), n_measured, smallest_of_many(p_values), strongest, tuple(found), from_outside
     )
+
+
+def _rows_behind(evidence: Evidence) -> int:
+    """Patients on whom a pair rests, where many lack one of the two: the median over columns, squared."""
+    n = evidence.y.size
+    if evidence.measured is None:
+        return n
+    return round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2)
+
+
+def _explained(
+    evidence: Evidence, trial: _Trial, pair: Index, n_pairs: int, level: float
+) -> Dependent | None:
+    """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed."""
+    i, j = int(pair[0]), int(pair[1])
+    rows = evidence.measured_for((i, j))
+    if rows is not None:
+        evidence = evidence.of_patients(rows)
+        trial = _Trial(evidence)
+    moments = moments_of(evidence.errors[:, [i, j]], np.array([[0, 1]]))
+    p_value = corrected(float(moments.p_values[0]), n_pairs)
+    if p_value >= level:
+        return None
+    explanation, curve = trial.explain(i, j)
+    if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
+        # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
+        # comes before a number cannot be tried by straight lines.
+        return None
+    return Dependent(i, j, p_value, float(moments.strength[0]), moments.correlation[0], explanation, curve)
 
 
 class _Trial:
@@ -194,11 +219,18 @@ class _Trial:
         # A cause bends over its own effect, too: a line in either direction must fail.
         by_a_line = min(_chi_square(first, error), _chi_square(second, _less(first, second)))
         p_line = float(chi2.sf(by_a_line, len(MOMENTS)))
-        left = _chi_square(first, straight) / max(by_a_line, 1e-12)
+        left = _chi_square(first, straight)
         at, height = np.array(_heights(cause, cause)), np.array(_heights(cause, second))
         below, above = np.diff(height) / np.maximum(np.diff(at), 1e-12)
         slopes = (float(below), float(above))
-        return Curve(share, max(p_value, p_line), left, _heights(cause, error), slopes)
+        return Curve(
+            share,
+            max(p_value, p_line),
+            left / max(by_a_line, 1e-12),
+            float(chi2.sf(left, len(MOMENTS))),
+            _heights(cause, error),
+            slopes,
+        )
 
     def bends_from_outside(self, level: float) -> Iterator[tuple[int, int, Curve]]:
         """Left-out columns that act on one of the model's by a curve: places of both, and the curve.
@@ -219,9 +251,15 @@ class _Trial:
             if corrected(float(p_values[column, place]), p_values.size) >= level:
                 return
             j = int(asked[place])
-            curve = self._curve(outside[:, column], self._values[:, j], np.arange(j))
+            rows = self._evidence.measured_for((j,), int(column))
+            trial = self if rows is None else _Trial(self._evidence.of_patients(rows))
+            curve = trial.curve_from_outside(int(column), j)
             if curve.there:
                 yield int(column), j, curve
+
+    def curve_from_outside(self, column: int, j: int) -> Curve:
+        """The bend of the model's column at place j over one that was left out."""
+        return self._curve(self._evidence.outside[:, column], self._values[:, j], np.arange(j))
 
     def _reversed(self, a: F64, b: F64, given: Index) -> bool:
         """Whether the errors are independent if b comes first."""

@@ -14,6 +14,7 @@ from ..core.layout import Layout
 from ..core.logistic import fit_logit
 from ..core.model import CausalModel
 from ..core.table import F64, Index
+from .checked import Checked
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
@@ -45,7 +46,9 @@ class Evidence:
     outside : (n, m) columns that the model left out, standardized; at most 100.
     outside_names, outside_positive : (m,) of these.
     owner : (k,) the variable of each column: dummies of one have the same.
-    learned_arrows : (k, k), ``[i, j]``: whether j acts directly on i, in a direction that was not given.
+    arrows : (k, k), ``[i, j]``: whether j acts directly on i.
+    learned : (k, k), ``[i, j]``: whether the order of the two was learned and not given.
+    measured, outside_measured : (n, k) and (n, m), which values were measured; None where all were.
     """
 
     errors: F64
@@ -63,25 +66,46 @@ class Evidence:
     outside_names: tuple[str, ...]
     outside_positive: np.ndarray
     owner: Index
-    learned_arrows: np.ndarray
+    arrows: np.ndarray
+    learned: np.ndarray
+    measured: np.ndarray | None = None
+    outside_measured: np.ndarray | None = None
 
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
 
         In a sample chosen by D, errors of the causes of D depend on each other, whatever the mechanisms.
         """
-        few = self.population
-        if few.size == self.y.size:
-            return self
+        return self if self.population.size == self.y.size else self.of_patients(self.population)
+
+    def of_patients(self, places: Index) -> Evidence:
+        """The same of some patients, standardized among them."""
         return replace(
             self,
-            errors=standardized(self.errors[few]),
-            y=self.y[few],
-            rows=self.rows[few],
-            population=np.arange(few.size),
-            values=standardized(self.values[few]),
-            outside=standardized(self.outside[few]),
+            errors=standardized(self.errors[places]),
+            y=self.y[places],
+            rows=self.rows[places],
+            population=np.arange(places.size),
+            values=standardized(self.values[places]),
+            outside=standardized(self.outside[places]),
+            measured=None if self.measured is None else self.measured[places],
+            outside_measured=None if self.outside_measured is None else self.outside_measured[places],
         )
+
+    def measured_for(self, places: Sequence[int], outside: int | None = None) -> Index | None:
+        """Patients whose errors at these places rest on measurements alone; None where all do.
+
+        An error is made of its column and of those that act on it. What was drawn at random for a patient
+        depends on the other columns as the draw has it, and not as life has it.
+        """
+        if self.measured is None or self.outside_measured is None:
+            return None
+        asked: np.ndarray = np.isin(np.arange(self.columns.size), places)
+        asked |= self.arrows[asked].any(axis=0)
+        whole = self.measured[:, asked].all(axis=1)
+        if outside is not None:
+            whole &= self.outside_measured[:, outside]
+        return np.flatnonzero(whole)
 
     def of_numbers(self) -> Evidence:
         """The same without columns that have levels.
@@ -117,7 +141,9 @@ class Evidence:
             values=self.values[:, kept],
             positive=self.positive[kept],
             owner=self.owner[kept],
-            learned_arrows=self.learned_arrows[np.ix_(kept, kept)],
+            arrows=self.arrows[np.ix_(kept, kept)],
+            learned=self.learned[np.ix_(kept, kept)],
+            measured=None if self.measured is None else self.measured[:, kept],
         )
 
     def named(self, places: Index | Sequence[int]) -> tuple[str, ...]:
@@ -140,11 +166,13 @@ def population_sample(y: np.ndarray, prevalence: float | None) -> Index:
     return np.sort(np.concatenate([cases, controls]))
 
 
-def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalence: float | None) -> Evidence:
+def gather(checked: Checked, y: np.ndarray) -> Evidence:
     """The errors that this model gives to at most 20,000 patients, on the 100 columns that matter most to it.
 
     They are standardized among these patients, and those that differ by rounding alone are the same.
     """
+    model, X, missing = checked.model, checked.X, checked.missing
+    names = checked.named.column_names
     rows = np.arange(X.shape[0])
     if rows.size > ROWS_AT_MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_AT_MOST, replace=False))
@@ -163,7 +191,7 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         y[rows],
         tuple(names[c] for c in columns),
         rows,
-        population_sample(y[rows], prevalence),
+        population_sample(y[rows], checked.prevalence),
         with_levels=layout.discrete[columns],
         searched=~layout.kept[columns],
         importance=importance[places],
@@ -173,7 +201,10 @@ def gather(model: CausalModel, X: F64, y: np.ndarray, names: list[str], prevalen
         outside_names=tuple(names[c] for c in left_out),
         outside_positive=values[:, left_out].min(axis=0, initial=np.inf) > 0,
         owner=layout.variable[columns],
-        learned_arrows=_learned_arrows(model, layout, places),
+        arrows=np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE,
+        learned=_learned(layout, columns),
+        measured=None if missing is None else ~missing[np.ix_(rows, columns)],
+        outside_measured=None if missing is None else ~missing[np.ix_(rows, left_out)],
     )
 
 
@@ -193,13 +224,13 @@ def standardized(values: F64) -> F64:
     return (values - values.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
 
 
-def _learned_arrows(model: CausalModel, layout: Layout, places: Index) -> np.ndarray:
-    strong: np.ndarray = np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE
-    variables, owner = np.unique(layout.variable[model.column_order[places]], return_inverse=True)
+def _learned(layout: Layout, columns: Index) -> np.ndarray:
+    variables, owner = np.unique(layout.variable[columns], return_inverse=True)
     given = np.eye(variables.size, dtype=bool)  # dummies of one variable have no order among themselves
     if layout.precedence is not None:
         given |= layout.precedence.known(variables)
-    return strong & ~given[np.ix_(owner, owner)]
+    learned: np.ndarray = ~given[np.ix_(owner, owner)]
+    return learned
 
 
 def ties_restored(errors: F64) -> F64:

@@ -37,7 +37,7 @@ def gaussian_p_values(errors: F64) -> F64:
 def check_gaussianity(evidence: Evidence) -> Check:
     n = evidence.errors.shape[0]
     p_values = np.where(evidence.with_levels, 0.0, gaussian_p_values(evidence.errors))
-    arrows = np.argwhere(evidence.learned_arrows)[:, ::-1]  # (m, 2): cause and effect
+    arrows = np.argwhere(evidence.arrows & evidence.learned)[:, ::-1]  # (m, 2): cause and effect
     # How far the less Gaussian of the two is from being Gaussian: the larger, the less is known.
     doubt = p_values[arrows].min(axis=1)
     undirected = arrows[doubt >= LEVEL][np.argsort(-doubt[doubt >= LEVEL], kind="stable")]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..wording import quoted
 from .dependence import Curve, Dependence
-from .diagnosis import Check, Scale, in_words
+from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
 from .independence import visible
 
@@ -33,7 +33,8 @@ def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
     bends = sorted(_bends(evidence, seen), key=lambda bend: -bend.curve.share)
     smallest = visible(seen) ** 2
     if not bends:
-        verdict = SCALE.judge(1.0, 0.0, smallest)
+        # A hard bend is seen only where more than its share shows: the order must be clear of it, too.
+        verdict: Verdict = "fine" if smallest <= SCALE.doubtful else "cannot tell"
         statement = "No variable was seen to follow another along a curve rather than a line."
         limit = ""
         if verdict == "cannot tell":
