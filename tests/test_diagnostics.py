@@ -427,6 +427,12 @@ def test_risks_that_are_wrong_are_no_probabilities():
     assert wrong.limit.startswith("Do not read the risks as probabilities")
     right = check_link(log_odds - 1.5, y, None)
     assert (right.verdict, right.limit, right.touches) == ("fine", "", "")
+    # A fit draws risks towards the average: its own patients look too different, others are not.
+    drawn_in = 0.4 * (log_odds - 1.5) - 0.9
+    assert check_link(drawn_in, y, None).verdict != "fine"
+    assert check_link(drawn_in, y, None, of_fit=True).verdict == "fine"
+    assert check_link(3.0 * (log_odds - 1.5), y, None, of_fit=True).verdict == "broken"
+    assert check_link(log_odds, y, None, of_fit=True).verdict == "broken"
     few = check_link(log_odds[:60] - 1.5, y[:60], None)
     assert few.verdict == "cannot tell"
     assert few.smallest > 0.1

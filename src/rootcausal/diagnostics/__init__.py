@@ -63,7 +63,7 @@ def diagnose(checked: Checked) -> Diagnosis:
         )
         return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
     evidence = gather(checked, y)
-    of_risk = check_link(checked.stated, y, checked.prevalence)
+    of_risk = check_link(checked.stated, y, checked.prevalence, checked.of_fit)
     of_scales = check_logarithm(checked, y)
     checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked, y), of_scales, *of_model)
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")

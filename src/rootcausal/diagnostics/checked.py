@@ -59,6 +59,12 @@ class Checked:
         share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
         return share
 
+    @property
+    def of_fit(self) -> bool:
+        """Whether these look like the patients of the fit: as many, and as many of them ill."""
+        made = self.provenance
+        return self.y is not None and (made["rows"], made["cases"]) == (self.y.size, int(self.y.sum()))
+
     def called(self, rows: Index) -> str:
         """What to call the patients in some rows: by their ids or, where they have none, by their place."""
         if self.ids is None:

@@ -22,7 +22,7 @@ from .visible import smallest_visible
 
 # Log-odds by which the effect of one shock differs between patients with the other one standard deviation
 # above and below what is expected.
-SCALE = Scale(0.4, 1.0, p_doubtful=0.002, p_broken=0.0002)
+SCALE = Scale(0.4, 1.0, p_doubtful=0.001, p_broken=0.0001)
 # A few extreme patients must not make a product.
 CLIP = 3.0
 # Products grow with the square of the columns: those that matter most to the disease.

@@ -23,7 +23,7 @@ FEWEST_ROWS = 20
 # have been seen, what looks Gaussian is.
 NEARLY_GAUSSIAN = 0.2
 # The part of all arrows from which on the order as a whole says little.
-BROKEN_SHARE = 0.25
+BROKEN_SHARE = 1 / 3
 ARROWS_NAMED = 3
 
 
@@ -31,7 +31,7 @@ def gaussian_p_values(errors: F64) -> F64:
     """(k,): D'Agostino and Pearson's test by skewness and kurtosis; large where an error looks Gaussian."""
     if errors.shape[0] < FEWEST_ROWS:
         return np.ones(errors.shape[1])
-    return normaltest(errors, axis=0).pvalue
+    return normaltest(np.asfortranarray(errors), axis=0).pvalue
 
 
 def check_gaussianity(evidence: Evidence) -> Check:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, rankdata
 
 from ..core.table import F64
 from ..wording import plural
 from .diagnosis import Check, Scale, Verdict, in_words
+from .evidence import fit_plain
 from .visible import smallest_visible
 
 MOST_GROUPS, FEWEST_GROUPS = 10, 3
 # Of fewer patients, the observed risk of a group is little more than chance.
 PATIENTS_A_GROUP = 100
-SCALE = Scale(0.05, 0.10, p_doubtful=0.005, p_broken=0.0005)
+SCALE = Scale(0.05, 0.10, p_doubtful=0.002, p_broken=0.0002)
 
 
 @dataclass(frozen=True)
@@ -76,22 +78,44 @@ def calibration(risk: F64, y: np.ndarray) -> tuple[float, float]:
     return groups.p_value, groups.difference
 
 
-def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None) -> Check:
+def spread_out(log_odds: F64, y: np.ndarray) -> F64:
+    """The same log-odds, spread as far as these labels would have it; as they are, where that is less far.
+
+    A fit draws risks towards the average, as far as chance made its own patients differ too much. Among
+    these the risks look too moderate, and are right for others. The mean risk stays.
+    """
+    spread = float(log_odds.std())
+    if spread == 0.0:
+        return log_odds
+    fit = fit_plain((log_odds / spread)[:, None], y)
+    slope = float(fit.coef[0]) / spread
+    if fit.separated or slope <= 1.0:
+        return log_odds
+    wider, mean = slope * (log_odds - log_odds.mean()), float(expit(log_odds).mean())
+    return wider + brentq(lambda shift: float(expit(wider + shift).mean()) - mean, -1e3, 1e3)
+
+
+def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: bool = False) -> Check:
     """``log_odds`` (n,) and labels of patients; the risks are those in a population of this prevalence.
+
+    ``of_fit`` says that these are the patients of the fit.
 
     Where cases and controls were sampled apart, the risk among them is another one: its odds are those of
     the population times what sampling did. There the risks are judged, since both classes are many; in a
     population where the disease is rare, every difference is a small number.
     """
-    risk, allowing, unseen = expit(log_odds), "", ""
+    allowing, unseen = "", ""
     if prevalence is not None:
         share = f"{100.0 * prevalence:.3g}%"
         allowing = (
             f", allowing for how they were sampled ({y.mean():.0%} ill here, {share} in the population)"
         )
         unseen = f" Whether {share} is right cannot be seen from them."
-        risk = expit(log_odds + logit(y.mean()) - logit(prevalence))
-    groups = Groups.of(risk, y)
+        log_odds = log_odds + logit(y.mean()) - logit(prevalence)
+    if of_fit:
+        allowing += ", apart from how far the fit draws risks towards the average on purpose"
+        log_odds = spread_out(log_odds, y)
+    groups = Groups.of(expit(log_odds), y)
     verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
     return Check(
         "calibrated",
