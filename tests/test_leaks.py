@@ -22,7 +22,7 @@ from rootcausal.diagnostics.diagnosis import Check
 from rootcausal.diagnostics.evidence import fit_plain
 from rootcausal.diagnostics.leaving_out import option_for
 from rootcausal.diagnostics.telling_apart import areas, rate_area, smallest_area
-from rootcausal.diagnostics.which_first import arrows_spared, log_density, lost_without
+from rootcausal.diagnostics.which_first import arrows_spared, kernel_width, log_density, lost_without
 
 ERRORS = {
     "heavy tails": lambda rng, n: rng.standard_t(5, n) * np.sqrt(3 / 5),
@@ -204,11 +204,12 @@ def test_rates_of_groups_that_say_nothing_say_nothing():
 def test_the_density_is_that_of_the_others():
     rng = np.random.default_rng(2)
     values = rng.standard_normal(4000)
-    assert log_density(values).mean() == pytest.approx(norm.logpdf(values).mean(), abs=0.02)
-    assert log_density(np.append(values, 50.0))[-1] < -8
+    width = kernel_width(values)
+    assert log_density(values, width).mean() == pytest.approx(norm.logpdf(values).mean(), abs=0.02)
+    assert log_density(np.append(values, 50.0), width)[-1] < -8
     counts = rng.poisson(3, 1000).astype(float)
     # Counts have no density finer than one of them.
-    assert log_density(counts, 1.0).mean() < log_density(counts).mean()
+    assert kernel_width(counts) < kernel_width(counts, 1.0) == 1.0
 
 
 def test_arrows_are_spared_where_the_diagnosis_stands_between():

@@ -61,16 +61,17 @@ class Told:
         return max(self.log_times, 0.0) / self.n_rows
 
 
-def log_density(values: F64, grain: float = 0.0) -> F64:
-    """(n,): log of the density at each value, learned from all the others by a Gaussian kernel.
-
-    It is no narrower than the ``grain``, from one count to the next, say.
-    """
-    n = values.size
+def kernel_width(values: F64, grain: float = 0.0) -> float:
+    """For a density of these values; no narrower than the ``grain``, from one count to the next, say."""
     low, high = np.quantile(values, (0.25, 0.75))
     spread = min(values.std(), (high - low) / 1.349) if high > low else values.std()
+    return float(max(WIDTH * spread * values.size**-0.2, grain, 1e-12))
+
+
+def log_density(values: F64, width: float) -> F64:
+    """(n,): log of the density at each value, learned from all the others by a Gaussian kernel."""
+    n = values.size
     start, end = values.min(), values.max()
-    width = max(WIDTH * spread * n**-0.2, grain)
     size = int(np.clip(GRID_A_BANDWIDTH * (end - start) / width, 512, LARGEST_GRID))
     step = (end - start) / (size - 1)
     width = max(width, step)
@@ -148,7 +149,9 @@ def _story_of(
     slope = float(error @ disease) / max(float(disease @ disease), 1e-12)
     unshifted = error - slope * disease
     grain = float(np.median(steps)) * abs(float(error @ value)) / max(float(value @ value), 1e-300)
-    gain = log_density(unshifted, grain) - log_density(error, grain) - lost_without(fit, y, place)[measured]
+    # The same for both: two classes that lie far apart would else be blurred where they are one sample.
+    width = kernel_width(unshifted, grain)
+    gain = log_density(unshifted, width) - log_density(error, width) - lost_without(fit, y, place)[measured]
     return float(gain.sum()), slope / max(float(unshifted.std()), 1e-12)
 
 
