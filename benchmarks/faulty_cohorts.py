@@ -104,9 +104,9 @@ class Cohort:
 
     def touches(self, names: Collection[str]) -> bool:
         """Whether a model of these columns has the fault: one without them cannot say anything of it."""
-        needed = len(self.columns)
-        if SCENARIOS[self.scenario].any_column:
-            needed = 2 if self.scenario == "gaussian" else 1  # the one Gaussian error is no fault
+        if self.scenario == "gaussian":  # it matters where one of two acts on the other
+            return all(name in names for name in self.columns[:2])
+        needed = 1 if SCENARIOS[self.scenario].any_column else len(self.columns)
         return sum(name in names for name in self.columns) >= needed
 
 
@@ -153,16 +153,16 @@ def _places(scenario: str, world: World, rng: np.random.Generator) -> np.ndarray
     ancestors = np.flatnonzero(world.numbers & world.ancestor)
     if scenario == "clean":
         return np.array([], dtype=int)
-    if scenario == "gaussian":
-        return np.flatnonzero(world.numbers) if ancestors.size > 1 else None
     if scenario in LEAKS:
         leaves = np.flatnonzero(world.numbers & ~world.weights.any(axis=0))
         return rng.choice(leaves, 1) if leaves.size else None
-    if scenario in ("quadratic", "flipped", "exp"):
+    if scenario in ("gaussian", "quadratic", "flipped", "exp"):
         edges = np.argwhere(world.weights[np.ix_(ancestors, ancestors)])
         if not len(edges):
             return None
         edge = ancestors[edges[rng.integers(len(edges))]]
+        if scenario == "gaussian":
+            return np.concatenate([edge, np.setdiff1d(np.flatnonzero(world.numbers), edge)])
         return _half_of_numbers(world, rng.choice(edge), rng) if scenario == "exp" else edge
     how_many = 1 if scenario == "misprint" else 2
     return rng.choice(ancestors, how_many, replace=False) if ancestors.size >= how_many else None
