@@ -9,7 +9,7 @@ from .evidence import Evidence
 from .moments import MOMENTS
 from .visible import smallest_visible
 
-SCALE = Scale(0.04, 0.12, p_doubtful=5e-3, p_broken=1e-6)
+SCALE = Scale(0.04, 0.12, p_doubtful=0.02, p_broken=1e-6)
 
 # How the earlier of two shocks goes with the later, for each of MOMENTS, and what correlates.
 _IN_WORDS = (

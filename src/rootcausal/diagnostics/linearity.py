@@ -16,25 +16,37 @@ from .independence import visible
 
 # Share of what a straight line leaves that a curve explains.
 SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
+# Share that must be visible before silence means anything: a bend also upsets the order, and so hides. With
+# 500 patients half of the hard bends are named, with 2,000 nine of ten.
+VISIBLE = 0.035
 
 
 @dataclass(frozen=True)
 class _Bend:
-    """One column that bends over another: their names, the curve, and of which a logarithm can be taken."""
+    """One column that bends over another: their names, the curve, and of which a logarithm can be taken.
+
+    Of a cause that the model left out, nothing more than a doubt is said: other columns that were left out
+    may stand between the two.
+    """
 
     cause: str
     effect: str
     curve: Curve
     cause_positive: bool
     effect_positive: bool
+    in_model: bool = True
+
+    @property
+    def verdict(self) -> Verdict:
+        verdict = SCALE.judge(self.curve.p_value, self.curve.share)
+        return verdict if self.in_model or verdict != "broken" else "doubtful"
 
 
 def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
-    bends = sorted(_bends(evidence, seen), key=lambda bend: -bend.curve.share)
+    bends = sorted(_bends(evidence, seen), key=lambda bend: (-bend.in_model, -bend.curve.share))
     smallest = visible(seen) ** 2
     if not bends:
-        # A hard bend is seen only where more than its share shows: the order must be clear of it, too.
-        verdict: Verdict = "fine" if smallest <= SCALE.doubtful else "cannot tell"
+        verdict: Verdict = "fine" if smallest <= VISIBLE else "cannot tell"
         statement = "No variable was seen to follow another along a curve rather than a line."
         limit = ""
         if verdict == "cannot tell":
@@ -55,7 +67,7 @@ def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
         )
     worst = bends[0]
     curve = worst.curve
-    verdict = SCALE.judge(curve.p_value, curve.share)
+    verdict = worst.verdict
     cause, effect = quoted(worst.cause), quoted(worst.effect)
     low, middle, high = curve.shape
     return Check(
@@ -93,7 +105,7 @@ def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
         bends.append(_Bend(names[cause], names[effect], pair.curve, *logs))
     for outside, place, curve in seen.from_outside:
         logs = bool(evidence.outside_positive[outside]), bool(positive[place])
-        bends.append(_Bend(evidence.outside_names[outside], names[place], curve, *logs))
+        bends.append(_Bend(evidence.outside_names[outside], names[place], curve, *logs, in_model=False))
     return bends
 
 

@@ -39,8 +39,9 @@ QUESTION = "Would a logarithm make relations straighter?"
 # Nats a row that nobody should miss: the others explain a half of a logarithm, and a quarter of the column.
 HARD = 0.2
 FEWEST_COLUMNS = 10
-# Fewer hardly ever show that errors depend on each other.
-FEWEST_PATIENTS = 200
+# With fewer, a third of the columns that want a logarithm is not seen to: errors depend on each other too
+# little for so few to show it.
+FEWEST_PATIENTS = 400
 COLUMNS_NAMED = 3
 # What the fits that show what would change may take, rows times columns and rows times pairs of them: a
 # fraction of a second.

@@ -59,24 +59,31 @@ class Farthest:
     without: F64
 
 
-def farthest_patients(X: F64, y: np.ndarray) -> Farthest:
-    """What the farthest patient of each column of X (n, q) does to how far cases and controls differ."""
-    n, q = X.shape
-    columns = np.arange(q)
-    row = np.abs(X - X.mean(axis=0)).argmax(axis=0)
+def farthest_patients(X: F64, y: np.ndarray, missing: np.ndarray | None = None) -> Farthest:
+    """What the farthest patient of each column of X (n, q) does to how far cases and controls differ.
+
+    ``missing`` (n, q) are values that were drawn, which count for nothing here.
+    """
+    columns = np.arange(X.shape[1])
+    measured = np.ones(X.shape, dtype=bool) if missing is None else ~missing
+    count = measured.sum(axis=0)
+    mean = np.where(measured, X, 0.0).sum(axis=0) / np.maximum(count, 1)
+    row = np.where(measured, np.abs(X - mean), -1.0).argmax(axis=0)
     # About the average of the others: that of all bears the weight of this one.
-    rest = X - (X.sum(axis=0) - X[row, columns]) / max(n - 1, 1)
+    others_mean = (mean * count - X[row, columns]) / np.maximum(count - 1, 1)
+    rest = np.where(measured, X - others_mean, 0.0)
     largest = rest[row, columns]
     rest[row, columns] = 0.0
-    count = np.array([np.sum(y == label) for label in (0, 1)], dtype=np.float64)
+    rows_of = np.array([np.sum(y == label) for label in (0, 1)], dtype=np.float64)
+    of_class = np.stack([measured[y == label].sum(axis=0) for label in (0, 1)]).astype(np.float64)
     own = np.stack([y[row] == label for label in (0, 1)]).astype(np.float64)
     others = ColumnMoments(
-        count,
+        rows_of,
         np.stack([rest[y == label].sum(axis=0) for label in (0, 1)]),
         np.stack([(rest[y == label] ** 2).sum(axis=0) for label in (0, 1)]),
-        measured=count[:, None] - own,
+        measured=of_class - own,
     )
-    this_one = ColumnMoments(count, own * largest, own * largest**2, measured=own)
+    this_one = ColumnMoments(rows_of, own * largest, own * largest**2, measured=own)
     return Farthest(
         row,
         np.abs(largest) / np.maximum(np.abs(rest).max(axis=0), np.finfo(float).tiny),
@@ -122,7 +129,9 @@ def _on_differences(evidence: Evidence, checked: Checked) -> _Decided:
     """How far cases and controls differ in a column, in the model or not: a misprint can hide that."""
     layout = checked.model.layout
     columns = np.arange(checked.X.shape[1]) if layout is None else np.flatnonzero(~layout.discrete)
-    far = farthest_patients(checked.X[np.ix_(evidence.rows, columns)], evidence.y)
+    cells = np.ix_(evidence.rows, columns)
+    missing = None if checked.missing is None else checked.missing[cells]
+    far = farthest_patients(checked.X[cells], evidence.y, missing)
     before, after = np.abs(far.with_all), np.abs(far.without)
     change = np.abs(far.without - far.with_all)
     decides = (far.apart >= STANDS_APART) & (np.maximum(before, after) >= DIFFERS) & np.isfinite(change)
