@@ -16,16 +16,10 @@ from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Scale
 from rootcausal.diagnostics.equal_responses import product_tests
-from rootcausal.diagnostics.evidence import fit_plain, score_tests
+from rootcausal.diagnostics.evidence import fit_plain
 from rootcausal.diagnostics.link import calibration, check_link
+from rootcausal.diagnostics.many_tests import corrected, smallest_of_many
 from rootcausal.diagnostics.patients import farthest_patients, influence
-from rootcausal.diagnostics.rank_scores import (
-    corrected,
-    distance_correlation,
-    rank_scores,
-    score_correlations,
-    smallest_of_many,
-)
 from rootcausal.diagnostics.terminal import bend_tests
 
 N = 2000
@@ -186,32 +180,6 @@ def test_both_effect_and_p_value_must_speak():
     assert scale.judge(0.01, 0.9) == "doubtful"
     assert scale.judge(1e-9, 0.2) == "doubtful"
     assert scale.judge(1e-9, 0.3) == "broken"
-
-
-def test_rank_scores_make_up_the_distance_correlation():
-    rng = np.random.default_rng(2)
-    x = rng.standard_normal(400)
-    pair = np.column_stack([x, x**2 + rng.standard_normal(400)])
-
-    def centred(v: np.ndarray) -> np.ndarray:
-        u = (np.argsort(np.argsort(v)) + 0.5) / v.size
-        d = np.abs(u[:, None] - u)
-        return d - d.mean(axis=0) - d.mean(axis=1)[:, None] + d.mean()
-
-    a, b = centred(pair[:, 0]), centred(pair[:, 1])
-    expected = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-    got = distance_correlation(score_correlations(rank_scores(pair))[0, 1])
-    assert got == pytest.approx(expected, rel=0.01)
-
-
-def test_score_test_agrees_with_a_refit():
-    rng = np.random.default_rng(4)
-    errors = rng.standard_normal((4000, 3))
-    y = (rng.random(4000) < expit(errors[:, 0] + 0.1 * errors[:, 2])).astype(int)
-    z, effect = score_tests(fit_plain(errors[:, :2], y), y, errors[:, [2]])
-    full = fit_plain(errors, y)
-    assert z[0] == pytest.approx(full.coef[2] / np.sqrt(full.covariance[2, 2]), rel=0.02)
-    assert effect[0] == pytest.approx(full.coef[2] * errors[:, 2].std(), rel=0.05)
 
 
 def test_influence_agrees_with_leaving_out():

@@ -19,8 +19,8 @@ from scipy.stats import f as f_distribution
 
 from ..core.table import F64, Index
 from .evidence import Evidence
+from .many_tests import corrected, smallest_of_many
 from .moments import MOMENTS, functions_of, moments_of
-from .rank_scores import corrected, smallest_of_many
 
 # Pairs for which explanations are tried, the least probable first.
 EXPLAINED_AT_MOST = 8

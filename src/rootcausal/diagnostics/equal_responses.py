@@ -17,7 +17,7 @@ from ..core.table import F64, Index
 from ..wording import one_line, plural
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence, PlainLogit
-from .rank_scores import smallest_of_many
+from .many_tests import smallest_of_many
 from .visible import smallest_visible
 
 # Log-odds by which the effect of one shock differs between patients with the other one standard deviation

@@ -107,14 +107,6 @@ class Evidence:
             whole &= self.outside_measured[:, outside]
         return np.flatnonzero(whole)
 
-    def of_numbers(self) -> Evidence:
-        """The same without columns that have levels.
-
-        What regression leaves of a few levels still shows which level it was, so that two such errors look
-        dependent, and bent, whatever the truth.
-        """
-        return self._only(~self.with_levels)
-
     def of_searched(self) -> Evidence:
         """The same of columns whose order was learned.
 
@@ -272,25 +264,6 @@ def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
     return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)
-
-
-def score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, F64]:
-    """Rao's score test for each of the extra regressors (n, m) on its own.
-
-    Returns
-    -------
-    z : (m,) standard normal if the regressor adds nothing.
-    effect : (m,) its coefficient after one Newton step, for a regressor of unit variance.
-    """
-    weight = fit.risk * (1.0 - fit.risk)
-    score = extra.T @ (y - fit.risk)
-    cross = (fit.design * weight[:, None]).T @ extra
-    information = (extra * extra * weight[:, None]).sum(axis=0)
-    # What the regressors already in the model leave of it.
-    left = np.maximum(
-        information - (cross * (fit.covariance @ cross)).sum(axis=0), 1e-9 * information + 1e-12
-    )
-    return score / np.sqrt(left), score / left * extra.std(axis=0)
 
 
 def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[float, int]:

@@ -19,7 +19,7 @@ from ..wording import listed, plural, quoted
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Scale, Verdict
 from .leaving_out import advice_to_leave_out
-from .rank_scores import corrected
+from .many_tests import corrected
 from .telling_apart import areas, chance_of, rank_area, rows_of_both, smallest_area
 
 QUESTION = "Does no column give the diagnosis away?"

@@ -18,7 +18,8 @@ from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, Verdict
 from .evidence import Evidence, PlainLogit, fit_plain, joint_score_test
 from .leaving_out import advice_to_leave_out
-from .rank_scores import corrected, rank_scores
+from .many_tests import corrected
+from .rank_scores import rank_scores
 from .visible import POWER
 from .which_first import CLEARLY, Told, stories
 
@@ -29,8 +30,8 @@ QUESTION = "Is no column an effect of the diagnosis?"
 EFFECT = Scale(0.002, 0.01, p_doubtful=0.02, p_broken=1e-5)
 # Sizes are √(χ² / n). A bend alone is no proof.
 BENT = Scale(0.2, np.inf, p_doubtful=1e-3)
-# Scores 2 to 4 bend; the first is straight in the ranks and so levels off in the tails.
-BENDING = slice(0, 4)
+# Scores of ranks that are tried: 2 to 4 bend, and the first, straight in the ranks, levels off in the tails.
+BENDING = 4
 # Standard deviations of a shift by D: from the first on it is named, from the second on its direction has
 # to be told, and the third must be seen.
 WORTH_A_WORD, HARD_SHIFT, MUST_SEE = 0.4, 0.5, 1.0
@@ -41,8 +42,8 @@ MOST_TIMES = 10_000
 
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     """P-values (k,) of straight log-odds in each error, and how much bends add: √(χ² / n), (k,)."""
-    scores = rank_scores(errors)
-    tests = [joint_score_test(fit, y, scores[:, column, BENDING]) for column in range(errors.shape[1])]
+    scores = rank_scores(errors, BENDING)
+    tests = [joint_score_test(fit, y, scores[:, column]) for column in range(errors.shape[1])]
     statistic, freedom = np.array(tests, dtype=float).reshape(-1, 2).T
     p_values = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
     return p_values, np.sqrt(statistic / len(y))
