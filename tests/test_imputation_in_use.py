@@ -18,6 +18,7 @@ from rootcausal.core.imputation import Imputed, impute
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import learn
+from rootcausal.diagnostics import Checked
 from rootcausal.errors import InputError
 
 
@@ -72,10 +73,12 @@ def test_quantiles_of_the_cohort_are_those_of_patients_not_of_expectations() -> 
 
 def test_checks_see_values_that_vary_as_patients_do(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = half_measured()
-    model, seen = RCI(variant="plus").fit(X, y), list[np.ndarray]()
-    monkeypatch.setattr(rootcausal.estimator, "diagnose", lambda _, values, *more: seen.append(values))
+    model, seen = RCI(variant="plus").fit(X, y), list[Checked]()
+    monkeypatch.setattr(rootcausal.estimator, "diagnose", seen.append)
     model.diagnose(X, y)
-    assert seen[0][np.isnan(X[:, 0]), 0].std() > 0.7 * np.nanstd(X[:, 0])
+    gone = np.isnan(X[:, 0])
+    assert seen[0].X[gone, 0].std() > 0.7 * np.nanstd(X[:, 0])
+    assert seen[0].missing is not None and (seen[0].missing[:, 0] == gone).all()
 
 
 @pytest.mark.parametrize("correlation", [2.0, -2.0])

@@ -30,10 +30,12 @@ def test_the_summary_has_a_line_for_each_limit_and_the_worst_come_first(verdicts
     assert worst == sorted(worst, reverse=True)
     assert head.startswith(f"overall: {diagnosis.verdict}, ")
     assert ("do not read" in head) == ("broken" in verdicts)
-    # Below "do not read" stands nothing that is only doubtful.
-    n_broken = verdicts.count("broken")
-    if 0 < n_broken < len(limits):
-        assert lines[n_broken] == "and go on with these limits in mind:"
+    # Limits of one verdict stand together, and a line says where less than the worst begins.
+    above = {"doubtful": "and go on with these limits in mind:", "cannot tell": "and bear in mind what these"}
+    for verdict in set(verdicts) - {"fine", diagnosis.verdict}:
+        first = next(check.limit for check in diagnosis.limits if check.verdict == verdict)
+        assert lines[lines.index(f"  - {first}") - 1].startswith(above[verdict])
+    assert len(lines) == len(limits) + max(len(set(verdicts) - {"fine"}) - 1, 0)
     assert (head == "overall: fine, go on") == (not limits)
 
 

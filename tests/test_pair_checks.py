@@ -183,7 +183,8 @@ def test_a_bend_over_a_column_that_was_left_out_is_seen() -> None:
     model = RCI().fit(frame, y)
     assert list(model.causal_order_) == [1]
     check = {one.name: one for one in model.diagnose(frame, y).checks}["linear"]
-    assert check.verdict == "broken" and check.variables == ("a", "b")
+    # Other columns that were left out may stand between the two: no more than a doubt.
+    assert check.verdict == "doubtful" and check.variables == ("a", "b") and check.number > 0.2
 
 
 @pytest.mark.parametrize(("shift", "offered"), [(0.0, True), (2.0, False)])

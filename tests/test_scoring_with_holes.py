@@ -136,7 +136,7 @@ def test_what_if_with_holes(model: RCI, explained: Explanation) -> None:
 
 def test_checks_and_pages_with_holes(model: RCI, explained: Explanation, tmp_path: Path) -> None:
     checks = {check.name: check for check in model.diagnose(HOLED, y).checks}
-    assert len(checks) > 5 and checks["calibrated"].verdict == "fine"
+    assert len(checks) > 5 and checks["calibrated"].verdict in ("fine", "cannot tell")
     assert [check.name for check in model.diagnose(HOLED).checks] == ["in_range", "as_named"]
     # The risk that is judged is the one that is stated, also where a whole column is a guess.
     lacking, _ = said_by(lambda: model.diagnose(HOLED.drop(columns="ward"), y), "no patient has 'ward'")

@@ -25,6 +25,11 @@ SUMMARIES: dict[Verdict, str] = {
     "doubtful": "go on with these limits in mind:",
     "broken": "do not read parts of it:",
 }
+#: What stands above further limits, which are less than the worst.
+ALSO: dict[Verdict, str] = {
+    "doubtful": "go on with these limits in mind:",
+    "cannot tell": "bear in mind what these patients are too few to show:",
+}
 #: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
 Touched = Literal["", "risk", "variables", "order"]
 
@@ -147,9 +152,12 @@ class Diagnosis:
         """What it comes to: the worst verdict, whether to go on, and a line for each limit."""
         far = ", as far as it was checked" if self.not_made else ""
         lines = [f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"]
-        lines += [f"  - {check.limit}" for check in self.limits if check.reading == self.reading]
-        others = [f"  - {check.limit}" for check in self.limits if check.reading != self.reading]
-        return "\n".join([*lines, "and go on with these limits in mind:", *others] if others else lines)
+        for verdict in reversed(VERDICTS):
+            limits = [f"  - {check.limit}" for check in self.limits if check.verdict == verdict]
+            if limits and verdict != self.verdict:
+                lines.append(f"and {ALSO[verdict]}")
+            lines += limits
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)

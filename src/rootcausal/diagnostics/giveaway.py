@@ -26,6 +26,8 @@ QUESTION = "Does no column give the diagnosis away?"
 # Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
 OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
 OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
+# Of a rare disease, a strong cause has all of the few cases among its highest values, too.
+FEWEST_TO_CONDEMN = 20
 # The same of a column whose name speaks of the end.
 OF_ENDS = Scale(0.56, 0.85, p_doubtful=0.001, p_broken=1e-6)
 # Difference of the shares of cases and of controls in whom a column is missing; and where one class has all.
@@ -102,7 +104,10 @@ def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, y: 
         if area == 1.0:
             two = np.unique(values[:, column]).size == 2
             sentence += ": it is the diagnosis itself, in other words" if two else ": a limit of it decides"
-        reasons.append(Reason(variable, scale.judge(p_value, area), area, p_value, sentence))
+        verdict = scale.judge(p_value, area)
+        if verdict == "broken" and area < 1.0 and min(n_cases, y.size - n_cases) < FEWEST_TO_CONDEMN:
+            verdict = "doubtful"
+        reasons.append(Reason(variable, verdict, area, p_value, sentence))
     return [reason for reason in reasons if reason.verdict != "fine"]
 
 
@@ -173,7 +178,6 @@ def _given_away(reasons: Sequence[Reason], names: Sequence[str], smallest: float
     worst = reasons[0]
     more = len(reasons) - REASONS_SAID
     said = [reason.sentence for reason in reasons[:REASONS_SAID]]
-    one = len(found) == 1
     return Check(
         "gives_away",
         QUESTION,
@@ -183,12 +187,19 @@ def _given_away(reasons: Sequence[Reason], names: Sequence[str], smallest: float
         "; ".join(said) + (f"; and so on for {plural(more, 'column')} more" if more > 0 else "") + ".",
         advice_to_leave_out(found),
         tuple(found),
-        f"{listed([quoted(name, 40) for name in found])} {'gives' if one else 'give'} the diagnosis away: "
-        f"{'it is' if one else 'they are'} hardly {'a cause' if one else 'causes'} of it, and of the other "
-        "variables only what is left beside is seen.",
+        _limit(worst.verdict, found),
         "variables",
         smallest,
     )
+
+
+def _limit(verdict: Verdict, found: Sequence[str]) -> str:
+    named, one = listed([quoted(name, 40) for name in found]), len(found) == 1
+    beside = "and of the other variables only what is left beside is seen"
+    if verdict == "broken":
+        it = "it gives the diagnosis away" if one else "they give the diagnosis away"
+        return f"Do not read {named} as {'a root cause' if one else 'root causes'}: {it}, {beside}."
+    return f"{named} may give the diagnosis away rather than cause it, {beside}."
 
 
 def _too_few(y: np.ndarray, smallest: float) -> Check:

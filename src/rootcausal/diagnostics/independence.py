@@ -96,7 +96,7 @@ def _why(evidence: Evidence, pair: Dependent) -> str:
 def _what_to_do(evidence: Evidence, pair: Dependent) -> tuple[str, str]:
     """Advice, and the limit, where no other check has it."""
     if pair.explanation != "order":
-        return "what that check says.", ""
+        return "follow that check.", ""
     a, b = map(quoted, _named(evidence, pair))
     return (
         "if you know which of the two comes first, say so (--causes, or RCI(knowledge=…)).",

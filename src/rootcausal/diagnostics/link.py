@@ -113,7 +113,7 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
         unseen = f" Whether {share} is right cannot be seen from them."
         log_odds = log_odds + logit(y.mean()) - logit(prevalence)
     if of_fit:
-        allowing += ", apart from how far the fit draws risks towards the average on purpose"
+        allowing += ", and apart from the caution with which it was fitted"
         log_odds = spread_out(log_odds, y)
     groups = Groups.of(expit(log_odds), y)
     verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
@@ -138,8 +138,8 @@ def _statement(groups: Groups, allowing: str) -> str:
         f"average, {groups.observed[worst]:.0%} were ill"
     )
     return (
-        f"In {count} of patients by stated risk{allowing}, it differs from the share who were ill "
-        f"by {100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)})"
+        f"In {count} of patients by stated risk{allowing}, stated and observed risk differ by "
+        f"{100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)})"
         f"{of_worst}."
     )
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..core.table import F64, Index
+from .evidence import standardized
 
 # Functions of the earlier and of the later error: 0 the error itself, 1 its size, 2 its tanh.
 MOMENTS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0))
@@ -76,7 +77,7 @@ def moments_of(errors: F64, pairs: Index) -> Moments:
 def functions_of(errors: F64) -> tuple[F64, F64]:
     """(n, k, 3) orthonormal functions of each error, and (k, 3) their mean slopes."""
     n, k = errors.shape
-    e = (errors - errors.mean(axis=0)) / errors.std(axis=0)
+    e = standardized(errors)
     size, tanh = np.abs(e) + np.log1p(np.exp(-2.0 * np.abs(e))), np.tanh(e)
     raw = ((e, np.ones(k)), (size, tanh.mean(axis=0)), (tanh, 1.0 - (tanh * tanh).mean(axis=0)))
     functions, slope = np.zeros((n, k, FUNCTIONS)), np.zeros((k, FUNCTIONS))

@@ -8,7 +8,10 @@ from typing import Any
 from ..asking.question import ask
 from ..asking.saying import as_option, in_python
 from ..asking.suggestion import Suggestion
+from ..wording import listed, quoted
 from .diagnosis import Check
+
+NAMED_AT_MOST = 3
 
 
 def check_names(
@@ -38,8 +41,17 @@ def check_names(
             question.statement(),
             f"{advice}." if advice else "",
             tuple(one.column for one in question.misplaced),
+            limit=_limit([one.column for one in question.misplaced]),
+            touches="order" if question.misplaced else "",
         ),
     )
+
+
+def _limit(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    named = listed([quoted(name, 40) for name in columns], NAMED_AT_MOST)
+    return f"Read nothing as a cause of {named}: by the names, what the order puts before cannot come before."
 
 
 def _what_to_do(fix: Suggestion) -> list[str]:

@@ -17,7 +17,7 @@ from ..core.table import F64
 from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, Verdict
 from .evidence import Evidence, PlainLogit, fit_plain, joint_score_test
-from .leaving_out import advice_to_leave_out
+from .leaving_out import advice_to_leave_out, option_for
 from .many_tests import corrected
 from .rank_scores import rank_scores
 from .visible import POWER
@@ -122,9 +122,12 @@ def _effect(verdict: Verdict, evidence: Evidence, found: Sequence[Told], n_asked
         f"{times_said} times as likely, in these patients, as that it comes before the diagnosis.",
         advice_to_leave_out(names),
         names,
-        f"{_all(names)} {'looks' if one else 'look'} like {'an effect' if one else 'effects'} of the "
-        f"diagnosis: {'it is' if one else 'they are'} no root cause{'' if one else 's'}, and "
-        f"{'takes' if one else 'take'} the place of those that are.",
+        f"Do not read {_all(names)} as {'a root cause' if one else 'root causes'}: "
+        f"{'it looks like an effect' if one else 'they look like effects'} of the diagnosis, and "
+        f"{'takes' if one else 'take'} the place of root causes."
+        if verdict == "broken"
+        else f"{_all(names)} may be {'an effect' if one else 'effects'} of the diagnosis, and then "
+        f"{'takes' if one else 'take'} the place of root causes.",
         "variables",
         _smallest_shift(evidence.y),
     )
@@ -178,8 +181,9 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
         statement,
         "ask when "
         + ("it was" if len(names) == 1 else "they were" if names else "each column was")
-        + " measured; what was measured after the diagnosis is left out with --after (in Python: leave the "
-        "column out of X).",
+        + " measured. What was measured after the diagnosis is left out: "
+        + option_for("--after", names or ("COLUMN",))
+        + " (in Python: leave the column out of X).",
         names,
         f"{named} may be an effect of the diagnosis rather than a cause.",
         "variables",
