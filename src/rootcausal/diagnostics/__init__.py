@@ -65,11 +65,16 @@ def diagnose(checked: Checked) -> Diagnosis:
     evidence = gather(checked, y)
     of_risk = check_link(checked.stated, y, checked.prevalence, checked.of_fit)
     of_scales = check_logarithm(checked, y)
-    checks = (*_of_errors(evidence), *_of_disease(evidence, of_risk, checked, y), of_scales, *of_model)
+    checks = (
+        *_of_errors(evidence, checked.prevalence),
+        *_of_disease(evidence, of_risk, checked, y),
+        of_scales,
+        *of_model,
+    )
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
-def _of_errors(evidence: Evidence) -> Iterator[Check]:
+def _of_errors(evidence: Evidence, prevalence: float | None) -> Iterator[Check]:
     """Shapes and independence of the errors: of columns whose order was learned, in the population."""
     population = evidence.of_population()
     yield check_gaussianity(population.of_searched())
@@ -77,7 +82,7 @@ def _of_errors(evidence: Evidence) -> Iterator[Check]:
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen)
         yield check_linearity(population, seen)
-        yield check_confounding(population, seen)
+        yield check_confounding(population, seen, prevalence)
 
 
 def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked, y: np.ndarray) -> Iterator[Check]:

@@ -14,9 +14,14 @@ from .evidence import Evidence
 from .independence import SCALE, together, visible
 
 QUESTION = "Is there no sign of a hidden common cause?"
+SAMPLING = (
+    ", and so does a choice of cases and controls: if they were sampled apart, say with --prevalence how common "
+    "the disease is"
+)
 
 
-def check_confounding(evidence: Evidence, seen: Dependence) -> Check:
+def check_confounding(evidence: Evidence, seen: Dependence, prevalence: float | None) -> Check:
+    """``prevalence`` is None where patients were taken as they came, or nobody said how they were sampled."""
     pairs = [
         pair for pair in seen.explained_by("nothing") if SCALE.judge(pair.p_value, pair.strength) != "fine"
     ]
@@ -37,7 +42,7 @@ def check_confounding(evidence: Evidence, seen: Dependence) -> Check:
         f"out explains it.{_others(evidence, pairs[1:])}",
         f"look for something unmeasured that moves both {a} and {b} (a batch, a centre, a treatment, a "
         "common organ) and add it as a column; where their spread differs between groups of patients, that "
-        "does the same.",
+        f"does the same{SAMPLING if prevalence is None else ''}.",
         (evidence.names[worst.earlier], evidence.names[worst.later]),
         _limit(a, b, verdict),
         "variables",
