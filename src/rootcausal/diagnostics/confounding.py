@@ -15,8 +15,8 @@ from .independence import SCALE, together, visible
 
 QUESTION = "Is there no sign of a hidden common cause?"
 SAMPLING = (
-    ", and so does a choice of cases and controls: if they were sampled apart, say with --prevalence how common "
-    "the disease is"
+    ", and so does a choice of cases and controls: if they were sampled apart, say with --prevalence how "
+    "common the disease is"
 )
 
 
