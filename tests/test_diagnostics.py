@@ -24,15 +24,15 @@ from rootcausal.diagnostics.terminal import bend_tests
 
 N = 2000
 NAMES = [
+    "gives_away",
+    "terminal",
+    "calibrated",
+    "same_mechanism",
+    "influence",
     "non_gaussian",
     "independent",
     "linear",
     "unconfounded",
-    "same_mechanism",
-    "terminal",
-    "gives_away",
-    "calibrated",
-    "influence",
     "logarithm",
     "in_range",
 ]

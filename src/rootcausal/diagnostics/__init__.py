@@ -66,8 +66,9 @@ def diagnose(checked: Checked) -> Diagnosis:
     of_risk = check_link(checked.stated, y, checked.prevalence, checked.of_fit)
     of_scales = check_logarithm(checked, y)
     checks = (
+        check_giveaway(checked, y),  # a leak explains most of what else is found
+        *_of_disease(evidence, of_risk, checked),
         *_of_errors(evidence, checked.prevalence),
-        *_of_disease(evidence, of_risk, checked, y),
         of_scales,
         *of_model,
     )
@@ -85,15 +86,13 @@ def _of_errors(evidence: Evidence, prevalence: float | None) -> Iterator[Check]:
         yield check_confounding(population, seen, prevalence)
 
 
-def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked, y: np.ndarray) -> Iterator[Check]:
+def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked) -> Iterator[Check]:
     """What errors do to the disease, and what of it comes from the disease or from a few patients."""
     # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
     evidence = evidence.of_strongest()
     fit = fit_plain(evidence.errors, evidence.y)
-    yield check_mechanism(evidence, fit)
-    cells = np.ix_(evidence.rows, evidence.columns)
-    missing = np.zeros(1, dtype=bool) if checked.missing is None else checked.missing[cells]
-    yield check_terminal(evidence, fit, checked.X[cells], ~np.broadcast_to(missing, evidence.errors.shape))
-    yield check_giveaway(checked, y)
+    values = checked.X[np.ix_(evidence.rows, evidence.columns)]
+    yield check_terminal(evidence, fit, values, evidence.rest_on_measurements)
     yield of_risk
+    yield check_mechanism(evidence, fit)
     yield check_influence(evidence, fit, checked)

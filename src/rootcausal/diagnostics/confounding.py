@@ -11,7 +11,7 @@ from ..wording import quoted
 from .dependence import Dependence, Dependent
 from .diagnosis import Check, Verdict
 from .evidence import Evidence
-from .independence import SCALE, together, visible
+from .independence import HARD, SCALE, together, visible
 
 QUESTION = "Is there no sign of a hidden common cause?"
 SAMPLING = (
@@ -59,7 +59,7 @@ def _limit(a: str, b: str, verdict: Verdict) -> str:
 
 
 def _silent(seen: Dependence, smallest: float) -> Check:
-    verdict = SCALE.judge(1.0, 0.0, smallest)
+    verdict: Verdict = "fine" if smallest <= HARD else "cannot tell"
     told = f"{seen.n_pairs} pairs of variables, {seen.n_rows} patients"
     if verdict == "fine":
         statement, advice, limit = f"No pair of shocks points to one ({told}).", "", ""
@@ -89,4 +89,4 @@ def _others(evidence: Evidence, pairs: list[Dependent]) -> str:
         f"{quoted(evidence.names[pair.earlier])} and {quoted(evidence.names[pair.later])}"
         for pair in pairs[:3]
     )
-    return f" So do {named}{f' and {len(pairs) - 3} more pairs' if len(pairs) > 3 else ''}."
+    return f" The same holds for {named}{f' and {len(pairs) - 3} more pairs' if len(pairs) > 3 else ''}."

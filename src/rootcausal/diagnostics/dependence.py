@@ -24,6 +24,9 @@ from .moments import MOMENTS, functions_of, moments_of
 
 # Pairs for which explanations are tried, the least probable first.
 EXPLAINED_AT_MOST = 8
+# Corrected p-value below which a column that was left out is asked for a bend: those are many, and others
+# that were left out tie them to those of the model.
+OUTSIDE_LEVEL = 1e-3
 # P-value from which on two errors pass for independent once something is allowed for.
 EXPLAINED = 0.01
 # P-value below which a curve is there at all.
@@ -138,7 +141,7 @@ def dependence(evidence: Evidence, level: float) -> Dependence:
     pairs = np.column_stack([earlier[asked], later[asked]])
     n = evidence.errors.shape[0]
     trial = _Trial(evidence)
-    from_outside = tuple(trial.bends_from_outside(level))
+    from_outside = tuple(trial.bends_from_outside(OUTSIDE_LEVEL))
     if not pairs.size:
         return Dependence(0, n, 1.0, 0.0, (), from_outside)
     moments = moments_of(evidence.errors, pairs)

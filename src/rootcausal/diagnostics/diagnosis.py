@@ -28,7 +28,7 @@ SUMMARIES: dict[Verdict, str] = {
 #: What stands above further limits, which are less than the worst.
 ALSO: dict[Verdict, str] = {
     "doubtful": "go on with these limits in mind:",
-    "cannot tell": "bear in mind what these patients are too few to show:",
+    "cannot tell": "bear in mind what these patients cannot show:",
 }
 #: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
 Touched = Literal["", "risk", "variables", "order"]

@@ -98,12 +98,14 @@ def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
     verdict = SCALE.judge(p_value, abs(difference), smallest)
     pair = evidence.named(strongest[found.pairs[worst]])
     one, other = (one_line(name, 40) for name in pair)
+    visible = "" if verdict in ("doubtful", "broken") else f"; it would be seen from about {smallest:.2g} on"
     statement = (
-        f"The largest difference found: the effect of a shock of {one} on the log-odds is "
+        "A response that differs between cases and controls shows as an effect that depends on another "
+        f"variable. The largest difference: the effect of a shock of {one} on the log-odds is "
         f"{abs(difference):.2f} {'larger' if difference > 0 else 'smaller'} in patients with {other} one "
         f"standard deviation above what is expected than in those one below ({in_words(p_value)} after "
         f"correction for {plural(len(found.pairs), 'pair')} among the {plural(strongest.size, 'column')} "
-        f"that matter most; it would be seen from about {smallest:.2g} on)."
+        f"that matter most{visible})."
     )
     concerned = pair if verdict in ("doubtful", "broken") else ()
     return _check(verdict, abs(difference), p_value, statement, concerned, smallest)

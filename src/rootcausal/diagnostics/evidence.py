@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -100,12 +101,18 @@ class Evidence:
         """
         if self.measured is None or self.outside_measured is None:
             return None
-        asked: np.ndarray = np.isin(np.arange(self.columns.size), places)
-        asked |= self.arrows[asked].any(axis=0)
-        whole = self.measured[:, asked].all(axis=1)
+        whole = self.rest_on_measurements[:, list(places)].all(axis=1)
         if outside is not None:
             whole &= self.outside_measured[:, outside]
         return np.flatnonzero(whole)
+
+    @cached_property
+    def rest_on_measurements(self) -> np.ndarray:
+        """(n, k) which errors are made of measured values alone."""
+        if self.measured is None:
+            return np.ones(self.errors.shape, dtype=bool)
+        causes = self.arrows | np.eye(self.columns.size, dtype=bool)
+        return np.stack([self.measured[:, row].all(axis=1) for row in causes], axis=1)
 
     def of_searched(self) -> Evidence:
         """The same of columns whose order was learned.

@@ -72,7 +72,7 @@ def _statement(n_undirected: int, n_arrows: int, between: str, n_rows: int) -> s
     if not n_undirected:
         return (
             f"None of {plural(n_arrows, 'arrow')} between variables has bell-shaped (Gaussian) shocks at "
-            "both ends: other shapes show which way it points."
+            "both ends: shapes allow its direction to be learned."
         )
     return (
         f"{n_undirected} of {plural(n_arrows, 'arrow')} between variables could as well point the other way: "

@@ -9,7 +9,9 @@ from .evidence import Evidence
 from .moments import MOMENTS
 from .visible import smallest_visible
 
-SCALE = Scale(0.04, 0.12, p_doubtful=0.02, p_broken=1e-6)
+SCALE = Scale(0.04, 0.15, p_doubtful=0.02, p_broken=1e-9)
+# What a hidden cause as strong as the errors leaves: silence means something where less would be seen.
+HARD = 0.10
 
 # How the earlier of two shocks goes with the later, for each of MOMENTS, and what correlates.
 _IN_WORDS = (
@@ -33,7 +35,7 @@ def together(evidence: Evidence, pair: Dependent, n_pairs: int) -> str:
         sign=_SIGNS[worst][int(size < 0)],
     )
     return (
-        f"{said[0].upper()}{said[1:]} (correlation of {which} {abs(size):.2f}; {in_words(pair.p_value)} "
+        f"{said[0].upper()}{said[1:]} (correlation of {which} {size:+.2f}; {in_words(pair.p_value)} "
         f"after correction for {n_pairs} pairs)"
     )
 
@@ -49,18 +51,19 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
     counted = [pair for pair in seen.found if pair.explanation != "left out"]
     worst = max(counted, key=lambda pair: pair.strength, default=None)
     smallest = visible(seen)
-    verdict: Verdict = "fine" if smallest <= SCALE.broken else "cannot tell"
+    verdict: Verdict = "fine" if smallest <= HARD else "cannot tell"
     statement = f"No two of the shocks were seen to depend on each other ({_asked(seen)})."
     advice, limit = "", ""
     if worst is not None and SCALE.judge(worst.p_value, worst.strength) != "fine":
         verdict = SCALE.judge(worst.p_value, worst.strength)
-        verdict = "doubtful" if worst.explanation == "order" else verdict
+        # How bad a bend is, its own check says.
+        verdict = verdict if worst.explanation == "nothing" else "doubtful"
         statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}"
         advice, limit = _what_to_do(evidence, worst)
     elif verdict == "cannot tell":
         statement = f"So few patients show only strong dependence, and none was seen ({_asked(seen)})."
         limit = "Whether shocks are independent cannot be told: so few patients would hide it."
-        advice = "nothing, but believe no order and no rank more than the intervals of resamples do."
+        advice = "trust only ranks that stay the same when patients are resampled (fit with --bootstrap 200)."
     return Check(
         "independent",
         "Are the shocks of different variables independent of each other?",

@@ -25,5 +25,5 @@ def advice_to_leave_out(names: Sequence[str]) -> str:
     return (
         f"ask when {was} measured. If after the diagnosis, fit again with {option_for('--after', names)}; if "
         f"{are} the diagnosis in another form, with {option_for('--drop', names)} (in Python: leave {it} "
-        "out of X)."
+        "out of X). Then check again: other findings may go with it."
     )

@@ -113,7 +113,7 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
         unseen = f" Whether {share} is right cannot be seen from them."
         log_odds = log_odds + logit(y.mean()) - logit(prevalence)
     if of_fit:
-        allowing += ", and apart from the caution with which it was fitted"
+        allowing += ", with the shrinkage of the fit undone"
         log_odds = spread_out(log_odds, y)
     groups = Groups.of(expit(log_odds), y)
     verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
@@ -139,7 +139,8 @@ def _statement(groups: Groups, allowing: str) -> str:
     )
     return (
         f"In {count} of patients by stated risk{allowing}, stated and observed risk differ by "
-        f"{100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)})"
+        f"{100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)}; it "
+        f"counts from {100.0 * SCALE.doubtful:.0f} points on, with p < {SCALE.p_doubtful:g})"
         f"{of_worst}."
     )
 
@@ -156,8 +157,8 @@ def _limit(verdict: Verdict, groups: Groups) -> str:
         return ""
     if verdict == "cannot tell":
         return (
-            f"The risks may be wrong by {100.0 * SCALE.broken:.0f} points or more, and these patients would "
-            "not show it."
+            f"The risks may be wrong by up to {100.0 * min(groups.smallest, 0.5):.0f} points, and these "
+            "patients would not show it."
         )
     off = f"{100.0 * groups.difference:.0f} points"
     if verdict == "doubtful":

@@ -193,10 +193,16 @@ def _offered(
         f"fit again with {_how(names, _transformed(checked))}, and let someone who knows these measurements "
         "say which of the two results makes sense.",
         tuple(names),
-        f"The order around {shown}, and what the model says of them, rests on straight lines that would be "
-        "straighter with a logarithm.",
+        _limit(shown, change),
         "order",
     )
+
+
+def _limit(shown: str, change: Change | None) -> str:
+    said = f"The order around {shown} rests on straight lines that would be straighter with a logarithm"
+    if change is None:
+        return f"{said}."
+    return f"{said}; it would make another root cause the strongest in {change.new_top:.0%} of the patients."
 
 
 def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains: list[Gain]) -> Check:

@@ -222,7 +222,8 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
         patients.size / max(len(far), 1),
         None,
         f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock "
-        f"of more than {FAR:g} standard deviations" + (f"; {called(patients)}." if patients.size else "."),
+        f"of more than {FAR:g} standard deviations"
+        + (f"; {called(patients)}. Look at them before you read their results." if patients.size else "."),
         ""
         if verdict == "fine"
         else f"check the units of {few}; if they are right, fit the model on a cohort like these patients.",

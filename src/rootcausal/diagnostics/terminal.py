@@ -50,7 +50,11 @@ def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
 
 
 def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray) -> Check:
-    """``values`` (n, k) are those of the columns of ``evidence``: ``measured`` (n, k), or else drawn."""
+    """Whether a column is shifted by D.
+
+    ``values`` (n, k) are those of the columns of ``evidence``; ``measured`` (n, k) says which errors are made
+    of measurements alone: what was drawn knows D.
+    """
     if _separates(fit, evidence.y):
         return _cannot_tell(
             (),
@@ -118,7 +122,8 @@ def _effect(verdict: Verdict, evidence: Evidence, found: Sequence[Told], n_asked
         worst.size,
         worst.p_value(n_asked),
         f"In patients with the diagnosis {quoted(names[0], 40)} is shifted as a whole, by "
-        f"{abs(worst.shift):.1f} of its standard deviations, as by the diagnosis or its treatment: that is "
+        f"{abs(worst.shift):.1f} of its standard deviations, as by the diagnosis, its treatment or how long "
+        f"patients were followed: that is "
         f"{times_said} times as likely, in these patients, as that it comes before the diagnosis.",
         advice_to_leave_out(names),
         names,
