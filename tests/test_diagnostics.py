@@ -404,3 +404,14 @@ def test_risks_that_are_wrong_are_no_probabilities():
     few = check_link(log_odds[:60] - 1.5, y[:60], None)
     assert few.verdict == "cannot tell"
     assert few.smallest > 0.1
+
+
+def test_a_group_with_wrong_risks_is_not_averaged_away():
+    rng = np.random.default_rng(0)
+    risk = np.repeat(np.linspace(0.05, 0.95, 10), 400)
+    true = np.where(np.isclose(risk, 0.45), 0.60, risk)
+    y = (rng.random(risk.size) < true).astype(int)
+    check = check_link(np.log(risk / (1 - risk)), y, None, False)
+    assert check.number < 0.05 and check.verdict == "doubtful" and check.touches == "risk"
+    fair = (rng.random(risk.size) < risk).astype(int)
+    assert check_link(np.log(risk / (1 - risk)), fair, None, False).verdict == "fine"

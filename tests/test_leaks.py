@@ -287,3 +287,46 @@ def test_look_proposes_after_and_fit_takes_it(file, tmp_path):
     assert arguments[arguments.index("--after") + 1] == "futime" and "--drop" not in arguments
     arguments[-1] = str(tmp_path / "m.rci")
     ok(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore:the errors separate the classes")
+def test_a_level_that_only_cases_have_is_named():
+    X, y, rng = cohort(40, 1000)
+    dialysis = (y == 1) & (rng.random(1000) < 0.3)
+    check = checks(X.assign(dialysis=dialysis), y)["gives_away"]
+    assert check.verdict == "doubtful" and check.variables == ("dialysis",)
+    assert f"{dialysis.sum()} of {dialysis.sum()} patients" in check.statement
+    # As many at random say nothing, and neither do a few.
+    assert "dialysis" not in checks(X.assign(dialysis=rng.permutation(dialysis)), y)["gives_away"].variables
+    few = np.isin(np.arange(1000), np.flatnonzero(y == 1)[:12])
+    assert "dialysis" not in checks(X.assign(dialysis=few), y)["gives_away"].variables
+
+
+def test_which_comes_first_of_levels_cannot_be_told():
+    X, y, rng = cohort(41, 1000)
+    treated = np.where(rng.random(1000) < 0.85, y, 1 - y)
+    check = checks(X.assign(treated=treated), y)["gives_away"]
+    assert check.verdict == "cannot tell" and check.variables == ("treated",)
+    assert check.limit and check.touches == "variables"
+    weak = np.where(rng.random(1000) < 0.65, y, 1 - y)
+    assert checks(X.assign(treated=weak), y)["gives_away"].verdict == "fine"
+
+
+def test_a_covariate_may_give_the_diagnosis_away_and_what_comes_first_may_not():
+    X, y, rng = cohort(42, 1000)
+    X = X.assign(futime=5 * rng.random(1000) - 2.5 * y)
+    for known, named in ((Knowledge(covariates=["futime"]), True), (Knowledge(first=["futime"]), False)):
+        check = checks(X, y, knowledge=known)["gives_away"]
+        assert ("named like" in check.statement and "futime" in loud(check)) == named
+
+
+def test_all_columns_stand_in_the_options():
+    names = [f"t{place}" for place in range(12)]
+    assert shlex.split(option_for("--after", names)) == [part for name in names for part in ("--after", name)]
+
+
+def test_age_is_no_effect_of_anything():
+    X, y, rng = cohort(43, 1000)
+    shifted = ERRORS["skewed"](rng, 1000) + y
+    assert loud(checks(X.assign(late=shifted), y)["terminal"]) == {"late"}
+    assert not checks(X.assign(age=shifted), y)["terminal"].variables

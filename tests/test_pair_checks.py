@@ -227,11 +227,21 @@ def test_levels_before_a_number_may_bend_and_nothing_else() -> None:
 def test_columns_that_are_given_are_asked_for_straight_lines_only() -> None:
     rng = np.random.default_rng(9)
     hidden = skewed(rng)
-    age, b = skewed(rng) + hidden, skewed(rng) + hidden
-    frame, y = pd.DataFrame({"age": age, "b": b}), ill(rng, age + b)
+    a, b = skewed(rng) + hidden, skewed(rng) + hidden
+    frame, y = pd.DataFrame({"a": a, "b": b}), ill(rng, a + b)
     assert checks_of(frame, y)["unconfounded"].variables
-    for known in (Knowledge(first=["age"]), Knowledge(covariates=["age"])):
+    for known in (Knowledge(first=["a"]), Knowledge(covariates=["a"])):
         assert not checks_of(frame, y, knowledge=known)["unconfounded"].variables
+    # Nothing moves age, measured or not.
+    assert not checks_of(frame.rename(columns={"a": "age"}), y)["unconfounded"].variables
+
+
+def test_without_a_pair_few_patients_cannot_tell_either() -> None:
+    rng = np.random.default_rng(12)
+    for n, verdict in ((40, "cannot tell"), (N, "fine")):
+        a = skewed(rng, n)
+        checks = checks_of(pd.DataFrame({"a": a}), ill(rng, a), variant="plus")
+        assert {checks[name].verdict for name in ("independent", "linear", "unconfounded")} == {verdict}
 
 
 def test_few_patients_cannot_tell() -> None:

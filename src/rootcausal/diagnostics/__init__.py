@@ -36,8 +36,9 @@ OTHER_CHECKS = (
 
 
 LEVELS_NOT_CHECKED = (
-    "Not checked of columns with levels: whether their causes act on them along straight lines, and hidden "
-    "common causes of theirs. Those checks are made for numbers."
+    "Not checked of columns with levels: whether they are effects of the diagnosis rather than causes, "
+    "whether their causes act on them along straight lines, and hidden common causes of theirs. Those checks "
+    "are made for numbers."
 )
 
 

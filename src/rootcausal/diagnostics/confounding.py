@@ -15,8 +15,8 @@ from .independence import HARD, SCALE, together, visible
 
 QUESTION = "Is there no sign of a hidden common cause?"
 SAMPLING = (
-    ", and so does a choice of cases and controls: if they were sampled apart, say with --prevalence how "
-    "common the disease is"
+    ", and so do cases and controls that were sampled apart: if they were, say with --prevalence how common "
+    "the disease is"
 )
 
 
@@ -41,8 +41,8 @@ def check_confounding(evidence: Evidence, seen: Dependence, prevalence: float | 
         f"{together(evidence, worst, seen.n_pairs)}, and no other order, no bend and no column that was left "
         f"out explains it.{_others(evidence, pairs[1:])}",
         f"look for something unmeasured that moves both {a} and {b} (a batch, a centre, a treatment, a "
-        "common organ) and add it as a column; where their spread differs between groups of patients, that "
-        f"does the same{SAMPLING if prevalence is None else ''}.",
+        "common organ) and add it as a column. A mixture of different patients looks the same"
+        f"{SAMPLING if prevalence is None else ''}.",
         (evidence.names[worst.earlier], evidence.names[worst.later]),
         _limit(a, b, verdict),
         "variables",
@@ -89,4 +89,4 @@ def _others(evidence: Evidence, pairs: list[Dependent]) -> str:
         f"{quoted(evidence.names[pair.earlier])} and {quoted(evidence.names[pair.later])}"
         for pair in pairs[:3]
     )
-    return f" The same holds for {named}{f' and {len(pairs) - 3} more pairs' if len(pairs) > 3 else ''}."
+    return f" The same holds for {named}{f' and {len(pairs) - 3} more' if len(pairs) > 3 else ''}."

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
+from ..asking.before_all import says_first
 from ..backends.reference import ReferenceTable
 from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
@@ -40,7 +41,8 @@ class Evidence:
     population : (m,) places among these n that make up a sample of the population: all, unless cases and
         controls were sampled apart.
     with_levels : (k,) which columns are no numbers.
-    searched : (k,) whose place in the order was learned: not covariates, and not what comes first.
+    searched : (k,) whose place in the order was learned: not covariates, and not what comes first, be it
+        given or by its name.
     importance : (k,) log-odds that a unit of each adds.
     values : (n, k) the columns themselves, standardized.
     positive : (k,) whether they are above 0 in all patients.
@@ -192,7 +194,8 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
         rows,
         population_sample(y[rows], checked.prevalence),
         with_levels=layout.discrete[columns],
-        searched=~layout.kept[columns],
+        # Nothing that was measured acts on age or sex, whatever the order: another check says so.
+        searched=~layout.kept[columns] & np.array([not says_first(names[c]) for c in columns], dtype=bool),
         importance=importance[places],
         values=standardized(values[:, columns]),
         positive=values[:, columns].min(axis=0, initial=np.inf) > 0,

@@ -26,6 +26,10 @@ QUESTION = "Does no column give the diagnosis away?"
 # Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
 OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
 OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
+# Of a column with levels the direction cannot be told; from this area on that is worth a word.
+CLOSE_LEVELS = 0.75
+# A level of so many patients, nearly all of them cases although not nearly all patients are.
+FEWEST_OF_A_LEVEL, ONLY_CASES, MOST_CASES = 20, 0.99, 0.8
 # Of a rare disease, a strong cause has all of the few cases among its highest values, too.
 FEWEST_TO_CONDEMN = 20
 # The same of a column whose name speaks of the end.
@@ -70,6 +74,7 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
         *_ends(names, found, layout, y[rows]),
         *_absent(names, checked.missing, y, layout),
         *_dominating(checked, y, names),
+        *_only_cases(names, layout, values, missing, y[rows]),
     ]
     of_each: dict[int, Reason] = {}
     for reason in sorted(reasons, key=lambda reason: reason.rank):
@@ -79,6 +84,13 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
         return _given_away([*of_each.values()], names, smallest)
     if smallest > OF_NUMBERS.broken:
         return _too_few(y, smallest)
+    close = [
+        variable
+        for variable in np.flatnonzero(found >= CLOSE_LEVELS).tolist()
+        if layout.discrete[layout.columns_of(variable)[0]]
+    ]
+    if close:
+        return _of_levels([names[variable] for variable in close], largest, smallest)
     return Check(
         "gives_away",
         QUESTION,
@@ -111,13 +123,56 @@ def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, y: 
     return [reason for reason in reasons if reason.verdict != "fine"]
 
 
+def _only_cases(
+    names: Sequence[str], layout: Layout, values: F64, missing: np.ndarray | None, y: np.ndarray
+) -> list[Reason]:
+    """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
+    reasons, share = [], float(y.mean())
+    for variable in range(len(names)):
+        column = layout.columns_of(variable)[0]
+        if not layout.discrete[column] or share > MOST_CASES:
+            continue
+        known = slice(None) if missing is None else ~missing[:, column]
+        for level in np.unique(values[known, column]).tolist():
+            of_level = y[known][values[known, column] == level]
+            if of_level.size < FEWEST_OF_A_LEVEL or of_level.mean() < ONLY_CASES:
+                continue
+            p_value = corrected(float(share**of_level.size), len(names))
+            sentence = (
+                f"{of_level.sum():,} of {of_level.size:,} patients with one and the same level of "
+                f"{quoted(names[variable], 40)} have the diagnosis"
+            )
+            reasons.append(Reason(variable, "doubtful", float(of_level.mean()), p_value, sentence))
+    return reasons
+
+
+def _of_levels(found: Sequence[str], largest: float, smallest: float) -> Check:
+    named, one = listed([quoted(name, 40) for name in found]), len(found) == 1
+    return Check(
+        "gives_away",
+        QUESTION,
+        "cannot tell",
+        largest,
+        None,
+        f"{named} {'goes' if one else 'go'} closely with the diagnosis (in {_pairs(largest)} at best). Of a "
+        "column with levels nothing in the table shows whether it comes before the diagnosis or after.",
+        f"ask when {'it was' if one else 'they were'} measured; what came after the diagnosis is left out "
+        "with --after COLUMN.",
+        tuple(found),
+        f"{named} may come after the diagnosis: only who knows when {'it was' if one else 'they were'} "
+        "measured can tell.",
+        "variables",
+        smallest,
+    )
+
+
 def _ends(names: Sequence[str], found: F64, layout: Layout, y: np.ndarray) -> list[Reason]:
     """Names that speak of the end, unless the user said that they come first."""
-    beside, kept = ends_beside(names), layout.kept
+    beside, first = ends_beside(names), layout.kept & ~layout.covariate
     n_cases = int(y.sum())
     reasons = []
     for variable, name in enumerate(names):
-        if not (name in beside or says_end(name)) or kept[layout.columns_of(variable)[0]]:
+        if not (name in beside or says_end(name)) or first[layout.columns_of(variable)[0]]:
             continue
         area = float(found[variable])
         p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))

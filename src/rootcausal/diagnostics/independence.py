@@ -16,12 +16,12 @@ HARD = 0.10
 # How the earlier of two shocks goes with the later, for each of MOMENTS, and what correlates.
 _IN_WORDS = (
     ("shocks of {b} are larger where those of {a} are {sign}", "one and the size of the other"),
-    ("shocks of {b} are {sign} where those of {a} are large, up or down", "one and the size of the other"),
+    ("shocks of {b} are {sign} where those of {a} are far from average", "one and the size of the other"),
     ("shocks of {a} and {b} are large in {sign} patients", "their sizes"),
-    ("shocks of {b} are of another shape where those of {a} are {sign}", "one and the shape of the other"),
-    ("shocks of {b} do not rise in step with those of {a}", "one and the shape of the other"),
+    ("shocks of {b} go with those of {a}, though not along a line", "one and the bounded other"),
+    ("shocks of {b} go with those of {a}, though not along a line", "one and the bounded other"),
 )
-_SIGNS = (("high", "low"), ("high", "low"), ("the same", "different"), ("high", "low"), ("", ""))
+_SIGNS = (("high", "low"), ("high", "low"), ("the same", "different"), ("", ""), ("", ""))
 
 
 def together(evidence: Evidence, pair: Dependent, n_pairs: int) -> str:
@@ -41,10 +41,8 @@ def together(evidence: Evidence, pair: Dependent, n_pairs: int) -> str:
 
 
 def visible(seen: Dependence) -> float:
-    """The smallest strength of dependence that these patients would have shown; 0 without any pair."""
-    if not seen.n_pairs:
-        return 0.0
-    return smallest_visible(seen.n_rows, len(MOMENTS), seen.n_pairs, SCALE.p_doubtful)
+    """The smallest strength of dependence that these patients would have shown."""
+    return smallest_visible(seen.n_rows, len(MOMENTS), max(seen.n_pairs, 1), SCALE.p_doubtful)
 
 
 def check_independence(evidence: Evidence, seen: Dependence) -> Check:

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 from ..wording import for_shell
 
-NAMED_AT_MOST = 5
-
 
 def option_for(option: str, names: Sequence[str]) -> str:
     """``--after time --after 'day of death'``, to be pasted into a shell."""
     said = [
         # A name that begins with a dash would be read as another option.
         for_shell(f"{option}={name}") if name.startswith("-") else f"{option} {for_shell(name)}"
-        for name in names[:NAMED_AT_MOST]
+        for name in names
     ]
-    return " ".join(said) + (" and so on" if len(names) > NAMED_AT_MOST else "")
+    return " ".join(said)
 
 
 def advice_to_leave_out(names: Sequence[str]) -> str:

@@ -60,6 +60,11 @@ class Groups:
         return float((self.size * np.abs(self.observed - self.stated)).sum() / self.size.sum())
 
     @property
+    def largest(self) -> float:
+        """Of stated and observed risk, in the group where they differ most."""
+        return float(np.abs(self.observed - self.stated).max())
+
+    @property
     def worst(self) -> int:
         """The group where most patients are stated a wrong risk."""
         return int((self.size * np.abs(self.observed - self.stated)).argmax())
@@ -117,6 +122,8 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
         log_odds = spread_out(log_odds, y)
     groups = Groups.of(expit(log_odds), y)
     verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
+    if verdict == "fine" and groups.p_value < SCALE.p_doubtful and groups.largest >= SCALE.broken:
+        verdict = "doubtful"  # right on average, and wrong in a group of patients
     return Check(
         "calibrated",
         "Is the stated risk the observed one?",
@@ -140,7 +147,8 @@ def _statement(groups: Groups, allowing: str) -> str:
     return (
         f"In {count} of patients by stated risk{allowing}, stated and observed risk differ by "
         f"{100.0 * groups.difference:.1f} percentage points on average ({in_words(groups.p_value)}; it "
-        f"counts from {100.0 * SCALE.doubtful:.0f} points on, with p < {SCALE.p_doubtful:g})"
+        f"counts from {100.0 * SCALE.doubtful:.0f} points on, or {100.0 * SCALE.broken:.0f} in a group, with "
+        f"p < {SCALE.p_doubtful:g})"
         f"{of_worst}."
     )
 
@@ -162,7 +170,8 @@ def _limit(verdict: Verdict, groups: Groups) -> str:
         )
     off = f"{100.0 * groups.difference:.0f} points"
     if verdict == "doubtful":
-        return f"The risks are wrong by {off} on average."
+        in_group = f"{100.0 * groups.largest:.0f} points in a group of patients"
+        return f"The risks are wrong by {off} on average, and by {in_group}."
     return (
         f"Do not read the risks as probabilities; they are wrong by {off} on average, and only say who is at "
         "a higher risk than whom."

@@ -17,7 +17,7 @@ from ..core.table import F64
 from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, Verdict
 from .evidence import Evidence, PlainLogit, fit_plain, joint_score_test
-from .leaving_out import advice_to_leave_out, option_for
+from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
 from .rank_scores import rank_scores
 from .visible import POWER
@@ -99,7 +99,7 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
         f"Of {asked} that {'goes' if len(told) == 1 else 'go'} clearly with the diagnosis none looks like an "
         "effect of it."
         if told
-        else "No number whose place was learned goes clearly with the diagnosis."
+        else "Beside the other columns, no number whose place was learned goes clearly with the diagnosis."
     )
     return Check("terminal", QUESTION, "fine", number, p_value, statement, "", smallest=smallest)
 
@@ -186,9 +186,8 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
         statement,
         "ask when "
         + ("it was" if len(names) == 1 else "they were" if names else "each column was")
-        + " measured. What was measured after the diagnosis is left out: "
-        + option_for("--after", names or ("COLUMN",))
-        + " (in Python: leave the column out of X).",
+        + " measured; what was measured after the diagnosis is left out with --after COLUMN (in Python: "
+        "leave it out of X).",
         names,
         f"{named} may be an effect of the diagnosis rather than a cause.",
         "variables",

@@ -41,8 +41,11 @@ function openChecks() {
   document.getElementById("checks-title").focus();
 }
 
+// A column that comes after the outcome, or is it: then no risk is one, and all else may follow from it.
+const LEAKS = ["gives_away", "terminal"];
+const isLeak = (check) => LEAKS.includes(check.name) && check.verdict === "broken";
 // Of the checks that touch stated risks the worst; the word for it, and how it stands beside every risk.
-const ofRisk = limits.find((check) => check.touches === "risk") ?? null;
+const ofRisk = limits.find((check) => check.touches === "risk" || isLeak(check)) ?? null;
 const RISK_WORDS = { broken: ofRisk?.name === "calibrated" ? "uncalibrated" : "not to be read", doubtful: "in doubt", "cannot tell": "too few patients to check it" };
 const riskWord = findings.includes(ofRisk) ? RISK_WORDS[ofRisk.verdict] : null;
 const riskNote = riskWord === null ? "" : ` (${riskWord})`;
@@ -56,8 +59,8 @@ function riskMark(tag) {
 function findingsOf(variable) {
   const { name } = variables[variable];
   const of = findings.filter((check) => ["variables", "order"].includes(check.touches) && check.concerned.includes(name));
-  // Of equally bad ones, that which names another variable to look at says most.
-  return d3.sort(of, (check) => check.reading !== "do not read", (check) => check.name !== "unconfounded");
+  // Of equally bad ones a leak comes first, and then that which names another variable to look at.
+  return d3.sort(of, (check) => check.reading !== "do not read", (check) => !LEAKS.includes(check.name), (check) => check.name !== "unconfounded");
 }
 
 /** What a finding means for this variable, as elements of a sentence. */
