@@ -7,7 +7,7 @@ two explains it (see :mod:`.dependence`).
 
 from __future__ import annotations
 
-from ..wording import quoted
+from ..wording import plural, quoted
 from .dependence import Dependence, Dependent
 from .diagnosis import Check, Verdict
 from .evidence import Evidence
@@ -52,15 +52,13 @@ def check_confounding(evidence: Evidence, seen: Dependence, prevalence: float | 
 
 def _limit(a: str, b: str, verdict: Verdict) -> str:
     if verdict == "broken":
-        return (
-            f"Do not read {a} and {b} apart: something unmeasured moves both, and which shock did it is open."
-        )
+        return f"Do not read {a} and {b} apart: something that is not in the table seems to move both."
     return f"Read {a} and {b} together: something unmeasured may move both."
 
 
 def _silent(seen: Dependence, smallest: float) -> Check:
     verdict: Verdict = "fine" if smallest <= HARD else "cannot tell"
-    told = f"{seen.n_pairs} pairs of variables, {seen.n_rows} patients"
+    told = f"{plural(seen.n_pairs, 'pair')} of variables, {seen.n_rows:,} patients"
     if verdict == "fine":
         statement, advice, limit = f"No pair of shocks points to one ({told}).", "", ""
     else:

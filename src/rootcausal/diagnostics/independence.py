@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..wording import quoted
+from ..wording import plural, quoted
 from .dependence import Dependence, Dependent
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
@@ -36,7 +36,7 @@ def together(evidence: Evidence, pair: Dependent, n_pairs: int) -> str:
     )
     return (
         f"{said[0].upper()}{said[1:]} (correlation of {which} {size:+.2f}; {in_words(pair.p_value)} "
-        f"after correction for {n_pairs} pairs)"
+        f"after correction for {plural(n_pairs, 'pair')})"
     )
 
 
@@ -78,7 +78,7 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
 
 
 def _asked(seen: Dependence) -> str:
-    return f"{seen.n_pairs} pairs, {seen.n_rows} patients"
+    return f"{plural(seen.n_pairs, 'pair')}, {seen.n_rows:,} patients"
 
 
 def _named(evidence: Evidence, pair: Dependent) -> tuple[str, ...]:
