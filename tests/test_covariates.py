@@ -443,7 +443,7 @@ def test_checks_ask_nothing_of_what_has_no_learned_place():
     alone = {check.name: check for check in RCI().fit(X, y).diagnose(X, y).checks}
     for name in ("non_gaussian", "independent", "linear"):
         assert verdicts[name].verdict in ("fine", "cannot tell"), name
-    assert {alone[name].verdict for name in ("independent", "linear")} == {"broken"}
+    assert {alone[name].verdict for name in ("independent", "linear")} <= {"doubtful", "broken"}
     assert "None of 1 arrow" in verdicts["non_gaussian"].statement
 
 

@@ -415,3 +415,25 @@ def test_a_group_with_wrong_risks_is_not_averaged_away():
     assert check.number < 0.05 and check.verdict == "doubtful" and check.touches == "risk"
     fair = (rng.random(risk.size) < risk).astype(int)
     assert check_link(np.log(risk / (1 - risk)), fair, None, False).verdict == "fine"
+
+
+def test_other_patients_are_not_those_of_the_fit():
+    X, y = chain(11)
+    model = RCI().fit(X, y)
+
+    def said_of(patients, labels):
+        checks = model.diagnose(patients, labels).checks
+        return next(check for check in checks if check.name == "calibrated").statement
+
+    assert "shrinkage of the fit undone" in said_of(X, y)
+    assert "shrinkage" in said_of(X[::-1], y[::-1])  # in whatever order
+    assert "shrinkage" not in said_of(X * 1.5, y)
+
+
+@pytest.mark.filterwarnings("ignore:mostly imputed")
+def test_json_holds_no_infinity():
+    X, y = chain(12)
+    X.loc[X.index % 7 != 0, "a"] = np.nan
+    X.loc[X.index % 7 != 1, "b"] = np.nan
+    diagnosis = RCI(variant="plus").fit(X, y).diagnose(X, y)
+    json.dumps(diagnosis.to_dict(), allow_nan=False)

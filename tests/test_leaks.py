@@ -330,3 +330,24 @@ def test_age_is_no_effect_of_anything():
     shifted = ERRORS["skewed"](rng, 1000) + y
     assert loud(checks(X.assign(late=shifted), y)["terminal"]) == {"late"}
     assert not checks(X.assign(age=shifted), y)["terminal"].variables
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_with_a_few_values_give_nothing_away():
+    for seed in range(3):
+        X, y, rng = cohort(50 + seed, 400)
+        for place in range(6):
+            sparse = np.full(400, np.nan)
+            sparse[rng.choice(400, 8, replace=False)] = rng.standard_normal(8)
+            X[f"sparse{place}"] = sparse
+        assert not any(name.startswith("sparse") for name in loud(checks(X, y)["gives_away"]))
+
+
+def test_a_level_that_a_sample_lacks_is_no_trouble():
+    rng = np.random.default_rng(60)
+    n = 16_000
+    a, b = ERRORS["skewed"](rng, n), ERRORS["bounded"](rng, n)
+    rare = np.isin(np.arange(n), [5, 9_000, 15_999]).astype(float)
+    y = (rng.random(n) < expit(a + b)).astype(int)
+    check = checks(pd.DataFrame({"a": a, "b": b, "rare": rare}), y, variant="plus")["terminal"]
+    assert check.verdict == "fine"

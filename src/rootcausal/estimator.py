@@ -379,9 +379,10 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
         called = None if ids is None else patient_ids(ids, X, len(values))
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
         stated = self._model.log_odds(matrix.values)
-        return diagnose(
-            Checked(self._model, values, missing, labels, stated, self._encoding, called, self.provenance_)
-        )
+        made, names = self.provenance_, self._encoding
+        same = made["rows"] == len(values) and self._quantiles is not None
+        of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
+        return diagnose(Checked(self._model, values, missing, labels, stated, names, called, made, of_fit))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -71,7 +71,7 @@ def test_the_table_holds_every_variable_and_the_strongest_comes_first(watched, p
     page.locator("summary", has_text="as a table").click()
     row = explanation.ids.index(10)
     shown = {
-        line.locator("th").inner_text(): line.locator("td").first.inner_text()
+        line.locator("th").inner_text().removesuffix(" *"): line.locator("td").first.inner_text()
         for line in page.locator("#patient-view tbody tr").all()
     }
     names = [explanation.feature_names[c] for c in model.causal_order_]
@@ -112,7 +112,9 @@ def test_cohort_and_graph_say_what_the_model_says(watched, pbc):
     page.locator("#tab-cohort").click()
     page.locator("#cohort summary").click()
     counts = {
-        line.locator("th").inner_text(): [int(cell.inner_text()) for cell in line.locator("td").all()[:2]]
+        line.locator("th").inner_text().removesuffix(" *"): [
+            int(cell.inner_text()) for cell in line.locator("td").all()[:2]
+        ]
         for line in page.locator("#prevalence-table tbody tr").all()
     }
     strongest = explanation.values.argmax(axis=1)[(explanation.values > 0).any(axis=1)]

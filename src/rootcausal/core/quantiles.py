@@ -48,6 +48,13 @@ class CohortQuantiles:
             return found
         return cls(*(_by_variable(X, model, model.layout, *both) for both in vars(found).items()))
 
+    def are_of(self, X: F64, model: CausalModel) -> bool:
+        """Whether X can be the rows that these were taken from: all quantiles are the same."""
+        others = CohortQuantiles.of(X, model)
+        return others.values.shape == self.values.shape and bool(
+            np.allclose(others.values, self.values, rtol=1e-9, atol=0.0, equal_nan=True)
+        )
+
 
 def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_columns: F64) -> F64:
     """(101, v): quantiles of columns (101, k) as they are, and those of variables of several columns anew.

@@ -69,22 +69,22 @@ def diagnose(checked: Checked) -> Diagnosis:
     checks = (
         check_giveaway(checked, y),  # a leak explains most of what else is found
         *_of_disease(evidence, of_risk, checked),
-        *_of_errors(evidence, checked.prevalence),
+        *_of_errors(evidence, checked),
         of_scales,
         *of_model,
     )
     return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
 
 
-def _of_errors(evidence: Evidence, prevalence: float | None) -> Iterator[Check]:
+def _of_errors(evidence: Evidence, checked: Checked) -> Iterator[Check]:
     """Shapes and independence of the errors: of columns whose order was learned, in the population."""
     population = evidence.of_population()
     yield check_gaussianity(population.of_searched())
     seen = dependence(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen)
-        yield check_linearity(population, seen)
-        yield check_confounding(population, seen, prevalence)
+        yield check_linearity(population, seen, checked.transforms)
+        yield check_confounding(population, seen, checked.prevalence)
 
 
 def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked) -> Iterator[Check]:

@@ -42,6 +42,7 @@ class Checked:
     named : what columns and variables are called.
     ids : (n,) of the patients; None for their row numbers, from 1.
     provenance : how the model was made.
+    of_fit : whether these are the patients of the fit.
     """
 
     model: CausalModel
@@ -52,6 +53,7 @@ class Checked:
     named: Named
     ids: Sequence[Any] | None
     provenance: Mapping[str, Any]
+    of_fit: bool = False
 
     @property
     def prevalence(self) -> float | None:
@@ -60,10 +62,18 @@ class Checked:
         return share
 
     @property
-    def of_fit(self) -> bool:
-        """Whether these look like the patients of the fit: as many, and as many of them ill."""
-        made = self.provenance
-        return self.y is not None and (made["rows"], made["cases"]) == (self.y.size, int(self.y.sum()))
+    def transforms(self) -> dict[str, str]:
+        """The columns that are on another scale, by name."""
+        return dict(self.provenance["parameters"].get("transform") or {})  # models of before have none
+
+    def may_be_logged(self) -> np.ndarray:
+        """(q,) which columns are numbers, no logarithms yet, that are above 0 wherever they were measured."""
+        layout = self.model.layout
+        measured = True if self.missing is None else ~self.missing
+        lowest = self.X.min(axis=0, initial=np.inf, where=measured)
+        can: np.ndarray = (lowest > 0.0) & np.isfinite(lowest)
+        can &= np.array([name not in self.transforms for name in self.named.column_names], dtype=bool)
+        return can if layout is None else can & ~layout.discrete
 
     def called(self, rows: Index) -> str:
         """What to call the patients in some rows: by their ids or, where they have none, by their place."""

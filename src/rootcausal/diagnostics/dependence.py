@@ -27,6 +27,8 @@ EXPLAINED_AT_MOST = 8
 # Corrected p-value below which a column that was left out is asked for a bend: those are many, and others
 # that were left out tie them to those of the model.
 OUTSIDE_LEVEL = 1e-3
+# Patients in whom a pair must have been measured to be asked about.
+FEWEST_MEASURED = 50
 # P-value from which on two errors pass for independent once something is allowed for.
 EXPLAINED = 0.01
 # P-value below which a curve is there at all.
@@ -117,6 +119,7 @@ class Dependence:
     strength : √(χ² / n) of the pair that looks most dependent.
     found : the pairs that are dependent below ``level``, the surest first; at most EXPLAINED_AT_MOST.
     from_outside : left-out columns (their places outside) that act on places of the model by a curve.
+    n_untried : dependent pairs for which there was no time to ask why.
     """
 
     n_pairs: int
@@ -125,6 +128,7 @@ class Dependence:
     strength: float
     found: tuple[Dependent, ...]
     from_outside: tuple[tuple[int, int, Curve], ...] = ()
+    n_untried: int = 0
 
     def explained_by(self, *explanations: Explanation) -> tuple[Dependent, ...]:
         """Those with one of these explanations."""
@@ -146,16 +150,30 @@ def dependence(evidence: Evidence, level: float) -> Dependence:
         return Dependence(0, n, 1.0, 0.0, (), from_outside)
     moments = moments_of(evidence.errors, pairs)
     p_values = moments.p_values
+    # What is given, or has levels, is asked for bends alone, and must not crowd the others out.
+    bends_alone = evidence.with_levels[pairs[:, 0]] | ~evidence.searched[pairs[:, 0]]
+    counted = np.array([corrected(float(p), len(pairs)) < level for p in p_values], dtype=bool)
+    surest = np.argsort(p_values, kind="stable")
+    tried = [
+        m
+        for some in (~bends_alone, bends_alone)
+        for m in surest[(counted & some)[surest]][:EXPLAINED_AT_MOST].tolist()
+    ]
     found = [
         pair
-        for m in np.argsort(p_values, kind="stable")[:EXPLAINED_AT_MOST]
-        if corrected(float(p_values[m]), len(pairs)) < level
-        and (pair := _explained(evidence, trial, pairs[m], len(pairs), level)) is not None
+        for m in sorted(tried, key=lambda m: float(p_values[m]))
+        if (pair := _explained(evidence, trial, pairs[m], len(pairs), level)) is not None
     ]
     n_measured = _rows_behind(evidence)
     strongest = float(moments.strength[p_values.argmin()])
     return Dependence(
-        len(pairs), n_measured, smallest_of_many(p_values), strongest, tuple(found), from_outside
+        len(pairs),
+        n_measured,
+        smallest_of_many(p_values),
+        strongest,
+        tuple(found),
+        from_outside,
+        n_untried=int(counted.sum()) - len(tried),
     )
 
 
@@ -164,7 +182,7 @@ def _rows_behind(evidence: Evidence) -> int:
     n = evidence.y.size
     if evidence.measured is None:
         return n
-    return round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2)
+    return max(1, round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2))
 
 
 def _explained(
@@ -174,6 +192,8 @@ def _explained(
     i, j = int(pair[0]), int(pair[1])
     rows = evidence.measured_for((i, j))
     if rows is not None:
+        if rows.size < FEWEST_MEASURED:
+            return None
         evidence = evidence.of_patients(rows)
         trial = _Trial(evidence)
     moments = moments_of(evidence.errors[:, [i, j]], np.array([[0, 1]]))
@@ -203,7 +223,9 @@ class _Trial:
         before, between = np.arange(i), np.arange(i + 1, j)
         a, b = self._values[:, i], self._values[:, j]
         curve = max(
-            self._curve(a, b, np.arange(j)), self._curve(b, a, before).turned(), key=lambda one: one.share
+            self._curve(a, b, np.append(before, between)),
+            self._curve(b, a, before).turned(),
+            key=lambda one: one.share,
         )
         if curve.there:
             return "bent", curve
@@ -255,6 +277,8 @@ class _Trial:
                 return
             j = int(asked[place])
             rows = self._evidence.measured_for((j,), int(column))
+            if rows is not None and rows.size < FEWEST_MEASURED:
+                continue
             trial = self if rows is None else _Trial(self._evidence.of_patients(rows))
             curve = trial.curve_from_outside(int(column), j)
             if curve.there:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -78,7 +79,8 @@ class Check:
         """Plain values, ready for JSON: NaN becomes None."""
         return {
             **asdict(self),
-            "number": self.number if self.number == self.number else None,
+            "number": self.number if math.isfinite(self.number) else None,
+            "smallest": self.smallest if self.smallest is not None and math.isfinite(self.smallest) else None,
             "variables": [*self.variables],
             "reading": self.reading,
         }

@@ -96,7 +96,7 @@ def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
     needed = smallest_visible(1, 1, found.p_values.size, SCALE.p_doubtful)
     smallest = needed * float(np.median(found.standard_error))
     verdict = SCALE.judge(p_value, abs(difference), smallest)
-    pair = evidence.named(strongest[found.pairs[worst]])
+    pair = tuple(evidence.names[place] for place in strongest[found.pairs[worst]])
     one, other = (one_line(name, 40) for name in pair)
     visible = "" if verdict in ("doubtful", "broken") else f"; it would be seen from about {smallest:.2g} on"
     statement = (

@@ -45,7 +45,7 @@ class Evidence:
         given or by its name.
     importance : (k,) log-odds that a unit of each adds.
     values : (n, k) the columns themselves, standardized.
-    positive : (k,) whether they are above 0 in all patients.
+    positive : (k,) of which a logarithm can be taken.
     outside : (n, m) columns that the model left out, standardized; at most 100.
     outside_names, outside_positive : (m,) of these.
     owner : (k,) the variable of each column: dummies of one have the same.
@@ -121,16 +121,17 @@ class Evidence:
 
         The others may depend on each other as they like, and be Gaussian: nothing is concluded from that.
         """
-        return self._only(self.searched)
+        return self.of_columns(self.searched)
 
     def of_strongest(self) -> Evidence:
         """The same of those that matter most to the model, as many as a logistic regression can hold."""
         at_most = max(2, self.y.size // ROWS_A_VARIABLE)
         kept = np.zeros(self.importance.size, dtype=bool)
         kept[np.argsort(-self.importance, kind="stable")[:at_most]] = True
-        return self._only(kept)
+        return self.of_columns(kept)
 
-    def _only(self, kept: np.ndarray) -> Evidence:
+    def of_columns(self, kept: np.ndarray) -> Evidence:
+        """The same of some columns: ``kept`` (k,) says which."""
         return replace(
             self,
             errors=self.errors[:, kept],
@@ -185,7 +186,7 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
     places, errors = places[varies], errors[:, varies]
     columns = model.column_order[places]
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
-    left_out = _left_out(model, y, X, rows)
+    left_out, can_log = _left_out(model, y, X, rows), checked.may_be_logged()
     return Evidence(
         ties_restored(standardized(errors)),
         columns,
@@ -198,10 +199,10 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
         searched=~layout.kept[columns] & np.array([not says_first(names[c]) for c in columns], dtype=bool),
         importance=importance[places],
         values=standardized(values[:, columns]),
-        positive=values[:, columns].min(axis=0, initial=np.inf) > 0,
+        positive=can_log[columns],
         outside=standardized(values[:, left_out]),
         outside_names=tuple(names[c] for c in left_out),
-        outside_positive=values[:, left_out].min(axis=0, initial=np.inf) > 0,
+        outside_positive=can_log[left_out],
         owner=layout.variable[columns],
         arrows=np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE,
         learned=_learned(layout, columns),

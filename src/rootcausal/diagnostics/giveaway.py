@@ -14,13 +14,13 @@ from scipy.stats import norm, rankdata
 
 from ..asking.ends import ends_beside, says_end
 from ..core.layout import Layout
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..wording import listed, plural, quoted
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Scale, Verdict
 from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
-from .telling_apart import areas, chance_of, rank_area, rows_of_both, smallest_area
+from .telling_apart import areas, chance_of, measured_of_both, rank_area, rows_of_both, smallest_area
 
 QUESTION = "Does no column give the diagnosis away?"
 # Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
@@ -67,11 +67,12 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
     missing = None if checked.missing is None else checked.missing[rows]
     names = [str(name) for name in checked.named.names]
     found = areas(values, missing, y[rows], layout)
+    counts = measured_of_both(missing, y[rows], layout)
     n_cases = int(y.sum())
     smallest = smallest_area(n_cases, y.size - n_cases, len(names), OF_NUMBERS.p_doubtful)
     reasons = [
-        *_deciding(names, found, layout, values, y[rows]),
-        *_ends(names, found, layout, y[rows]),
+        *_deciding(names, found, layout, values, counts),
+        *_ends(names, found, layout, counts),
         *_absent(names, checked.missing, y, layout),
         *_dominating(checked, y, names),
         *_only_cases(names, layout, values, missing, y[rows]),
@@ -104,20 +105,21 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
     )
 
 
-def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, y: np.ndarray) -> list[Reason]:
+def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, counts: Index) -> list[Reason]:
+    """``counts`` (2, p) are the controls and cases in whom each variable was measured."""
     reasons = []
-    n_cases = int(y.sum())
     for variable in np.flatnonzero(found >= OF_LEVELS.doubtful).tolist():
         column, area = layout.columns_of(variable)[0], float(found[variable])
-        p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+        n_controls, n_cases = counts[:, variable].tolist()
+        p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
         scale = OF_LEVELS if layout.discrete[column] else OF_NUMBERS
         name = quoted(names[variable], 40)
         sentence = f"{name} alone tells patients with and without the diagnosis apart in {_pairs(area)}"
         if area == 1.0:
-            two = np.unique(values[:, column]).size == 2
+            two = layout.columns_of(variable).size == 1 and np.unique(values[:, column]).size == 2
             sentence += ": it is the diagnosis itself, in other words" if two else ": a limit of it decides"
         verdict = scale.judge(p_value, area)
-        if verdict == "broken" and area < 1.0 and min(n_cases, y.size - n_cases) < FEWEST_TO_CONDEMN:
+        if verdict == "broken" and min(n_cases, n_controls) < FEWEST_TO_CONDEMN:
             verdict = "doubtful"
         reasons.append(Reason(variable, verdict, area, p_value, sentence))
     return [reason for reason in reasons if reason.verdict != "fine"]
@@ -166,16 +168,16 @@ def _of_levels(found: Sequence[str], largest: float, smallest: float) -> Check:
     )
 
 
-def _ends(names: Sequence[str], found: F64, layout: Layout, y: np.ndarray) -> list[Reason]:
+def _ends(names: Sequence[str], found: F64, layout: Layout, counts: Index) -> list[Reason]:
     """Names that speak of the end, unless the user said that they come first."""
     beside, first = ends_beside(names), layout.kept & ~layout.covariate
-    n_cases = int(y.sum())
     reasons = []
     for variable, name in enumerate(names):
         if not (name in beside or says_end(name)) or first[layout.columns_of(variable)[0]]:
             continue
         area = float(found[variable])
-        p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+        n_controls, n_cases = counts[:, variable].tolist()
+        p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
         verdict = OF_ENDS.judge(p_value, area)
         sentence = (
             f"{quoted(name, 40)} is named like something that is known only in the end, and tells patients "

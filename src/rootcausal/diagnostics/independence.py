@@ -56,7 +56,7 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
         verdict = SCALE.judge(worst.p_value, worst.strength)
         # How bad a bend is, its own check says.
         verdict = verdict if worst.explanation == "nothing" else "doubtful"
-        statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}"
+        statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}{_untried(seen)}"
         advice, limit = _what_to_do(evidence, worst)
     elif verdict == "cannot tell":
         statement = f"So few patients show only strong dependence, and none was seen ({_asked(seen)})."
@@ -66,7 +66,7 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
         "independent",
         "Are the shocks of different variables independent of each other?",
         verdict,
-        seen.strength,
+        seen.strength if worst is None else worst.strength,
         seen.p_value,
         statement,
         advice,
@@ -75,6 +75,12 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
         "order" if verdict == "doubtful" and limit else "",
         smallest,
     )
+
+
+def _untried(seen: Dependence) -> str:
+    if not seen.n_untried:
+        return ""
+    return f" Of {plural(seen.n_untried, 'further dependent pair')} nobody asked why: mend this first."
 
 
 def _asked(seen: Dependence) -> str:

@@ -6,6 +6,7 @@ model left out: a parabola need not correlate with anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..wording import quoted
@@ -13,6 +14,7 @@ from .dependence import Curve, Dependence
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
 from .independence import visible
+from .log_option import how_to_log
 
 # Share of what a straight line leaves that a curve explains.
 SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
@@ -42,7 +44,8 @@ class _Bend:
         return verdict if self.in_model or verdict != "broken" else "doubtful"
 
 
-def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
+def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, str]) -> Check:
+    """``logged`` are columns that are on a log scale already."""
     bends = sorted(_bends(evidence, seen), key=lambda bend: (-bend.in_model, -bend.curve.share))
     smallest = visible(seen) ** 2
     if not bends:
@@ -80,7 +83,7 @@ def check_linearity(evidence: Evidence, seen: Dependence) -> Check:
         f"({in_words(curve.p_value)}): against the line {effect} lies {_above(low)} where {cause} is in its "
         f"lowest tenth, {_above(middle)} in its middle and {_above(high)} in its highest tenth."
         + _others(bends[1:]),
-        _what_to_do(worst),
+        _what_to_do(worst, logged),
         (worst.cause, worst.effect),
         f"Do not read the shock of {effect} by itself: it holds the bend over {cause}."
         if verdict == "broken"
@@ -122,8 +125,8 @@ def _others(bends: list[_Bend]) -> str:
     return f" Also bent: {named}{f' and {len(bends) - 3} more' if len(bends) > 3 else ''}."
 
 
-def _what_to_do(bend: _Bend) -> str:
-    cause, effect = quoted(bend.cause), quoted(bend.effect)
+def _what_to_do(bend: _Bend, logged: Mapping[str, str]) -> str:
+    cause = quoted(bend.cause)
     below, above = bend.curve.slopes
     if below * above <= 0:
         return (
@@ -132,6 +135,7 @@ def _what_to_do(bend: _Bend) -> str:
         )
     # A logarithm stretches what is low: of the cause where it acts most there, of the effect where it
     # races away.
-    log, can = (cause, bend.cause_positive) if abs(below) > abs(above) else (effect, bend.effect_positive)
-    trial = f"try --log {log} (the check of logarithms says what it would change), or " if can else ""
+    first = abs(below) > abs(above)
+    log, can = (bend.cause, bend.cause_positive) if first else (bend.effect, bend.effect_positive)
+    trial = f"try {how_to_log([log], logged)}, or " if can else ""
     return f"look at the scatter plot; {trial}cut {cause} into the ranges between which the slope changes."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +11,11 @@ from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.moments import FLAT, ROWS_PER_CLASS
 from ..core.table import F64, Index
-from ..wording import for_shell, listed, one_line, plural
+from ..wording import listed, one_line, plural
 from .checked import Checked
 from .diagnosis import Check
 from .evidence import population_sample
+from .log_option import how_to_log
 from .other_scale import Change, settings_of, what_changes
 from .straighter import (
     COLUMNS_AT_MOST,
@@ -108,7 +108,7 @@ def _looked_at(checked: Checked, y: np.ndarray) -> Looked | None:
     columns = _most_important(model, values, y[rows[few]], varies, at_most)
     layout = Layout.numbers(n_columns) if model.layout is None else model.layout
     # Every patient counts when it comes to values that have no logarithm.
-    candidates = may_be_logged(checked.X, checked.missing, layout) & ~_already_logged(checked)
+    candidates = may_be_logged(checked.X, checked.missing, layout) & checked.may_be_logged()
     cells = np.ix_(rows, columns)
     missing = None if checked.missing is None else checked.missing[cells]
     all_rows = Scales.of(checked.X[cells], missing, y[rows], layout.take(columns), candidates[columns])
@@ -130,16 +130,6 @@ def _most_important(model: CausalModel, X: F64, y: np.ndarray, varies: np.ndarra
     importance[~varies] = -1.0
     kept = np.argsort(-importance, kind="stable")[: min(at_most, int(varies.sum()))]
     return np.sort(kept)
-
-
-def _already_logged(checked: Checked) -> np.ndarray:
-    """(q,) which columns are logarithms already."""
-    names = _transformed(checked)
-    return np.array([name in names for name in checked.named.column_names], dtype=bool)
-
-
-def _transformed(checked: Checked) -> dict[str, str]:
-    return dict(checked.provenance["parameters"].get("transform") or {})  # models of before have none
 
 
 def _with_what_changes(
@@ -190,8 +180,8 @@ def _offered(
         gains[0].nats,
         None,
         statement + _left_unseen(looked),
-        f"fit again with {_how(names, _transformed(checked))}, and let someone who knows these measurements "
-        "say which of the two results makes sense.",
+        f"fit again with {how_to_log(names, checked.transforms)}, and let someone who knows these "
+        "measurements say which of the two results makes sense.",
         tuple(names),
         _limit(shown, change),
         "order",
@@ -255,13 +245,3 @@ def _variables(checked: Checked, looked: Looked) -> list[str]:
     layout, names = checked.model.layout, checked.named.names
     variable = looked.columns if layout is None else layout.variable[looked.columns]
     return [names[place] for place in np.unique(variable)]
-
-
-def _how(names: Sequence[str], known: Mapping[str, str]) -> str:
-    """The option that does it, with those that are logarithms already."""
-    wanted = {**known, **dict.fromkeys(names, "log")}
-    said = ", ".join(f"{name!a}: {scale!a}" for name, scale in wanted.items())
-    in_python = f"RCI(transform={{{said}}})"
-    if any(name != name.strip() or "," in name or '"' in name for name in wanted):
-        return f"{in_python} in Python"
-    return f"--log {for_shell(','.join(wanted))} (in Python {in_python})"

@@ -219,7 +219,7 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
         "in_range",
         "Are the patients' shocks within what the model has seen?",
         verdict,
-        patients.size / max(len(far), 1),
+        share,
         None,
         f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock "
         f"of more than {FAR:g} standard deviations"

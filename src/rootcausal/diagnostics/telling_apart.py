@@ -40,6 +40,16 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     return found
 
 
+def measured_of_both(missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> Index:
+    """(2, p): controls and cases in whom each variable was measured."""
+    first = np.array(
+        [layout.columns_of(variable)[0] for variable in range(layout.n_variables)], dtype=np.intp
+    )
+    if missing is None:
+        return np.repeat(np.bincount(y, minlength=2)[:, None], first.size, axis=1)
+    return np.stack([(~missing[y == label][:, first]).sum(axis=0) for label in (0, 1)])
+
+
 def _area_of(values: F64, y: np.ndarray, with_levels: bool) -> float:
     if np.bincount(y, minlength=2).min() < 2:
         return 0.5

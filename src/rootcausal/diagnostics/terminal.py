@@ -8,7 +8,6 @@ censoring cut short bends them, though not as a shift by D does; and so does a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.stats import chi2, norm
@@ -64,8 +63,10 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
     n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(evidence.y.mean(), 1.0 - evidence.y.mean())))
     if evidence.y.size > n_rows:
         few = np.sort(np.random.default_rng(0).choice(evidence.y.size, n_rows, replace=False))
-        evidence = replace(evidence, errors=evidence.errors[few], y=evidence.y[few])
-        fit, values, measured = fit_plain(evidence.errors, evidence.y), values[few], measured[few]
+        varies = np.ptp(values[few], axis=0) > 0  # a rare level may be gone
+        evidence = evidence.of_patients(few).of_columns(varies)
+        fit, values = fit_plain(evidence.errors, evidence.y), values[few][:, varies]
+        measured = measured[few][:, varies]
     told = stories(evidence, values, measured, fit)
     judged = [
         (EFFECT.judge(one.p_value(len(told)), one.size), one)

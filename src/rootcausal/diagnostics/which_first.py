@@ -25,6 +25,8 @@ from .evidence import Evidence, PlainLogit, fit_plain
 
 # Of the columns that D depends on, the strongest are asked.
 ASKED_AT_MOST = 20
+# With fewer measured in a class, a shift is not told from chance.
+FEWEST_OF_A_CLASS = 5
 # D clearly depends on a column from so many standard errors on.
 CLEARLY = 3.0
 NEWTON_STEPS = 4
@@ -174,7 +176,10 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLog
     fit : of D on the errors.
     """
     z = fit.coef[:-1] / np.sqrt(np.maximum(np.diagonal(fit.covariance)[:-1], 1e-300))
-    asked = np.flatnonzero(evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY))
+    enough = np.stack([measured[evidence.y == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
+    asked = np.flatnonzero(
+        evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY) & (enough >= FEWEST_OF_A_CLASS)
+    )
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
     spared = arrows_spared(values, evidence.y) if asked.size else np.zeros(0)
     told = []
