@@ -1,6 +1,7 @@
 """What the checks come to: in words, on the page's facts, and on the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,15 @@ from page_facts import facts_of
 
 from rootcausal import RCI
 from rootcausal.cli.findings import broken_up
-from rootcausal.diagnostics import Diagnosis
+from rootcausal.diagnostics import (
+    Diagnosis,
+    equal_responses,
+    giveaway,
+    independence,
+    linearity,
+    patients,
+    terminal,
+)
 from rootcausal.diagnostics.diagnosis import VERDICTS
 
 
@@ -138,3 +147,23 @@ def test_what_is_not_to_be_read_is_said_in_one_line_on_stderr(cohort: Path, monk
     (line,) = said()
     assert line.startswith(r"warning: the checks say: Do not read\x1b[2J\nx0. (1 more like this; ")
     assert line.endswith(f"; {who} says why, and what to do)")
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("independent", (independence.SCALE.doubtful, independence.SCALE.broken)),
+        ("unconfounded", (independence.SCALE.doubtful, independence.SCALE.broken)),
+        ("linear", (linearity.SCALE.doubtful, linearity.SCALE.broken)),
+        ("same_mechanism", (equal_responses.SCALE.doubtful, equal_responses.SCALE.broken)),
+        ("terminal", (terminal.EFFECT.doubtful, terminal.EFFECT.broken)),
+        ("gives_away", (giveaway.OF_NUMBERS.doubtful, giveaway.OF_NUMBERS.broken)),
+        ("influence", (patients.DOUBTFUL_INFLUENCE, patients.BROKEN_INFLUENCE)),
+        ("in_range", (patients.DOUBTFUL_SHARE, patients.BROKEN_SHARE)),
+    ],
+)
+def test_the_guide_has_the_limits_of_the_code(name, limits):
+    guide = (Path(__file__).parent.parent / "docs" / "checks.md").read_text(encoding="utf-8")
+    row = next(line for line in guide.splitlines() if line.startswith(f"| `{name}` |"))
+    said = re.findall(r"(\d+(?:\.\d+)?)( %)?", row.split("|")[-2])[:2]
+    assert [float(figure) / (100 if percent else 1) for figure, percent in said] == pytest.approx(limits)

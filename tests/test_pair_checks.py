@@ -144,6 +144,7 @@ def test_a_left_out_cause_is_no_hidden_one() -> None:
     assert [pair.explanation for pair in seen.found] == ["left out"]
     checks = checks_of(frame, y)
     assert checks["unconfounded"].verdict != "broken" and checks["unconfounded"].variables == ()
+    assert "through columns that the model left out" in checks["independent"].statement
     _, without = seen_in(frame.drop(columns="common"), y)
     assert [pair.explanation for pair in without.found] == ["nothing"]
 

@@ -115,8 +115,8 @@ class Dependence:
     ----------
     n_pairs : how many.
     n_rows : patients.
-    p_value : of all errors being independent.
-    strength : √(χ² / n) of the pair that looks most dependent.
+    p_value : of the errors being independent whose order was learned.
+    strength : √(χ² / n) of the pair of these that looks most dependent.
     found : the pairs that are dependent below ``level``, the surest first; at most EXPLAINED_AT_MOST.
     from_outside : left-out columns (their places outside) that act on places of the model by a curve.
     n_untried : dependent pairs for which there was no time to ask why.
@@ -164,12 +164,12 @@ def dependence(evidence: Evidence, level: float) -> Dependence:
         for m in sorted(tried, key=lambda m: float(p_values[m]))
         if (pair := _explained(evidence, trial, pairs[m], len(pairs), level)) is not None
     ]
-    n_measured = _rows_behind(evidence)
-    strongest = float(moments.strength[p_values.argmin()])
+    of_others = np.flatnonzero(~bends_alone)
+    strongest = float(moments.strength[of_others[p_values[of_others].argmin()]]) if of_others.size else 0.0
     return Dependence(
         len(pairs),
-        n_measured,
-        smallest_of_many(p_values),
+        _rows_behind(evidence),
+        smallest_of_many(p_values[of_others]),
         strongest,
         tuple(found),
         from_outside,

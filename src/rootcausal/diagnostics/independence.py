@@ -50,7 +50,8 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
     worst = max(counted, key=lambda pair: pair.strength, default=None)
     smallest = visible(seen)
     verdict: Verdict = "fine" if smallest <= HARD else "cannot tell"
-    statement = f"No two of the shocks were seen to depend on each other ({_asked(seen)})."
+    through = ", but through columns that the model left out" if len(counted) < len(seen.found) else ""
+    statement = f"No two of the shocks were seen to depend on each other{through} ({_asked(seen)})."
     advice, limit = "", ""
     if worst is not None and SCALE.judge(worst.p_value, worst.strength) != "fine":
         verdict = SCALE.judge(worst.p_value, worst.strength)
