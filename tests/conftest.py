@@ -1,6 +1,8 @@
 """Files that several tests of the command line start from."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -25,3 +27,13 @@ def model(cohort: Path) -> Path:
     path = cohort.parent / "model.rci"
     ok("fit", cohort, "--target", "d", "--id", "patient", "--out", path)
     return path
+
+
+@pytest.fixture(scope="module")
+def client_of_threads() -> Iterator[Any]:
+    """A cluster within this process: as quick as one gets."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+    ) as client:
+        yield client

@@ -17,7 +17,7 @@ from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Scale
 from rootcausal.diagnostics.equal_responses import product_tests
 from rootcausal.diagnostics.evidence import fit_plain
-from rootcausal.diagnostics.link import calibration, check_link
+from rootcausal.diagnostics.link import Groups, check_link
 from rootcausal.diagnostics.many_tests import corrected, smallest_of_many
 from rootcausal.diagnostics.patients import farthest_patients, influence
 from rootcausal.diagnostics.terminal import bend_tests
@@ -212,7 +212,7 @@ def test_tests_keep_their_level_on_true_errors():
         p_values = {
             "same": smallest_of_many(product_tests(errors, cohort.y, fit)[0]),
             "terminal": smallest_of_many(bend_tests(errors, cohort.y, fit)[0]),
-            "link": calibration(fit.risk, cohort.y)[0],
+            "link": Groups.of(fit.risk, cohort.y).p_value,
         }
         for name, p_value in p_values.items():
             rejected[name] += p_value < 0.05
@@ -383,7 +383,9 @@ def test_the_order_of_the_rows_does_not_matter_to_calibration(seed):
     rng = np.random.default_rng(seed)
     risk, y = rng.choice([0.2, 0.5, 0.7], 300), rng.integers(0, 2, 300)
     by_class = np.argsort(y, kind="stable")
-    assert calibration(risk[by_class], y[by_class]) == pytest.approx(calibration(risk, y))
+    sorted_rows, as_they_are = Groups.of(risk[by_class], y[by_class]), Groups.of(risk, y)
+    assert sorted_rows.p_value == pytest.approx(as_they_are.p_value)
+    assert sorted_rows.difference == pytest.approx(as_they_are.difference)
 
 
 def test_risks_that_are_wrong_are_no_probabilities():

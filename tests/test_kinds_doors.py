@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -615,17 +615,8 @@ def test_five_thousand_levels_are_taken_for_an_id() -> None:
 # --- rows on a cluster ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
-    ) as client:
-        yield client
-
-
 @pytest.mark.parametrize("kind", ["pandas", "categories", "strings", "blanks"])
-def test_dask_frames(kind: str, client: Any) -> None:
+def test_dask_frames(kind: str, client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     table = FRAMES[kind](X).assign(ill=y)
@@ -636,7 +627,7 @@ def test_dask_frames(kind: str, client: Any) -> None:
     assert there.coef_ == pytest.approx(here.coef_, rel=1e-6, abs=1e-9)
 
 
-def test_dask_frames_with_kinds_and_what_is_wrong_with_them(client: Any) -> None:
+def test_dask_frames_with_kinds_and_what_is_wrong_with_them(client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     table = X.assign(ill=y, id=[f"p{k}" for k in range(300)], seen=pd.Timestamp("2020-01-01"))
@@ -651,7 +642,7 @@ def test_dask_frames_with_kinds_and_what_is_wrong_with_them(client: Any) -> None
 
 
 @pytest.mark.filterwarnings("ignore:the errors separate the classes")
-def test_a_level_of_one_partition_only(client: Any) -> None:
+def test_a_level_of_one_partition_only(client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     table = X[["crp", "haemoglobin"]].assign(ill=y, score=["0", "1", "1"] * 100, rare=np.arange(300) % 2)

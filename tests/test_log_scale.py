@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -367,16 +366,7 @@ def test_a_column_that_the_model_left_out_may_hold_anything() -> None:
 # --- a cluster --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
-    ) as client:
-        yield client
-
-
-def test_a_cluster_finds_the_same(client: Any) -> None:
+def test_a_cluster_finds_the_same(client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     table = X.mask(np.random.default_rng(2).random(X.shape) < 0.1)
@@ -390,7 +380,7 @@ def test_a_cluster_finds_the_same(client: Any) -> None:
     assert there.explain(X).data[:, PLACES] == pytest.approx(X[COLUMNS].to_numpy(), rel=1e-12)
 
 
-def test_a_cluster_refuses_the_same(client: Any) -> None:
+def test_a_cluster_refuses_the_same(client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     table = X.assign(bili=X["bili"].mask(X.index % 100 == 0, 0.0), ill=Y)
@@ -428,11 +418,13 @@ def test_fit_and_explain(cohort: Path, model: RCI, tmp_path: Path) -> None:
     assert f"bili {X['bili'][0]:.4g} to " in " ".join(printed.split())
 
 
-def test_many_options_and_a_cluster_say_the_same(cohort: Path, client: Any, tmp_path: Path) -> None:
+def test_many_options_and_a_cluster_say_the_same(
+    cohort: Path, client_of_threads: Any, tmp_path: Path
+) -> None:
     ok("fit", cohort, "--target", "ill", "--log", "bili", "--log", "copper", "--out", tmp_path / "a.rci")
     assert RCI.load(tmp_path / "a.rci").get_params()["transform"] == LOGS
     X.assign(ill=Y).to_parquet(tmp_path / "cohort.parquet")
-    options = ["--target", "ill", "--log", "bili,copper", "--scheduler", client.scheduler.address]
+    options = ["--target", "ill", "--log", "bili,copper", "--scheduler", client_of_threads.scheduler.address]
     said = ok("fit", tmp_path / "cohort.parquet", *options, "--out", tmp_path / "b.rci")
     assert "on a log scale" in said
     one, other = RCI.load(tmp_path / "a.rci"), RCI.load(tmp_path / "b.rci")
@@ -519,3 +511,14 @@ def test_hostile_names(tmp_path: Path) -> None:
     assert facts_of(tmp_path / "page.html")["made"]["log_scale"] == HOSTILE
     told = ["--target", "ill", "--log", "\x1bnone", "--out", tmp_path / "n.rci"]
     assert "\x1b" not in error(3, "fit", tmp_path / "c.csv", *told)
+
+
+def test_an_estimator_of_ones_own_may_transform_otherwise() -> None:
+    class Mine(RCI):
+        def transform(self, X: Any) -> Any:
+            return -super().transform(X)
+
+    for chosen in (None, LOGS):
+        own, plain = Mine(transform=chosen).fit(X, Y), RCI(transform=chosen).fit(X, Y)
+        assert np.array_equal(own.transform(X), -plain.transform(X))
+        assert clone(own).get_params()["transform"] == chosen

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from rootcausal import RCI, Knowledge
 from rootcausal.diagnostics import Checked
-from rootcausal.diagnostics.dependence import Dependence, dependence
+from rootcausal.diagnostics.dependence import Dependence, dependent_pairs
 from rootcausal.diagnostics.evidence import Evidence, gather, standardized, ties_restored
 from rootcausal.diagnostics.independence import SCALE
 from rootcausal.diagnostics.moments import MOMENTS, functions_of, moments_of
@@ -41,7 +41,7 @@ def evidence_of(frame: pd.DataFrame, y: np.ndarray, **settings: object) -> Evide
 
 def seen_in(frame: pd.DataFrame, y: np.ndarray, **settings: object) -> tuple[Evidence, Dependence]:
     evidence = evidence_of(frame, y, **settings)
-    return evidence, dependence(evidence, SCALE.p_doubtful)
+    return evidence, dependent_pairs(evidence, SCALE.p_doubtful)
 
 
 def ill(rng: np.random.Generator, log_odds: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -127,17 +127,8 @@ def test_sharded(animal: Animal) -> None:
     assert learned.model.attribution.coef == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
-    ) as client:
-        yield client
-
-
 @every_animal
-def test_dask(animal: Animal, client: Any) -> None:
+def test_dask(animal: Animal, client_of_threads: Any) -> None:
     import dask.dataframe as dd
 
     rows = dd.from_pandas(animal.table, npartitions=3)
@@ -159,7 +150,7 @@ def known_of(animal: Animal) -> Knowledge:
 
 
 @every_animal
-def test_what_is_known_holds(animal: Animal, client: Any, tmp_path: Path) -> None:
+def test_what_is_known_holds(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None:
     import dask.dataframe as dd
 
     known = known_of(animal)
@@ -287,7 +278,7 @@ def ranks_patients(animal: Animal, method: Any, **given: Any) -> None:
 
 
 @pytest.mark.parametrize("animal", REFUSED, ids=lambda animal: animal.name)
-def test_refused(animal: Animal, client: Any, tmp_path: Path) -> None:
+def test_refused(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None:
     import dask.dataframe as dd
 
     for method in (RCI(), *((DirectLiNGAM(), TTest()) if animal.numbers_only else ())):

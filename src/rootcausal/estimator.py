@@ -31,13 +31,13 @@ from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.target import encode_known, labels_of, warn_of_choice
 from .long_work.progress import ordering_progress
-from .parameters import MethodAndParameter, chosen_settings, chosen_wishes, plain_parameters
+from .parameters import TransformIsAParameter, chosen_settings, chosen_wishes, plain_parameters
 from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 
 
-class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
+class RCI(TransformIsAParameter, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
 
     Parameters
@@ -393,7 +393,3 @@ class RCI(ClassifierMixin, TransformerMixin, BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> RCI:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
         return saving.load(cls, path)
-
-
-# Only now, since scikit-learn wraps the method where the class is made, for set_output.
-RCI.transform = MethodAndParameter(vars(RCI)["transform"])  # type: ignore[method-assign, assignment]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from types import MethodType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
@@ -38,6 +38,17 @@ class MethodAndParameter:
 
     def __set__(self, estimator: Any, parameter: Any) -> None:
         vars(estimator)[self._method.__name__] = parameter
+
+
+class TransformIsAParameter:
+    """The first base of an estimator whose ``transform`` is a parameter too, and of what derives from it."""
+
+    _shared: ClassVar[str] = "transform"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)  # scikit-learn wraps the method there, for set_output
+        if cls._shared in vars(cls):
+            setattr(cls, cls._shared, MethodAndParameter(vars(cls)[cls._shared]))
 
 
 def chosen_variant(name: str) -> Variant:

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
 from .confounding import check_confounding
-from .dependence import dependence
+from .dependence import dependent_pairs
 from .diagnosis import Check, Diagnosis
 from .equal_responses import check_mechanism
 from .evidence import Evidence, fit_plain, gather
@@ -80,7 +80,7 @@ def _of_errors(evidence: Evidence, checked: Checked) -> Iterator[Check]:
     """Shapes and independence of the errors: of columns whose order was learned, in the population."""
     population = evidence.of_population()
     yield check_gaussianity(population.of_searched())
-    seen = dependence(population, SCALE.p_doubtful)
+    seen = dependent_pairs(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen)
         yield check_linearity(population, seen, checked.transforms)

@@ -135,7 +135,7 @@ class Dependence:
         return tuple(pair for pair in self.found if pair.explanation in explanations)
 
 
-def dependence(evidence: Evidence, level: float) -> Dependence:
+def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
     """Test every pair whose later column is a number: what a few levels leave depends on their causes.
 
     ``level`` is the corrected p-value below which a pair is looked at more closely.

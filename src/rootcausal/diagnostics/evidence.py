@@ -45,9 +45,9 @@ class Evidence:
         given or by its name.
     importance : (k,) log-odds that a unit of each adds.
     values : (n, k) the columns themselves, standardized.
-    positive : (k,) of which a logarithm can be taken.
+    may_be_logged : (k,) of which a logarithm can be taken.
     outside : (n, m) columns that the model left out, standardized; at most 100.
-    outside_names, outside_positive : (m,) of these.
+    outside_names, outside_may_be_logged : (m,) of these.
     owner : (k,) the variable of each column: dummies of one have the same.
     arrows : (k, k), ``[i, j]``: whether j acts directly on i.
     learned : (k, k), ``[i, j]``: whether the order of the two was learned and not given.
@@ -64,10 +64,10 @@ class Evidence:
     searched: np.ndarray
     importance: F64
     values: F64
-    positive: np.ndarray
+    may_be_logged: np.ndarray
     outside: F64
     outside_names: tuple[str, ...]
-    outside_positive: np.ndarray
+    outside_may_be_logged: np.ndarray
     owner: Index
     arrows: np.ndarray
     learned: np.ndarray
@@ -141,7 +141,7 @@ class Evidence:
             searched=self.searched[kept],
             importance=self.importance[kept],
             values=self.values[:, kept],
-            positive=self.positive[kept],
+            may_be_logged=self.may_be_logged[kept],
             owner=self.owner[kept],
             arrows=self.arrows[np.ix_(kept, kept)],
             learned=self.learned[np.ix_(kept, kept)],
@@ -199,10 +199,10 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
         searched=~layout.kept[columns] & np.array([not says_first(names[c]) for c in columns], dtype=bool),
         importance=importance[places],
         values=standardized(values[:, columns]),
-        positive=can_log[columns],
+        may_be_logged=can_log[columns],
         outside=standardized(values[:, left_out]),
         outside_names=tuple(names[c] for c in left_out),
-        outside_positive=can_log[left_out],
+        outside_may_be_logged=can_log[left_out],
         owner=layout.variable[columns],
         arrows=np.abs(model.mechanism.direct_effects()[np.ix_(places, places)]) >= WEAKEST_EDGE,
         learned=_learned(layout, columns),

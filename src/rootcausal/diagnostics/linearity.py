@@ -16,6 +16,8 @@ from .evidence import Evidence
 from .independence import visible
 from .log_option import how_to_log
 
+QUESTION = "Do the variables depend on each other along straight lines?"
+NOTHING = "nothing, but look at scatter plots of the variables that matter."
 # Share of what a straight line leaves that a curve explains.
 SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
 # Share that must be visible before silence means anything: a bend also upsets the order, and so hides. With
@@ -34,8 +36,8 @@ class _Bend:
     cause: str
     effect: str
     curve: Curve
-    cause_positive: bool
-    effect_positive: bool
+    log_of_cause: bool
+    log_of_effect: bool
     in_model: bool = True
 
     @property
@@ -93,21 +95,17 @@ def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, s
     )
 
 
-QUESTION = "Do the variables depend on each other along straight lines?"
-NOTHING = "nothing, but look at scatter plots of the variables that matter."
-
-
 def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
-    names, positive = evidence.names, evidence.positive
+    names, can = evidence.names, evidence.may_be_logged
     bends = []
     for pair in seen.explained_by("bent"):
         cause, effect = pair.earlier, pair.later
         if pair.curve.backwards:
             cause, effect = effect, cause
-        logs = bool(positive[cause]), bool(positive[effect])
+        logs = bool(can[cause]), bool(can[effect])
         bends.append(_Bend(names[cause], names[effect], pair.curve, *logs))
     for outside, place, curve in seen.from_outside:
-        logs = bool(evidence.outside_positive[outside]), bool(positive[place])
+        logs = bool(evidence.outside_may_be_logged[outside]), bool(can[place])
         bends.append(_Bend(evidence.outside_names[outside], names[place], curve, *logs, in_model=False))
     return bends
 
@@ -136,6 +134,6 @@ def _what_to_do(bend: _Bend, logged: Mapping[str, str]) -> str:
     # A logarithm stretches what is low: of the cause where it acts most there, of the effect where it
     # races away.
     first = abs(below) > abs(above)
-    log, can = (bend.cause, bend.cause_positive) if first else (bend.effect, bend.effect_positive)
+    log, can = (bend.cause, bend.log_of_cause) if first else (bend.effect, bend.log_of_effect)
     trial = f"try {how_to_log([log], logged)}, or " if can else ""
     return f"look at the scatter plot; {trial}cut {cause} into the ranges between which the slope changes."

@@ -77,12 +77,6 @@ class Groups:
         return smallest_visible(n, self.freedom, 1, SCALE.p_doubtful) * float(np.sqrt(spread))
 
 
-def calibration(risk: F64, y: np.ndarray) -> tuple[float, float]:
-    """P-value of Hosmer and Lemeshow's test, and mean difference of stated and observed risk."""
-    groups = Groups.of(risk, y)
-    return groups.p_value, groups.difference
-
-
 def spread_out(log_odds: F64, y: np.ndarray) -> F64:
     """The same log-odds, spread as far as these labels would have it; as they are, where that is less far.
 

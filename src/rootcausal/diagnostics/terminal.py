@@ -20,7 +20,7 @@ from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
 from .rank_scores import rank_scores
 from .visible import POWER
-from .which_first import CLEARLY, Told, stories
+from .which_first import ASKED_AT_MOST, CLEARLY, Told, stories
 
 # More rows would not change which story is the likelier, and cost time.
 ROWS_AT_MOST, ROWS_OF_A_CLASS = 5_000, 500
@@ -95,10 +95,10 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
         return _cannot_tell(names, _not_seen(names, evidence.y.size, smallest), smallest)
     number = max((one.size for one in told), default=0.0)
     p_value = min((one.p_value(len(told)) for one in told), default=1.0)
-    asked = plural(len(told), "column")
+    asked, most = plural(len(told), "column"), "most " if len(told) == ASKED_AT_MOST else ""
     statement = (
-        f"Of {asked} that {'goes' if len(told) == 1 else 'go'} clearly with the diagnosis none looks like an "
-        "effect of it."
+        f"Of {asked} that {'goes' if len(told) == 1 else 'go'} {most}clearly with the diagnosis none looks "
+        "like an effect of it."
         if told
         else "Beside the other columns, no number whose place was learned goes clearly with the diagnosis."
     )
@@ -124,8 +124,8 @@ def _effect(verdict: Verdict, evidence: Evidence, found: Sequence[Told], n_asked
         worst.p_value(n_asked),
         f"In patients with the diagnosis {quoted(names[0], 40)} is shifted as a whole, by "
         f"{abs(worst.shift):.1f} of its standard deviations, as by the diagnosis, its treatment or how long "
-        f"patients were followed: that is "
-        f"{times_said} times as likely, in these patients, as that it comes before the diagnosis.",
+        f"patients were followed: that is {times_said} times as likely, in these patients, as that it comes "
+        "before the diagnosis.",
         advice_to_leave_out(names),
         names,
         f"Do not read {_all(names)} as {'a root cause' if one else 'root causes'}: "

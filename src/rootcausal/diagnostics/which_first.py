@@ -8,8 +8,8 @@ comes out of the other errors, and shifts the column as a whole. The log-likelih
 which is zero for a Gaussian error, whose direction nobody can tell. A second difference is in the arrows.
 What is only an effect of D is, given D, independent of all that D depends on: the story of an effect needs
 fewer arrows, each worth ½ log n (Schwarz 1978). The two together are the log of how many times likelier an
-effect is. By Markov's inequality a likelihood ratio above 1/p comes by chance in at most a share p of
-cohorts.
+effect is. By Markov's inequality a ratio of known likelihoods is above 1/p by chance in at most a share p of
+cohorts; here densities are estimated, so that this is a guide whose level was measured (results/diagnostics).
 """
 
 from __future__ import annotations
