@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.logistic import fit_logit
+from rootcausal.core.yes_no import fit_logit
 from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 

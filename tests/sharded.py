@@ -13,7 +13,7 @@ from rootcausal.core.table import (
     Index,
     KnownEntropies,
     LevelSums,
-    LogitSums,
+    LossSums,
     RawTable,
     Table,
 )
@@ -90,7 +90,7 @@ class ShardedTable:
     def regress_out(self, root: int, cols: Index) -> ShardedTable:
         return ShardedTable([part.regress_out(root, cols) for part in self._parts])
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         return reduce(add, (part.logit_sums(cols, beta) for part in self._parts))
 
     def level_counts(self, cols: Index, edges: F64) -> F64:

@@ -14,12 +14,13 @@ from rootcausal.backends.reference import ReferenceRaw, ReferenceTable
 from rootcausal.core import sharp
 from rootcausal.core.direct_causes import _Search, find_direct_causes
 from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
-from rootcausal.core.logistic import WEAK_PENALTY
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings, learn
 from rootcausal.core.precedence import Precedence
+from rootcausal.core.regression import WEAK_PENALTY
 from rootcausal.core.susie import Sparsity, prior_effects
+from rootcausal.core.yes_no import LogitLoss
 
 SITE, AGE, CAUSE, EFFECT, NOISE = range(5)
 STAGE = np.array([0, 0, 2, 2, 2])
@@ -60,7 +61,7 @@ def test_what_covariates_add_is_told_apart(make_raw, attribution):
     values, added = model.shapley(X), model.adjustment(X)
     assert not values[:, [SITE, AGE]].any()
     assert not model.errors(X)[:, [SITE, AGE]].any()
-    np.testing.assert_allclose(model.base_value + values.sum(axis=1) + added, model.log_odds(X), atol=1e-12)
+    np.testing.assert_allclose(model.base_value + values.sum(axis=1) + added, model.predictor(X), atol=1e-12)
     # The cause's own shock is what is left when both were taken out; their effect is the total one.
     assert np.corrcoef(values[:, CAUSE], shock)[0, 1] > 0.99
     truth = 1.2 * X[:, SITE] - 0.8 * X[:, AGE]
@@ -75,7 +76,7 @@ def test_a_weak_covariate_stays_in_the_risk():
     X[:, AGE] = g.laplace(size=1500)  # no cause of anything
     found = learned(NumbaRaw, X, y, adjusting(X))
     place = found.ordering.order.tolist().index(AGE)
-    chance = 1 / (1 + np.exp(-found.model.log_odds(X)))
+    chance = 1 / (1 + np.exp(-found.model.predictor(X)))
     error = found.model.column_errors(X)[:, AGE]
     effect = found.model.attribution.unit_effects[place]
     assert effect != 0.0
@@ -91,7 +92,7 @@ def test_nothing_but_covariates(attribution):
     found = learned(NumbaRaw, X[:, :2], y, layout, attribution)
     assert not found.model.order.size
     assert found.converged
-    risk = 1 / (1 + np.exp(-found.model.log_odds(X[:, :2])))
+    risk = 1 / (1 + np.exp(-found.model.predictor(X[:, :2])))
     assert risk.mean() == pytest.approx(y.mean(), abs=1e-3)
     assert risk[X[:, SITE] == 1].mean() > risk[X[:, SITE] == 0].mean() + 0.1
 
@@ -100,7 +101,7 @@ def test_a_covariate_that_decides_keeps_a_finite_effect():
     X, y, _ = cohort(3, n=400)
     X[:, SITE] = y
     found = learned(NumbaRaw, X, y, adjusting(X))
-    assert np.isfinite(found.model.log_odds(X)).all()
+    assert np.isfinite(found.model.predictor(X)).all()
     assert np.abs(found.model.adjustment(X)).max() < 20
 
 
@@ -117,7 +118,7 @@ def test_nominal_covariates_and_prevalence():
     assert found.model.order[0] == CAUSE
     np.testing.assert_allclose(
         found.model.base_value + found.model.shapley(X).sum(axis=1) + found.model.adjustment(X),
-        found.model.log_odds(X),
+        found.model.predictor(X),
     )
 
 
@@ -139,7 +140,7 @@ def test_what_if_keeps_what_covariates_add():
     X, y, _ = cohort(6)
     model = learned(NumbaRaw, X, y, adjusting(X)).model
     log_odds, then = model.with_shock(X, CAUSE, 0.0)
-    np.testing.assert_allclose(log_odds, model.log_odds(X) - model.shapley(X)[:, CAUSE], atol=1e-12)
+    np.testing.assert_allclose(log_odds, model.predictor(X) - model.shapley(X)[:, CAUSE], atol=1e-12)
     np.testing.assert_array_equal(then[:, [SITE, AGE]], X[:, [SITE, AGE]])
 
 
@@ -149,7 +150,7 @@ def test_profiled_out_is_what_the_whole_system_says():
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     mixing = np.linalg.cholesky(np.corrcoef(Z[:, 2:].T))
     table = ReferenceTable(Z, y)
-    search = _Search(table, np.array([0, 1, 2, 3, 4]), mixing, Sparsity(3.0, 3, 1.0))
+    search = _Search(LogitLoss(table, np.array([0, 1, 2, 3, 4]), 0.5), 2, mixing, Sparsity(3.0, 3, 1.0))
     start = prior_effects(3, search.prior)
     here = search.stand(replace(start, size=start.size + 0.4), np.array([0.3, -0.2, -1.0]))
     quadratic = search.quadratic(here)
@@ -199,9 +200,9 @@ def test_covariates_do_not_count_among_those_that_could_be_causes(monkeypatch):
     X, y, _ = cohort(11, n=300)
     priors = []
 
-    def noted(table, cols, mixing, prior, *more):
+    def noted(loss, mixing, prior, *more):
         priors.append(prior)
-        return find_direct_causes(table, cols, mixing, prior, *more)
+        return find_direct_causes(loss, mixing, prior, *more)
 
     monkeypatch.setattr(sharp, "find_direct_causes", noted)
     learned(ReferenceRaw, X, y, adjusting(X))
@@ -226,7 +227,7 @@ def test_covariates_and_intercept_are_found_from_far_away():
 def test_what_a_step_gains_has_the_penalty_of_the_covariates_in_it():
     X, y, _ = cohort(13, n=300)
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    search = _Search(ReferenceTable(Z, y), np.arange(5), np.eye(3), Sparsity(3.0, 3, 1.0))
+    search = _Search(LogitLoss(ReferenceTable(Z, y), np.arange(5), 0.5), 2, np.eye(3), Sparsity(3.0, 3, 1.0))
     start = prior_effects(3, search.prior)
     here, there = (search.stand(start, np.array(fixed)) for fixed in ([0.0, 0.0, -1.0], [3.0, -4.0, -1.0]))
     gain = search.gain(here, there, np.eye(3))

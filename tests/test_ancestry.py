@@ -6,6 +6,7 @@ import pytest
 from rootcausal import RCI
 from rootcausal.core.sharp import attribute
 from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
+from rootcausal.core.yes_no import LogitLoss
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
@@ -122,8 +123,8 @@ def test_no_survivor_leaves_the_prevalence():
 
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
-    ancestry = attribute(None, np.zeros(0, dtype=int), np.zeros((0, 0)), 5, 0.25, 40.0)
-    assert ancestry.logit.intercept == pytest.approx(np.log(1 / 3))
+    ancestry = attribute(LogitLoss(None, np.zeros(0, dtype=int), 0.25), np.zeros((0, 0)), 5, 1.0, 40.0)
+    assert ancestry.fitted.baseline == pytest.approx(np.log(1 / 3))
 
 
 def test_attribution_is_checked_and_kept(tmp_path):

@@ -95,11 +95,11 @@ def test_the_effect_on_the_disease_holds_all_other_variables_fixed():
     for place, column in enumerate(model.column_order):
         moved = X.copy()
         moved[:, column] += sd[place]
-        change = model.log_odds(moved) - model.log_odds(X)
+        change = model.predictor(moved) - model.predictor(X)
         assert np.ptp(change) < 1e-9
         gained.append(change[0])
     owner = model.layout.variable[model.column_order]
-    for variable, effect in zip(model.order, model.effects_on_disease(), strict=True):
+    for variable, effect in zip(model.order, model.effects_on_outcome(), strict=True):
         expected = np.array(gained)[owner == variable]
         assert effect == pytest.approx(expected[0] if expected.size == 1 else size_of(expected))
 
@@ -166,7 +166,7 @@ def test_the_graph_knows_what_resamples_and_rules_say(resampled):
         assert arrow.given == (rules.stage[cause] < rules.stage[effect] or by_pair)
         assert (arrow.state == "unsure") == (not arrow.given and arrow.times < 16)
     assert {arrow.state for arrow in graph.edges} >= {"given"}
-    strong = np.abs(model._model.effects_on_disease()[shown]) >= 0.1
+    strong = np.abs(model._model.effects_on_outcome()[shown]) >= 0.1
     assert sorted(arrow.cause for arrow in graph.into_disease) == np.flatnonzero(strong).tolist()
     for arrow in graph.into_disease:
         assert arrow.effect == shown.size and not arrow.given and arrow.turned == 0

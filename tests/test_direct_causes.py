@@ -12,6 +12,7 @@ from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import direct_causes, logistic, sharp, susie
 from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
+from rootcausal.core.yes_no import LogitLoss
 from rootcausal.data import simulate
 
 PRIOR = Sparsity(expected=3.0, n_columns=8, variance=1.0)
@@ -33,8 +34,12 @@ def table(seed: int, n: int = 120, k: int = 8) -> ReferenceTable:
     return ReferenceTable(errors, y)
 
 
+def loss_of(rows: ReferenceTable) -> LogitLoss:
+    return LogitLoss(rows, np.arange(8), 0.5)
+
+
 def found_from_minus_one(rows: ReferenceTable) -> DirectCauses:
-    return find_direct_causes(rows, np.arange(8), np.eye(8), PRIOR, np.array([-1.0]), np.empty(0, dtype=int))
+    return find_direct_causes(loss_of(rows), np.eye(8), PRIOR, np.array([-1.0]))
 
 
 @pytest.mark.parametrize(("seed", "paper"), [(34, 1.379), (7, 1.906)])
@@ -81,7 +86,7 @@ def test_the_answer_does_not_hang_on_the_limit_of_passes(monkeypatch):
 @given(seed=st.integers(0, 10_000))
 def test_every_pass_raises_the_bound(seed):
     rows = table(seed)
-    search = _Search(rows, np.arange(8), np.eye(8), PRIOR)
+    search = _Search(loss_of(rows), 0, np.eye(8), PRIOR)
     here = search.stand(prior_effects(8, PRIOR), np.array([-2.0]))
     damping = 0.0
     for _ in range(6):
@@ -95,7 +100,7 @@ def test_every_pass_raises_the_bound(seed):
 def search_and_start() -> tuple[_Search, direct_causes._Stand]:
     """A search whose columns are mixed from errors, so that the two are not confused, and where it begins."""
     mixing = np.tril(np.random.default_rng(4).uniform(-0.5, 0.5, (8, 8)), -1) + np.eye(8)
-    search = _Search(table(3, n=600), np.arange(8), mixing, PRIOR)
+    search = _Search(loss_of(table(3, n=600)), 0, mixing, PRIOR)
     return search, search.stand(prior_effects(8, PRIOR), np.array([-1.0]))
 
 

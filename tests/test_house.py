@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
     "explanation": {"core", "errors", "inputs", "uncertainty", "what_if"},
-    "diagnostics": {"asking", "backends", "core", "wording"},
+    "diagnostics": {"asking", "backends", "core", "outcome_words", "scoring", "wording"},
     "report": {
         "arrows",
         "core",
@@ -43,6 +43,7 @@ MAY_IMPORT = {
         "drawing",
         "errors",
         "files",
+        "outcome_words",
         "provenance",
         "uncertainty",
         "version",
@@ -64,6 +65,20 @@ MAY_IMPORT = {
         "uncertainty",
         "wording",
     },
+    "outcome_words": {"core", "wording"},
+    "scoring": {"core"},
+    "rci": {"core", "diagnostics", "estimator", "explanation", "inputs", "parameters", "report"},
+    "survival": {
+        "core",
+        "diagnostics",
+        "errors",
+        "estimator",
+        "explanation",
+        "inputs",
+        "report",
+        "scoring",
+    },
+    "regressor": {"core", "diagnostics", "estimator", "explanation", "inputs", "report"},
     "lingam": {"core", "errors", "inputs", "long_work", "parameters", "provenance"},
     "plots": {
         "arrows",
@@ -75,6 +90,8 @@ MAY_IMPORT = {
         "graph_figure",
         "inputs",
         "lingam",
+        "outcome_words",
+        "rci",
         "wording",
     },
     "comparators": {"backends", "core", "data", "errors", "inputs", "lingam"},
@@ -84,14 +101,14 @@ MAY_IMPORT = {
         "core",
         "data",
         "errors",
-        "estimator",
         "files",
         "long_work",
         "metrics",
+        "rci",
         "version",
         "wording",
     },
-    "__init__": {"errors", "estimator", "explanation", "inputs", "lingam", "version"},
+    "__init__": {"errors", "explanation", "inputs", "lingam", "rci", "regressor", "survival", "version"},
     "cli": {
         "arrows",
         "asking",
@@ -100,6 +117,10 @@ MAY_IMPORT = {
         "errors",
         "estimator",
         "experiments",
+        "outcome_words",
+        "rci",
+        "regressor",
+        "survival",
         "explanation",
         "files",
         "inputs",
@@ -114,7 +135,7 @@ MAY_IMPORT = {
     "__main__": {"cli"},
 }
 # Whose methods call these rooms: they name it in annotations, and never import it at run time.
-NAMES_FOR_TYPES = {"report": {"estimator", "explanation"}, "saving": {"estimator"}}
+NAMES_FOR_TYPES = {"report": {"estimator", "explanation", "inputs"}, "saving": {"estimator"}}
 
 LIBRARIES = {
     "numba": {
@@ -253,12 +274,12 @@ def test_rooms_named_for_types_are_not_imported() -> None:
 )
 def test_the_core_may_not_import_what_stands_on_it(room: str, line: str) -> None:
     source = (SOURCE / "core" / "logistic.py").read_text(encoding="utf-8")
-    assert forbidden("core/logistic.py", f"{source}\n{line.format(room=room)}\n") == {room}
+    assert forbidden("core/regression.py", f"{source}\n{line.format(room=room)}\n") == {room}
 
 
 def test_the_core_may_not_import_the_public_face() -> None:
     for line in ("from .. import RCI", "import rootcausal", "from rootcausal import RCI"):
-        assert forbidden("core/logistic.py", line) == {"__init__"}
+        assert forbidden("core/regression.py", line) == {"__init__"}
 
 
 def test_the_core_knows_numpy_and_scipy_only() -> None:

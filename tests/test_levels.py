@@ -87,7 +87,7 @@ def test_a_nominal_variable_has_one_error_and_one_value(cohort):
     assert unit[places[WARD]] == pytest.approx(np.hypot(*coef[[ICU, MEDICINE]]))
     np.testing.assert_allclose(values[:, model.order], errors[:, model.order] * unit, atol=1e-12)
     assert errors[:, WARD].std(ddof=1) == pytest.approx(1.0, abs=1e-9)
-    np.testing.assert_allclose(model.log_odds(X), columns.log_odds(X), atol=1e-12)
+    np.testing.assert_allclose(model.predictor(X), columns.predictor(X), atol=1e-12)
     np.testing.assert_array_equal(model.reach(), columns.reach())
     np.testing.assert_array_equal(model.column_errors(X), errors_by_column)
 
@@ -170,7 +170,7 @@ def test_setting_a_level_keeps_all_other_shocks(cohort, bent):
     before, after = model.column_errors(X), model.column_errors(then)
     others = np.delete(np.arange(7), [ICU, MEDICINE])
     np.testing.assert_allclose(after[:, others], before[:, others], atol=1e-8)
-    np.testing.assert_allclose(log_odds, model.log_odds(then), atol=1e-8)
+    np.testing.assert_allclose(log_odds, model.predictor(then), atol=1e-8)
     already = (X[:, [ICU, MEDICINE]] == level).all(axis=1)
     assert 0 < already.sum() < len(X)
     np.testing.assert_allclose(then[already], X[already], rtol=1e-12 * bent)

@@ -50,7 +50,7 @@ def asked(model: RCI, X, y) -> Checked:
     matrix = model._patients(X, np.arange(model._model.n_variables))
     values, missing = matrix.drawn(model._encoding.layout), matrix.measured
     holes = None if missing is None else np.isnan(missing)
-    stated = model._model.log_odds(matrix.values)
+    stated = model._model.predictor(matrix.values)
     return Checked(
         model._model, values, holes, np.asarray(y), stated, model._encoding, None, model.provenance_
     )

@@ -27,6 +27,7 @@ from rootcausal.core.pooled import PooledRaw, RawPart
 from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.rounding import to_levels
 from rootcausal.core.table import ColumnMoments
+from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.resample import bootstrap, resample
@@ -60,7 +61,7 @@ def fitted(
 def holed(X: np.ndarray, y: np.ndarray, prevalence: float | None = None) -> tuple[MemoryHoles, Columns, View]:
     raw = holed_rows("numba", X, y)
     columns = describe_columns(raw, prevalence)
-    return raw, columns, _view(columns, np.arange(X.shape[1]), len(X))
+    return raw, columns, _view(columns, np.arange(X.shape[1]), YesNo.of(y))
 
 
 def some_gaussian(d: int, seed: int = 0) -> JointGaussian:
@@ -172,10 +173,10 @@ def test_em_equals_a_slow_oracle(backend: str, prevalence: float | None) -> None
     X, y = cohort(150, 6, 0.3)
     raw = holed_rows(backend, X, y)
     columns = describe_columns(raw, prevalence)
-    view = _view(columns, np.arange(X.shape[1]), len(X))
+    view = _view(columns, np.arange(X.shape[1]), YesNo.of(y))
     joint, sums, rounds, converged = expectation_maximization(raw, view, len(X))
     assert converged and rounds > 3
-    Z = np.column_stack([(X - columns.mean) / columns.sd, view.disease[y]])
+    Z = np.column_stack([(X - columns.mean) / columns.sd, view.outcome_of(y)])
     weights = columns.weights
     mean, S = slow_em(Z, np.where(y == 1, weights.cases, weights.controls), rounds)
     np.testing.assert_allclose(joint.mean, mean, atol=1e-10)
@@ -243,18 +244,28 @@ def with_p_values(p_values: list[float]) -> Columns:
 def test_dummies_of_one_variable_matter_together() -> None:
     columns = with_p_values([0.9, 0.01, 0.8, 0.3, 0.7])
     layout = Layout(np.array([0, 1, 1, 2, 3]), (np.empty(0),) * 5)
-    chosen, level = most_dependent(columns, layout, LEVEL)
+    chosen, level = most_dependent(welch_p_values(columns.moments), layout, LEVEL)
     assert chosen.tolist() == [1, 2, 3] and level == LEVEL
-    assert most_dependent(columns, layout, LEVEL, np.array([4]))[0].tolist() == [1, 2, 3, 4]
+    assert most_dependent(welch_p_values(columns.moments), layout, LEVEL, np.array([4]))[0].tolist() == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_of_too_many_columns_the_most_dependent_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imputation_module, "MOST_COLUMNS", 3)
     columns = with_p_values([0.05, 0.001, 0.3, 0.02, 0.15])
-    chosen, level = most_dependent(columns, Layout.numbers(5), LEVEL)
+    chosen, level = most_dependent(welch_p_values(columns.moments), Layout.numbers(5), LEVEL)
     assert chosen.tolist() == [0, 1, 3] and level == pytest.approx(0.15, rel=0.05)
     always = np.array([2, 4, 0, 3])
-    assert most_dependent(columns, Layout.numbers(5), LEVEL, always)[0].tolist() == [0, 2, 3, 4]
+    assert most_dependent(welch_p_values(columns.moments), Layout.numbers(5), LEVEL, always)[0].tolist() == [
+        0,
+        2,
+        3,
+        4,
+    ]
 
 
 # --- copies and their sums --------------------------------------------------------------------------------
@@ -582,7 +593,7 @@ def test_fingerprints_know_holes_and_levels() -> None:
 def test_a_pooled_table_has_a_name_and_both_classes() -> None:
     X, y = cohort(60, 4, 0.3)
     raw, columns, _ = holed(X, y)
-    done = impute(raw, columns, Layout.numbers(X.shape[1]), 0.2, False, 0)
+    done = impute(raw, columns, Layout.numbers(X.shape[1]), 0.2, False, 0, YesNo.of(y))
     assert done.raw.backend == "numba"
     controls, cases = done.raw.by_class()
     assert controls.shape[0] == (y == 0).sum() and cases.shape[0] == (y == 1).sum()

@@ -10,9 +10,9 @@ from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI
 from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.logistic import fit_logit
 from rootcausal.core.moments import describe_columns, welch_t
 from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.yes_no import fit_logit
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
@@ -34,7 +34,7 @@ def test_orders_of_all_variants_and_shapley_values(path: Path, make: MakeTable) 
         np.testing.assert_array_equal(ordering.order, data[f"order_{variant}"], err_msg=variant)
     logit = fit_logit(ordering.table, ordering.table_cols, y.mean())
     np.testing.assert_allclose(logit.coef, data["coef"], atol=1e-6)
-    np.testing.assert_allclose(logit.intercept, data["intercept"], atol=1e-6)
+    np.testing.assert_allclose(logit.baseline, data["intercept"], atol=1e-6)
     errors = (X[:, ordering.order] - ordering.mean) / ordering.sd @ ordering.unmixing
     shapley = np.zeros_like(X)
     shapley[:, ordering.order] = errors * logit.coef

@@ -7,10 +7,12 @@ from .errors import InputError, MissingExtraError
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .estimator import RCI
     from .explanation import Explanation
     from .inputs.knowledge import Knowledge
     from .lingam import DirectLiNGAM
+    from .rci import RCI
+    from .regressor import RCIRegressor
+    from .survival import RCISurvival
 
 __all__ = [
     "RCI",
@@ -19,12 +21,16 @@ __all__ = [
     "InputError",
     "Knowledge",
     "MissingExtraError",
+    "RCIRegressor",
+    "RCISurvival",
     "__version__",
 ]
 
 # The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
 _HOMES = {
-    "RCI": "estimator",
+    "RCI": "rci",
+    "RCIRegressor": "regressor",
+    "RCISurvival": "survival",
     "Explanation": "explanation",
     "DirectLiNGAM": "lingam",
     "Knowledge": "inputs.knowledge",

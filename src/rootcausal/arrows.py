@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .core.arrows import WEAKEST_EDGE, WEAKEST_ON_DISEASE
+from .core.arrows import WEAKEST_EDGE
+from .core.linear import NOTABLE_LOG_ODDS as WEAKEST_ON_DISEASE
 from .core.model import CausalModel
 from .core.precedence import COVARIATE, FIRST, Precedence
 from .core.table import F64, Index
@@ -115,7 +116,7 @@ def graph_of(model: CausalModel, shown: Index, resamples: Bootstrap | None = Non
     known = None if model.layout is None else model.layout.precedence
     variables, edges = model.order[shown], model.direct_effects()[np.ix_(shown, shown)]
     arrows = edges_among(variables, strong_edges(edges), known, resamples)
-    into_disease = arrows_to_disease(variables, model.effects_on_disease()[shown], resamples)
+    into_disease = arrows_to_disease(variables, model.effects_on_outcome()[shown], resamples)
     return _graph(variables, arrows, into_disease, known, resamples)
 
 

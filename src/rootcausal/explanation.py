@@ -8,7 +8,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from scipy.special import expit
 
 from .core.model import CausalModel
 from .core.table import F64
@@ -154,14 +153,38 @@ class Explanation:
         )
 
     @property
-    def log_odds(self) -> F64:
-        """(n,): base value plus all that shocks and covariates add."""
+    def outcome(self) -> str:
+        """What happened to patients: ``yes_no``, ``survival`` or ``number``."""
+        return self._model.attribution.outcome
+
+    @property
+    def predictor(self) -> F64:
+        """(n,): base value plus all that shocks and covariates add: log-odds, log-hazard or a value."""
         return self.base_value + self.values.sum(axis=1) + self.covariate_effect
 
     @property
+    def predicted(self) -> F64:
+        """(n,): risk of the disease, risk of the event by the horizon, or the expected value."""
+        return self._model.attribution.predicted(self.predictor)
+
+    @property
+    def log_odds(self) -> F64:
+        """(n,): base value plus all that shocks and covariates add; of a diagnosis only."""
+        self._only("log_odds", "yes_no")
+        return self.predictor
+
+    @property
     def probability(self) -> F64:
-        """(n,): risk of the disease; with a ``prevalence``, in that population."""
-        return expit(self.log_odds)
+        """(n,): risk of the disease, in the population of a ``prevalence``; or of the event by the horizon."""
+        self._only("probability", "yes_no", "survival")
+        return self.predicted
+
+    def _only(self, name: str, *outcomes: str) -> None:
+        if self.outcome not in outcomes:
+            raise AttributeError(
+                f"this outcome has no {name}: use predictor, what shocks add to, and predicted, what that "
+                "means for a patient"
+            )
 
     def root_causes(self, top: int = 3) -> list[list[RootCause]]:
         """For each patient, up to ``top`` root causes, strongest first (Definition 1).

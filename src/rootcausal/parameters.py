@@ -58,7 +58,9 @@ def chosen_variant(name: str) -> Variant:
     return VARIANTS[name]
 
 
-def chosen_settings(variant: str, alpha: float, attribution: str, prevalence: float | None) -> Settings:
+def chosen_settings(
+    variant: str, alpha: float, attribution: str, prevalence: float | None = None
+) -> Settings:
     """The settings of these parameters of :class:`rootcausal.RCI`."""
     known = chosen_variant(variant)
     if attribution not in list(ATTRIBUTIONS):

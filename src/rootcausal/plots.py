@@ -23,9 +23,9 @@ from .wording import one_line, together
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .estimator import RCI
     from .explanation import Explanation
     from .lingam import DirectLiNGAM
+    from .rci import RCI
 
 HARMFUL, PROTECTIVE, ADJUSTED = "#c2500a", "#9cc4e6", "#c8c8c8"
 NAME_LIMIT = 30
@@ -186,7 +186,7 @@ def graph(model: RCI | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -
     Of more than ``top`` variables, those are drawn whose shocks change the risk most; of a
     :class:`~rootcausal.DirectLiNGAM` the first ones.
     """
-    from .estimator import RCI
+    from .rci import RCI
 
     unordered: set[int] = set()
     if isinstance(model, RCI):

@@ -51,7 +51,7 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "parameters": parameters,
         "backend": raw.backend,
         "rows": raw.shape[0],
-        "cases": cohort.n_cases,
+        **cohort.facts,
         "columns": learned.model.n_variables,
         "kinds": cohort.encoding.described(),
         "exhausted": cohort.named(learned.model.outside(ordering.exhausted)),

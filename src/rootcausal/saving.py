@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from .backends.blas import one_blas_thread
 from .core.precedence import Precedence
@@ -21,10 +23,15 @@ from .inputs.rules import Findings
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:
-    from .estimator import RCI
+    from .estimator import Estimator
+
+    Fitted = TypeVar("Fitted", bound=Estimator)
+
+OUTCOMES = {"yes_no": "a diagnosis", "survival": "the time to an event", "number": "a number"}
+ESTIMATORS = {"yes_no": "RCI", "survival": "RCISurvival", "number": "RCIRegressor"}
 
 
-def save(model: RCI, path: str | PathLike[str]) -> None:
+def save(model: Estimator, path: str | PathLike[str]) -> None:
     """Write a fitted model whole or not at all."""
     resamples, kept = model.bootstrap_, None
     if resamples is not None:
@@ -35,7 +42,7 @@ def save(model: RCI, path: str | PathLike[str]) -> None:
         ancestor_probability=model.ancestor_probability_,
         quantiles=model._quantiles,
         resamples=kept,
-        classes=model.classes_,
+        classes=getattr(model, "classes_", np.empty(0)),
         n_variables=model.n_features_in_,
         feature_names=getattr(model, "feature_names_in_", None),
         with_levels={
@@ -48,7 +55,7 @@ def save(model: RCI, path: str | PathLike[str]) -> None:
     model_file.write(path, saved)
 
 
-def load(estimator: type[RCI], path: str | PathLike[str]) -> RCI:
+def load(estimator: type[Fitted], path: str | PathLike[str]) -> Fitted:
     """Read a model; a damaged, foreign or newer file is refused."""
     with one_blas_thread():  # as resamples were learned: else their last bit may differ
         return model_file.read(path, lambda saved: _restored(estimator, saved), _known)
@@ -63,8 +70,14 @@ def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
         raise ValueError(str(error)) from None  # an InputError of reading names the file
 
 
-def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
+def _restored(estimator: type[Fitted], saved: SavedModel) -> Fitted:
     """The estimator that was saved; ValueError where its parameters or its variables are none."""
+    outcome = saved.model.attribution.outcome
+    if estimator.outcome != outcome:
+        raise InputError(
+            f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "
+            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome]}"
+        )
     model = estimator(**saved.provenance["parameters"])
     try:
         model._check_parameters()
@@ -72,7 +85,8 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
             model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
         raise ValueError(str(error)) from None
-    if model.positive is not None and model.positive != saved.classes[1]:
+    positive = saved.provenance["parameters"].get("positive")
+    if positive is not None and positive != saved.classes[1]:
         raise ValueError("its second class is not the disease")
     model.n_features_in_ = saved.n_variables
     if saved.feature_names is not None:
@@ -89,7 +103,8 @@ def _restored(estimator: type[RCI], saved: SavedModel) -> RCI:
     described = model._encoding.described()
     if saved.provenance.get("kinds", described) != described:
         raise ValueError("its variables are not those that it remembers")
-    model.classes_ = saved.classes
+    if saved.classes.size:
+        model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._quantiles = saved.quantiles

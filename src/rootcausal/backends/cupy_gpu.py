@@ -12,7 +12,7 @@ import cupy as cp
 import cupyx
 import numpy as np
 
-from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
+from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LossSums
 from ..errors import InputError
 from .level_rows import LevelColumns, LevelRows
 
@@ -204,7 +204,7 @@ class CupyTable(LevelColumns):
             )
         return self
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         n = self.shape[0]
         k = len(cols)
         chosen, slope = cp.asarray(cols), cp.asarray(beta)
@@ -220,7 +220,7 @@ class CupyTable(LevelColumns):
             loglik -= cp.logaddexp(0.0, cp.where(y == 1.0, -eta, eta)).sum()
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
-        return LogitSums(float(loglik), cp.asnumpy(gradient), cp.asnumpy(hessian))
+        return LossSums(float(loglik), cp.asnumpy(gradient), cp.asnumpy(hessian))
 
 
 def table_of(Z: F64, y: np.ndarray) -> CupyTable:

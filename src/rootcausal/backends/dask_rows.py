@@ -26,7 +26,7 @@ from distributed import Client, Future, wait
 
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
-from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LogitSums
+from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
 from .threads import use_threads
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
@@ -87,8 +87,8 @@ class Part:
         table = self.table.copy_of(self._place(ids)).regress_out(cols.size, np.arange(cols.size))
         return Part(table, ids, self.labels, {**self.errors, root: table.columns[-1].copy()})
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
-        total = LogitSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
+        total = LossSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
         for start in range(0, self.labels.size, ROWS_A_STEP):
             rows = slice(start, start + ROWS_A_STEP)
             errors = self.table.columns[:0, rows]
@@ -226,7 +226,7 @@ class DaskTable:
         regressed_correlations(self._correlation, root, cols)
         return self._next(self._each("regress_out", root, cols), self._correlation)
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._sum("logit_sums", cols, beta)
 
     def level_counts(self, cols: Index, edges: F64) -> F64:

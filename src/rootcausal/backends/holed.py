@@ -15,7 +15,7 @@ from ..core.gaussian import JointGaussian
 from ..core.holes import DRAWS, Filling, JointSums, View
 from ..core.noise import seed_state
 from ..core.rounding import to_levels
-from ..core.table import F64, ColumnMoments, Index, RawTable, Table
+from ..core.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of
 from .blas import one_blas_thread
 
 # Values read at once, and values filled in at once.
@@ -53,7 +53,7 @@ class Machinery:
 
 
 class MemoryHoles:
-    """Rows of X (n, p), where NaN is missing, with labels y in {0, 1}; the first is row ``first_row``."""
+    """Rows of X (n, p), where NaN is missing, with their outcome y; the first is row ``first_row``."""
 
     def __init__(self, X: F64, y: np.ndarray, machinery: Machinery, first_row: int = 0) -> None:
         self._X = X
@@ -83,10 +83,11 @@ class MemoryHoles:
         return self._sums(view, np.flatnonzero(self._holed(view)), joint)
 
     def class_counts(self, view: View) -> F64:
-        """(2, 2): rows by class that have every column of the view; and copies of those that do not."""
+        """(2, c): rows by class that have every column of the view; and copies of those that do not."""
         holed = self._holed(view)
-        whole, lacking = (np.bincount(self._y[of], minlength=2) for of in (~holed, holed))
-        return np.stack([whole, DRAWS * lacking]).astype(np.float64)
+        classes = classes_of(self._y, len(self._y))
+        whole, lacking = ([int((of & member).sum()) for member in classes] for of in (~holed, holed))
+        return np.array([whole, [DRAWS * count for count in lacking]], dtype=np.float64)
 
     def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
         cols = filling.view.cols
@@ -107,7 +108,6 @@ class MemoryHoles:
         height = max(1, VALUES_A_STRIP // view.size)
         total, unknown = np.zeros((2, pieces, view.size))
         product = np.zeros((pieces, view.size, view.size))
-        weights = np.array([view.weights.controls, view.weights.cases])
 
         def work(first: int, last: int) -> None:
             for piece in range(first, last):
@@ -117,8 +117,8 @@ class MemoryHoles:
                     y = self._y[some]
                     Z = standardized_rows(self._X, y, some, view)
                     if joint is not None:
-                        self._do.expect(Z, weights[y], joint, product[piece], unknown[piece])
-                    weighted = Z if view.weights.equal else Z * weights[y, None]
+                        self._do.expect(Z, view.weights_of(y), joint, product[piece], unknown[piece])
+                    weighted = Z if view.weights.equal else Z * view.weights_of(y)[:, None]
                     total[piece] += weighted.sum(axis=0)
                     product[piece] += weighted.T @ Z
 
@@ -154,30 +154,38 @@ class Copies:
         return DRAWS * self._rows.size, self._filling.view.cols.size
 
     def column_moments(self, shift: F64) -> ColumnMoments:
-        strips = self._strips()
-        sums = np.zeros((len(strips), 2, 2, shift.size))
+        strips, classes = self._strips(), classes_of(self._y, len(self._y))
+        sums = np.zeros((len(strips), 2, len(classes), shift.size))
+        graded = self._y.ndim == 2
+        products = np.zeros((len(strips), shift.size))
 
         def work(first: int, last: int) -> None:
             for number in range(first, last):
                 z = self._drawn(strips[number]) - shift
-                labels = np.repeat(self._y[strips[number]], DRAWS)
-                for c in (0, 1):
-                    of_class = z[labels == c]
+                for c, member in enumerate(classes):
+                    of_class = z[np.repeat(member[strips[number]], DRAWS)]
                     sums[number, 0, c] = of_class.sum(axis=0)
                     sums[number, 1, c] = np.einsum("ij,ij->j", of_class, of_class)
+                if graded:
+                    products[number] = np.repeat(self._y[strips[number], SCORE], DRAWS) @ z
 
         self._in_threads(work, strips)
         total, square = sums.sum(axis=0)
-        count = DRAWS * np.bincount(self._y, minlength=2).astype(np.float64)
-        return ColumnMoments(count, total, square)
+        count = DRAWS * np.array([member.sum() for member in classes], dtype=np.float64)
+        score = None
+        if graded:
+            s = self._y[:, SCORE]
+            alone = (np.full(shift.size, DRAWS * part) for part in (s.sum(), s @ s))
+            score = np.stack([products.sum(axis=0), *alone])
+        return ColumnMoments(count, total, square, score=score)
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
-        total = np.zeros((2, cols.size, cols.size))
+        classes = classes_of(self._y, len(self._y))
+        total = np.zeros((len(classes), cols.size, cols.size))
         for strip in self._strips():
             z = (self._drawn(strip)[:, cols] - mean) / sd
-            labels = np.repeat(self._y[strip], DRAWS)
-            for c in (0, 1):
-                of_class = z[labels == c]
+            for c, member in enumerate(classes):
+                of_class = z[np.repeat(member[strip], DRAWS)]
                 total[c] += of_class.T @ of_class
         return total
 
@@ -202,7 +210,7 @@ class Copies:
                 Z[:, at] = ((self._drawn(strip)[:, cols] - mean) / sd).T
 
         self._in_threads(work, strips)
-        return Z, np.repeat(self._y, DRAWS)
+        return Z, np.repeat(self._y, DRAWS, axis=0)
 
     def _strips(self) -> list[slice]:
         height = max(1, VALUES_A_STRIP // (DRAWS * self._filling.view.size))
@@ -239,30 +247,33 @@ def standardized_rows(X: F64, y: np.ndarray, rows: Index, view: View) -> F64:
     Z[:, :-1] = X[rows[:, None], view.cols]
     Z[:, :-1] -= view.mean
     Z[:, :-1] /= view.sd
-    Z[:, -1] = view.disease[y]
+    Z[:, -1] = view.outcome_of(y)
     return Z
 
 
 def measured_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
     """Moments by class of what is not missing."""
     n, p = X.shape
-    labels = np.zeros(n, dtype=np.intp) if y is None else y
-    classes = 1 if y is None else 2
-    sums = np.zeros((3, classes, p))
+    classes = classes_of(y, n)
+    score = None if y is None or y.ndim == 1 else y[:, SCORE]
+    sums = np.zeros((3, len(classes), p))
+    with_score = np.zeros((3, p))
     height = max(1, VALUES_A_BLOCK // max(1, p))
     for start in range(0, n, height):
         rows = slice(start, start + height)
         z = X[rows] - shift
         there = ~np.isnan(z)
         z[~there] = 0.0
-        for c in range(classes):
-            member = labels[rows] == c
-            of_class = z[member]
+        for c, member in enumerate(classes):
+            of_class = z[member[rows]]
             sums[0, c] += of_class.sum(axis=0)
             sums[1, c] += np.einsum("ij,ij->j", of_class, of_class)
-            sums[2, c] += there[member].sum(axis=0)
-    count = np.array([float((labels == c).sum()) for c in range(classes)])
-    return ColumnMoments(count, *sums)
+            sums[2, c] += there[member[rows]].sum(axis=0)
+        if score is not None:
+            s = score[rows]
+            with_score += np.stack([s @ z, s @ there, (s * s) @ there])
+    count = np.array([float(member.sum()) for member in classes])
+    return ColumnMoments(count, sums[0], sums[1], sums[2], None if score is None else with_score)
 
 
 def _lacking(X: F64, cols: Index) -> np.ndarray:

@@ -21,10 +21,11 @@ from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
 from ..core.moments import EXHAUSTED
-from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LogitSums
+from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from .compiled import compiled
 from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
+from .loss_rows import LossColumns
 from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
 from .threads import in_threads
 
@@ -117,8 +118,18 @@ def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: in
             R[a, b] = max(-1.0, min(1.0, (R[a, b] - slope * other) * scale))
 
 
+@compiled(nogil=True)
+def _add_intervals(design: F64, ratio: F64, part: F64, interval: Index, inside: F64) -> None:
+    for column in range(design.shape[0]):
+        values = design[column]
+        for row in range(ratio.size):
+            value = ratio[row] * values[row]
+            inside[0, interval[row], column] += value
+            inside[1, interval[row], column] += part[row] * value
+
+
 class NumbaRaw:
-    """Rows of X (n, p), with labels y in {0, 1} or None; only those that ``rows`` names, if it is given.
+    """Rows of X (n, p), with their outcome y or None; only those that ``rows`` names, if it is given.
 
     Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache (blocking) is as fast as
     a compiled loop, whatever the layout of X.
@@ -127,9 +138,10 @@ class NumbaRaw:
     backend = "numba"
 
     def __init__(self, X: F64, y: np.ndarray | None, rows: Index | None = None) -> None:
-        """``y`` has the labels of ``rows``."""
+        """``y`` has the outcome of ``rows``."""
         self._X = X
         self._y = y
+        self._labels = None if y is None or y.ndim == 2 else y
         self._rows = rows
 
     @property
@@ -137,9 +149,11 @@ class NumbaRaw:
         return len(self._X if self._rows is None else self._rows), self._X.shape[1]
 
     def by_class(self) -> tuple[NumbaRaw, NumbaRaw]:
-        assert self._y is not None and self._rows is None
-        controls, cases = (np.flatnonzero(self._y == c) for c in (0, 1))
-        return NumbaRaw(self._X, self._y[controls], controls), NumbaRaw(self._X, self._y[cases], cases)
+        assert self._labels is not None and self._rows is None
+        controls, cases = (np.flatnonzero(self._labels == c) for c in (0, 1))
+        return NumbaRaw(self._X, self._labels[controls], controls), NumbaRaw(
+            self._X, self._labels[cases], cases
+        )
 
     def _strip(self, rows: slice) -> F64:
         return self._X[rows if self._rows is None else self._rows[rows]]
@@ -149,33 +163,41 @@ class NumbaRaw:
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
-        classes = 1 if self._y is None else 2
+        labels, classes = self._labels, 1 if self._labels is None else 2
+        score = None if self._y is None or labels is not None else self._y[:, SCORE]
         spans = _spans(n, p)
         sums = np.zeros((spans, 2, classes, p))
         counts = np.zeros((spans, classes))
+        products = np.zeros((spans, p))
 
         def work(first: int, last: int) -> None:
             for span in range(first, last):
                 for rows in _strips(n * span // spans, n * (span + 1) // spans, p):
                     z = self._strip(rows) - shift
                     for c in range(classes):
-                        z_c = z if self._y is None else z[self._y[rows] == c]
+                        z_c = z if labels is None else z[labels[rows] == c]
                         counts[span, c] += len(z_c)
                         sums[span, 0, c] += z_c.sum(axis=0)
                         sums[span, 1, c] += np.einsum("ij,ij->j", z_c, z_c)
+                    if score is not None:
+                        products[span] += score[rows] @ z
 
         in_threads(work, spans, n * p)
         total = sums.sum(axis=0)
-        return ColumnMoments(counts.sum(axis=0), total[0], total[1])
+        with_score = None
+        if score is not None:
+            alone = (np.full(p, score.sum()), np.full(p, score @ score))
+            with_score = np.stack([products.sum(axis=0), *alone])
+        return ColumnMoments(counts.sum(axis=0), total[0], total[1], score=with_score)
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n, k = self.shape[0], len(cols)
-        total = np.zeros((1 if self._y is None else 2, k, k))
+        total = np.zeros((1 if self._labels is None else 2, k, k))
         height = max(1, VALUES_A_GRAM // max(1, k))
         for start in range(0, n, height):
             rows = slice(start, min(start + height, n))
             z = (self._cells(rows, cols) - mean) / sd
-            total += NumbaTable(z.T, None if self._y is None else self._y[rows]).gram()
+            total += NumbaTable(z.T, None if self._labels is None else self._labels[rows]).gram()
         return total
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
@@ -203,7 +225,7 @@ def _strips(first: int, last: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + height, last))
 
 
-class NumbaTable(LevelColumns):
+class NumbaTable(LevelColumns, LossColumns):
     """Standardized columns Z (k, n): one row of the array a variable, so that its values are contiguous."""
 
     _level_rows = CompiledLevelRows
@@ -227,7 +249,7 @@ class NumbaTable(LevelColumns):
 
     @property
     def labels(self) -> np.ndarray | None:
-        """(n,) 0 or 1; or None."""
+        """What is known of the outcome of the rows; or None."""
         return self._y
 
     def copy_of(self, cols: Index) -> NumbaTable:
@@ -240,16 +262,17 @@ class NumbaTable(LevelColumns):
 
     def gram(self) -> F64:
         n, k = self.shape
+        labels = None if self._y is None or self._y.ndim == 2 else self._y
         total = np.zeros((k, k))
         cases = np.zeros((k, k))
         for start in range(0, n, ROWS_A_MATRIX_PRODUCT):
             rows = slice(start, start + ROWS_A_MATRIX_PRODUCT)
             z = self._Z[:, rows]
             total += z @ z.T
-            if self._y is not None:
-                case = z[:, self._y[rows] == 1]
+            if labels is not None:
+                case = z[:, labels[rows] == 1]
                 cases += case @ case.T
-        return total[None] if self._y is None else np.stack([total - cases, cases])
+        return total[None] if labels is None else np.stack([total - cases, cases])
 
     def column_sums(self) -> F64:
         out = np.empty((self.shape[1], 2))
@@ -298,7 +321,7 @@ class NumbaTable(LevelColumns):
         in_threads(work, cols.size, cols.size * (self.shape[0] + cols.size))
         return self
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         assert self._y is not None
         k = len(cols)
         loglik = 0.0
@@ -313,4 +336,11 @@ class NumbaTable(LevelColumns):
             loglik += float(log_expit(np.where(y == 1, eta, -eta)).sum())
             gradient += design @ (y - chance)
             hessian += (design * (chance * (1.0 - chance))) @ design.T
-        return LogitSums(loglik, gradient, hessian)
+        return LossSums(loglik, gradient, hessian)
+
+    def _row_strips(self, width: int) -> Iterator[slice]:
+        for start in range(0, self.shape[0], ROWS_A_MATRIX_PRODUCT):
+            yield slice(start, start + ROWS_A_MATRIX_PRODUCT)
+
+    def _add_intervals(self, design: F64, ratio: F64, part: F64, interval: Index, inside: F64) -> None:
+        _add_intervals(design, ratio, part, interval, inside)

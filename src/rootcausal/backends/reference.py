@@ -11,18 +11,24 @@ from scipy.special import expit, log_expit
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations, residual_scale
 from ..core.table import (
+    EVENT,
     F64,
+    INTERVAL,
+    LARGEST_LOG_HAZARD,
     LARGEST_PREDICTOR,
+    PART,
+    SCORE,
     ColumnMoments,
     Index,
     KnownEntropies,
     LevelSums,
-    LogitSums,
+    LossSums,
+    classes_of,
 )
 
 
 class ReferenceRaw:
-    """Rows of X (n, p), with labels y in {0, 1} or None."""
+    """Rows of X (n, p), with what is known of their outcome, or None: see :func:`..core.table.classes_of`."""
 
     backend = "numpy"
 
@@ -35,11 +41,16 @@ class ReferenceRaw:
         return self._X.shape[0], self._X.shape[1]
 
     def column_moments(self, shift: F64) -> ColumnMoments:
-        parts = [self._X[mask] - shift for mask in _class_masks(self._y, self.shape[0])]
+        parts = [self._X[mask] - shift for mask in classes_of(self._y, self.shape[0])]
+        score = None
+        if self._y is not None and self._y.ndim == 2:
+            s = self._y[:, SCORE]
+            score = np.stack([s @ parts[0], np.full(shift.size, s.sum()), np.full(shift.size, s @ s)])
         return ColumnMoments(
             np.array([float(len(z)) for z in parts]),
             np.stack([z.sum(axis=0) for z in parts]),
             np.stack([(z * z).sum(axis=0) for z in parts]),
+            score=score,
         )
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
@@ -47,7 +58,7 @@ class ReferenceRaw:
 
     def by_class(self) -> tuple[ReferenceRaw, ReferenceRaw]:
         assert self._y is not None
-        controls, cases = (ReferenceRaw(self._X[m], self._y[m]) for m in _class_masks(self._y, self.shape[0]))
+        controls, cases = (ReferenceRaw(self._X[m], self._y[m]) for m in classes_of(self._y, self.shape[0]))
         return controls, cases
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> ReferenceTable:
@@ -77,7 +88,7 @@ class ReferenceTable:
         return self._Z.shape[0], self._Z.shape[1]
 
     def gram(self) -> F64:
-        return np.stack([self._Z[m].T @ self._Z[m] for m in _class_masks(self._y, self.shape[0])])
+        return np.stack([self._Z[m].T @ self._Z[m] for m in classes_of(self._y, self.shape[0])])
 
     def column_sums(self) -> F64:
         return entropy_sums(self._Z)
@@ -116,15 +127,41 @@ class ReferenceTable:
         regressed_correlations(r, root, cols)
         return ReferenceTable(Z, self._y, r, self._logits)
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         assert self._y is not None
         design = np.column_stack([self._Z[:, cols], np.ones(self.shape[0])])
         eta = design @ beta
         chance = expit(eta)
-        return LogitSums(
+        return LossSums(
             float(log_expit(np.where(self._y == 1, eta, -eta)).sum()),
             design.T @ (self._y - chance),
             (design.T * (chance * (1.0 - chance))) @ design,
+        )
+
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        assert self._y is not None
+        design = np.column_stack([self._Z[:, cols], np.ones(self.shape[0])])
+        left = self._y[:, SCORE] - design @ beta
+        return LossSums(-0.5 * float(left @ left), design.T @ left, design.T @ design)
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        assert self._y is not None
+        Z, k = self._Z[:, cols], len(cols)
+        alpha = np.minimum(beta[k:], LARGEST_LOG_HAZARD)
+        event, part = self._y[:, EVENT], self._y[:, PART]
+        interval = self._y[:, INTERVAL].astype(np.intp)
+        intervals = np.arange(alpha.size)
+        seen = np.where(intervals == interval[:, None], part[:, None], 1.0 * (intervals < interval[:, None]))
+        eta = np.minimum(Z @ beta[:k], LARGEST_LOG_HAZARD)
+        # (n, G): the events that were expected of each row in each interval.
+        expected = np.exp(eta)[:, None] * seen * np.exp(alpha)
+        total = expected.sum(axis=1)
+        happened = (intervals == interval[:, None]) * event[:, None]
+        with_baseline = Z.T @ expected
+        return LossSums(
+            float(event @ (beta[k:][interval] + eta) - total.sum()),
+            np.append(Z.T @ (event - total), (happened - expected).sum(axis=0)),
+            np.block([[(Z.T * total) @ Z, with_baseline], [with_baseline.T, np.diag(expected.sum(axis=0))]]),
         )
 
     def level_counts(self, cols: Index, edges: F64) -> F64:
@@ -207,7 +244,3 @@ def entropy_sums(u: F64) -> F64:
     magnitude = np.abs(u)
     log_cosh = magnitude - np.log(2.0) + np.log1p(np.exp(-2.0 * magnitude))
     return np.stack([log_cosh.sum(axis=0), (u * np.exp(-0.5 * u * u)).sum(axis=0)], axis=1)
-
-
-def _class_masks(y: np.ndarray | None, n_rows: int) -> list[np.ndarray]:
-    return [np.ones(n_rows, dtype=bool)] if y is None else [y == 0, y == 1]

@@ -7,7 +7,7 @@ from .console import say
 
 if TYPE_CHECKING:
     from ..arrows import Arrow
-    from ..estimator import RCI
+    from ..rci import RCI
 
 # Of each kind: into the disease, and among the variables.
 ARROWS_SHOWN = 6
@@ -34,7 +34,7 @@ def say_arrows(model: "RCI") -> None:
     names = [one_line(model._encoding.names[variable], 40) for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
-    into_disease = arrows_to_disease(order, causal.effects_on_disease(), resamples)
+    into_disease = arrows_to_disease(order, causal.effects_on_outcome(), resamples)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
     if not (among or into_disease):
         say(NONE_STRONG)

@@ -79,7 +79,7 @@ def check(
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
 
-    from ..estimator import RCI
+    from ..rci import RCI
 
     settings: dict[str, Any] = {"prevalence": prevalence, "kinds": kinds, "missing": missing}
     settings["transform"] = patients.transforms()

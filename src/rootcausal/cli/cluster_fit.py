@@ -13,8 +13,8 @@ from .console import kinds_lines, say, say_cohort, say_disease, say_known, statu
 from .knowing import Known
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..inputs.roles import Roles
+    from ..rci import RCI
 
 
 def fit_on_cluster(
@@ -25,8 +25,8 @@ def fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_labels
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
-    from ..estimator import RCI
     from ..inputs.roles import columns_named, note_of_after
+    from ..rci import RCI
 
     for file in files:
         refuse_streams(file)

@@ -16,13 +16,13 @@ from ..wording import listed, one_line, plural, printable, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..estimator import RCI
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
     from ..inputs.matrices import Readings
     from ..inputs.patients import Patients
     from ..inputs.target import Disease
     from ..provenance import LeftOut
+    from ..rci import RCI
 
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5

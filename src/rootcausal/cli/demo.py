@@ -32,8 +32,9 @@ def demo(
     import pyarrow as pa
 
     from ..data import load_pbc
-    from ..estimator import RCI
     from ..inputs.knowledge import Knowledge
+    from ..inputs.outcomes import Diagnosis
+    from ..rci import RCI
     from ..report import write_report
 
     check_output(out)
@@ -60,7 +61,7 @@ def demo(
         model,
         table,
         out,
-        y=cohort.y,
+        known=Diagnosis(cohort.y, None),
         ids=cohort.ids,
         units=cohort.units,
         target=cohort.target_name,

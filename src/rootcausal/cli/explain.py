@@ -29,9 +29,9 @@ from .options import DropMissing, MissingWords, check_output, columns_of, load_m
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..explanation import Explanation, RootCause
     from ..inputs.patients import Patients
+    from ..rci import RCI
 
 PATIENTS_SHOWN = 10
 # Log-odds. Less is +0.00 on screen; tables keep it.

@@ -38,9 +38,9 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
+    from ..rci import RCI
 
 
 def _model_path(path: Path) -> Path:
@@ -161,7 +161,7 @@ def _fit_in_memory(
     roles = known.with_roles(roles, cohort)
     patients, disease = read_labelled(cohort, roles, settings["prevalence"])
 
-    from ..estimator import RCI
+    from ..rci import RCI
 
     settings = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
     model = RCI(**settings, positive=disease.label, progress=sys.stderr.isatty())

@@ -15,10 +15,10 @@ from .console import say, say_cohort, say_disease, say_kinds, say_known, say_rem
 from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
     from ..inputs.target import Disease
+    from ..rci import RCI
 
 
 def _between_0_and_1(alpha: float) -> float:
@@ -239,7 +239,7 @@ def read_labelled(
 
 def load_model(path: Path) -> "RCI":
     """Load a model that knows the names of its columns."""
-    from ..estimator import RCI
+    from ..rci import RCI
 
     refuse_streams(path)
     try:

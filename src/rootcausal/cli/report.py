@@ -49,8 +49,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..inputs.patients import Patients
+    from ..rci import RCI
 
 FIT_ONLY = (
     "positive",
@@ -164,6 +164,7 @@ def report(
         }
         model = _fit(patients, settings, bootstrap, jobs)
         say_names(model, knowledge)
+    from ..inputs.outcomes import Diagnosis
     from ..report import write_report
 
     with status_if_slow(f"writing {quoted(out)}"):
@@ -171,7 +172,7 @@ def report(
             model,
             patients.X,
             out,
-            y=patients.target,
+            known=None if patients.target is None else Diagnosis(patients.target, model.positive),
             ids=patient_labels(patients),
             target=target,
             notes=[
@@ -202,7 +203,7 @@ def _read_new(
 
 
 def _fit(patients: "Patients", settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
-    from ..estimator import RCI
+    from ..rci import RCI
 
     progress = sys.stderr.isatty()
     model = RCI(**settings, progress=progress).fit(patients, patients.target)

@@ -12,9 +12,9 @@ from ..wording import listed, one_line, quoted
 from .console import patient_label, percent, print_table, say
 
 if TYPE_CHECKING:
-    from ..estimator import RCI
     from ..explanation import Explanation
     from ..inputs.patients import Patients
+    from ..rci import RCI
     from ..what_if import WhatIf
 
 CHANGES_SHOWN = 3

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.moments import reach
 from ..core.table import F64, Index
-from ..inputs.cohort import Target
 from ..inputs.door import open_in_memory
 from ..inputs.matrices import matrix_for_scoring
+from ..inputs.outcomes import Diagnosis
 from ..inputs.target import warn_of_choice
 
 
@@ -35,7 +35,7 @@ class Comparator(BaseEstimator, ABC):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from a cohort X (dataframe or array, n × p) and its two-valued diagnosis y (n,)."""
-        with open_in_memory(self, X, Target(y, None)) as cohort:
+        with open_in_memory(self, X, Diagnosis(y, None)) as cohort:
             assert cohort.rows is not None
             values, labels = cohort.rows
             self.classes_ = cohort.classes

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..backends.choose import choose_table
-from ..core.logistic import fit_logit
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, Index
+from ..core.yes_no import fit_logit
 from ..errors import InputError
 from .base import Comparator
 
@@ -67,7 +67,7 @@ class HitonPC(Comparator):
         table = choose_table("auto", Z, y).standardize(self.members_, np.zeros(k), np.ones(k))
         logit = fit_logit(table, np.arange(k), float(y.mean()))
         self.coef_ = np.zeros(p)
-        self.coef_[self.members_], self.intercept_ = logit.coef, logit.intercept
+        self.coef_[self.members_], self.intercept_ = logit.coef, float(logit.baseline[0])
         if logit.separated:
             warnings.warn(
                 "the parents and children of the diagnosis separate the classes perfectly, so maximum "

@@ -9,8 +9,6 @@ from .table import Index
 
 # One standard deviation of the cause moves the effect by at least this many standard deviations of its own.
 WEAKEST_EDGE = 0.1
-# One standard deviation of the cause adds at least so much to the log-odds of the disease, or takes it away.
-WEAKEST_ON_DISEASE = 0.1
 
 
 def arrows_among(model: CausalModel, variables: Index) -> np.ndarray:
@@ -24,11 +22,11 @@ def arrows_among(model: CausalModel, variables: Index) -> np.ndarray:
     return found
 
 
-def arrows_into_disease(model: CausalModel, variables: Index) -> np.ndarray:
-    """(m,) whether each of these variables has an arrow into the disease."""
+def arrows_into_outcome(model: CausalModel, variables: Index) -> np.ndarray:
+    """(m,) whether each of these variables has an arrow into the outcome."""
     found = np.zeros(variables.size, dtype=bool)
     at, place = _inside(model, variables)
-    found[at] = np.abs(model.effects_on_disease()[place]) >= WEAKEST_ON_DISEASE
+    found[at] = np.abs(model.effects_on_outcome()[place]) >= model.attribution.notable
     return found
 
 

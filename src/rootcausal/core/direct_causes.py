@@ -1,4 +1,4 @@
-"""Direct causes of D, the first step of the sharp attribution: a sparse logistic regression.
+"""Direct causes of the outcome D, the first step of the sharp attribution: a sparse regression.
 
 Newton's method, damped against a variational bound. In each pass a quadratic stands for the log-likelihood,
 and the posterior of a sum of single effects for the least squares step. What a pass has to raise is the
@@ -7,7 +7,7 @@ evidence lower bound (ELBO), with the log-likelihood taken at the expected coeff
 heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass to pass
 the bound is another one; late passes share a mean curvature, which settles what that leaves open.
 
-The intercept, and the effects of covariates, are no part of the question, and at their best in each pass
+The baseline, and the effects of covariates, are no part of the question, and at their best in each pass
 (profiled out); covariates have a weak penalty, so that those which separate the classes have effects at all.
 """
 
@@ -17,16 +17,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .logistic import WEAK_PENALTY
+from .outcome import Loss
+from .regression import WEAK_PENALTY
 from .susie import SingleEffects, Sparsity, fit_effects, prior_effects
-from .table import F64, Index, LogitSums, Table
+from .table import F64, LossSums
 
 MAX_PASSES = 100
 # Two places can each send the search to the other one, since the curvature there favours it. From this pass
 # on the curvature is the mean of those since, which favours one of the two.
 FIRST_AVERAGED_PASS = 12
 MAX_DAMPINGS = 30
-# Log-odds for a unit of error by which a pass may still move a coefficient.
+# Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
 # A late pass that raises the bound by fewer nats than this creeps along a ridge that the data leave level.
 LEVEL = 1e-5
@@ -38,7 +39,7 @@ ROUNDING = 1e-10
 class DirectCauses:
     """Posterior of the direct effects of standardized columns, and whether the search settled.
 
-    ``fixed`` (c + 1,) are the effects of the covariates' errors, and the intercept.
+    ``fixed`` (c + b,) are the effects of the covariates' errors, and the baseline.
     """
 
     effects: SingleEffects
@@ -47,20 +48,20 @@ class DirectCauses:
 
 
 def find_direct_causes(
-    table: Table, cols: Index, mixing: F64, prior: Sparsity, fixed: F64, covariates: Index
+    loss: Loss, mixing: F64, prior: Sparsity, fixed: F64, n_covariates: int = 0
 ) -> DirectCauses:
     """Which of the columns act on D directly, and how strongly.
 
     Parameters
     ----------
-    table, cols : where the errors are, in causal order.
+    loss : in the errors of the covariates, and then of the columns in causal order.
     mixing : (k, k), standardized columns from errors.
     prior : how many direct causes there may be, and of what size.
-    fixed : (c + 1,) where to begin with covariates and intercept.
-    covariates : (c,) where their errors are.
+    fixed : (c + b,) where to begin with covariates and baseline.
+    n_covariates : c, how many errors are those of covariates.
     """
-    search = _Search(table, np.append(covariates, cols), mixing, prior)
-    here = search.stand(prior_effects(len(cols), prior), fixed)
+    search = _Search(loss, n_covariates, mixing, prior)
+    here = search.stand(prior_effects(len(mixing), prior), fixed)
     curvature: F64 = np.zeros_like(mixing)
     damping = 0.0
     for number in range(MAX_PASSES):
@@ -85,24 +86,29 @@ class _Stand:
     """Where the search stands, and what the rows say there."""
 
     effects: SingleEffects
-    fixed: F64
-    sums: LogitSums
+    beside: F64  # (c,) effects of covariates
+    baseline: F64  # (b,)
+    sums: LossSums
+
+    @property
+    def fixed(self) -> F64:
+        return np.append(self.beside, self.baseline)
 
     @property
     def objective(self) -> float:
         """The log-likelihood, less the penalty of the covariates."""
-        return self.sums.loglik - 0.5 * WEAK_PENALTY * float(self.fixed[:-1] @ self.fixed[:-1])
+        return self.sums.loglik - 0.5 * WEAK_PENALTY * float(self.beside @ self.beside)
 
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """The log-likelihood around a stand to second order, with covariates and intercept profiled out.
+    """The log-likelihood around a stand to second order, with covariates and baseline profiled out.
 
     Attributes
     ----------
     slope, curvature : (k,) gradient and (k, k) information, in the coefficients of standardized columns.
-    shift : (c + 1,) what covariates and intercept have to move by themselves.
-    tilt : (c + 1, k) what they move for each unit of a coefficient.
+    shift : (c + b,) what covariates and baseline have to move by themselves.
+    tilt : (c + b, k) what they move for each unit of a coefficient.
     """
 
     slope: F64
@@ -113,39 +119,40 @@ class _Quadratic:
 
 @dataclass(frozen=True)
 class _Search:
-    """What stays the same from pass to pass; ``cols`` are those of the covariates, and then the others."""
+    """What stays the same from pass to pass; the first c errors of the loss are those of covariates."""
 
-    table: Table
-    cols: Index
+    loss: Loss
+    n_covariates: int
     mixing: F64
     prior: Sparsity
 
     def stand(self, effects: SingleEffects, fixed: F64) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
-        beta = np.concatenate([fixed[:-1], self.mixing.T @ effects.coef, fixed[-1:]])
-        return _Stand(effects, fixed, self.table.logit_sums(self.cols, beta))
+        beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
+        beta = np.concatenate([beside, self.mixing.T @ effects.coef, baseline])
+        return _Stand(effects, beside, baseline, self.loss.sums(beta))
 
     def quadratic(self, here: _Stand) -> _Quadratic:
-        # The intercept first, and after it the covariates, if there are any.
+        # The baseline first, whose parameters have no curvature together, and after it the covariates, if
+        # there are any.
+        c = self.n_covariates
+        m = c + len(self.mixing)
         gradient, hessian = here.sums.gradient, here.sums.hessian
-        cross, own = hessian[:-1, -1], hessian[-1, -1]
-        slope = gradient[:-1] - cross * (gradient[-1] / own)
-        curvature = hessian[:-1, :-1] - np.outer(cross, cross) / own
-        c = here.fixed.size - 1
-        shift, tilt = gradient[-1:] / own, -self.mixing @ cross[c:] / own
+        cross, own = hessian[:m, m:], np.diagonal(hessian)[m:]
+        slope = gradient[:m] - cross @ (gradient[m:] / own)
+        curvature = hessian[:m, :m] - (cross / own) @ cross.T
+        shift, tilt = gradient[m:] / own, -(self.mixing @ (cross[c:] / own)).T
         if c:
             inside = np.linalg.inv(curvature[:c, :c] + WEAK_PENALTY * np.eye(c))
-            step = inside @ (slope[:c] - WEAK_PENALTY * here.fixed[:-1])
+            step = inside @ (slope[:c] - WEAK_PENALTY * here.beside)
             along = -inside @ curvature[:c, c:]
             slope = slope[c:] - curvature[c:, :c] @ step
             curvature = curvature[c:, c:] + curvature[c:, :c] @ along
             along = along @ self.mixing.T
-            with_covariates = cross[:c] / own
+            with_covariates = (cross[:c] / own).T
             shift = np.append(step, shift - with_covariates @ step)
             tilt = np.vstack([along, tilt - with_covariates @ along])
-        return _Quadratic(
-            self.mixing @ slope, self.mixing @ curvature @ self.mixing.T, shift, np.atleast_2d(tilt)
-        )
+        return _Quadratic(self.mixing @ slope, self.mixing @ curvature @ self.mixing.T, shift, tilt)
 
     def climb(
         self, here: _Stand, quadratic: _Quadratic, curvature: F64, damping: float

@@ -1,9 +1,9 @@
 """The two halves of a model: a mechanism gives errors, an attribution gives Shapley values.
 
 A mechanism says how values come from errors, in causal order; an attribution says what errors add to the
-log-odds. Each half keeps its numbers to itself, so that neither the other half nor whoever asks a model knows
-whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that files can hold a new kind of half,
-it is entered in :mod:`rootcausal.files.model_arrays`.
+outcome: to log-odds, a log-hazard, a value. Each half keeps its numbers to itself, so that neither the other
+half nor whoever asks a model knows whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that
+files can hold a new kind of half, it is entered in :mod:`rootcausal.files.model_arrays`.
 """
 
 from __future__ import annotations
@@ -126,11 +126,25 @@ class Mechanism(Half, Protocol):
 
 
 class Attribution(Half, Protocol):
-    """What unit-variance errors add to the log-odds of the disease; all in causal order."""
+    """What unit-variance errors add to the outcome's linear predictor; all in causal order.
+
+    That is the log-odds of the disease, the log-hazard of an event, or the expected value of a number.
+
+    Attributes
+    ----------
+    outcome : the name of the outcome (see :mod:`rootcausal.core.outcome`).
+    """
+
+    outcome: ClassVar[str]
 
     @property
     def base_value(self) -> float:
-        """Log-odds of a patient whose errors are all zero."""
+        """The predictor of a patient whose errors are all zero."""
+        ...
+
+    @property
+    def notable(self) -> float:
+        """By how much a standard deviation of a cause has to change the predictor to be an arrow."""
         ...
 
     @property
@@ -140,7 +154,7 @@ class Attribution(Half, Protocol):
 
     @property
     def unit_effects(self) -> F64:
-        """(k,) log-odds that an error of one adds where all others are zero."""
+        """(k,) what an error of one adds where all others are zero."""
         ...
 
     def importance(self) -> F64:
@@ -148,7 +162,11 @@ class Attribution(Half, Protocol):
         ...
 
     def shapley(self, errors: F64) -> F64:
-        """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the log-odds."""
+        """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
+        ...
+
+    def predicted(self, predictor: F64) -> F64:
+        """(n,): what that means for patients: their risk, their risk by a horizon, or their value."""
         ...
 
     @classmethod

@@ -15,7 +15,7 @@ import numpy as np
 from .gaussian import JointGaussian
 from .layout import Layout
 from .population import ClassWeights
-from .table import F64, Described, Index, RawTable
+from .table import F64, SCORE, Described, Index, RawTable
 
 #: Times that a patient with holes is filled in.
 DRAWS = 5
@@ -23,26 +23,37 @@ DRAWS = 5
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """How rows are seen: some columns, standardized, and after them D, which is never missing.
+    """How rows are seen: some columns, standardized, and after them the outcome D, which is never missing.
 
     Attributes
     ----------
     cols : (m,) columns of the table, ascending.
     mean, sd : (m,) what they are standardized by.
-    disease : (2,) what D is for controls and for cases, standardized too.
+    scores : (2,) what D is for controls and for cases, standardized too; None where each row has its own.
     weights : what a row of each class counts.
     """
 
     cols: Index
     mean: F64
     sd: F64
-    disease: F64
+    scores: F64 | None
     weights: ClassWeights
 
     @property
     def size(self) -> int:
         """Columns and D together, m + 1."""
         return self.cols.size + 1
+
+    def outcome_of(self, known: np.ndarray) -> F64:
+        """(n,) D, of what tables know of it (see :func:`.table.classes_of`)."""
+        score: F64 = known[:, SCORE] if self.scores is None else self.scores[known]
+        return score
+
+    def weights_of(self, known: np.ndarray) -> F64:
+        """(n,) what each row counts."""
+        if self.weights.equal:
+            return np.ones(len(known))
+        return np.array([self.weights.controls, self.weights.cases])[known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +100,7 @@ class Filling:
 
 @runtime_checkable
 class HoledRaw(Described, Protocol):
-    """A labelled cohort with missing values (NaN); its column moments are those of what was measured."""
+    """A cohort with an outcome and missing values (NaN); its moments are those of what was measured."""
 
     def rows_with_holes(self) -> int:
         """How many rows lack some value."""

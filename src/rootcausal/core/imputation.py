@@ -19,7 +19,8 @@ from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .holes import DRAWS, Filling, HoledRaw, JointSums, View
 from .layout import Layout
-from .moments import Columns, columns_about, welch_p_values
+from .moments import Columns, columns_about
+from .outcome import Outcome
 from .pooled import PooledRaw, RawPart
 from .table import F64, Index
 
@@ -82,7 +83,7 @@ class Imputed:
 
 
 def most_dependent(
-    columns: Columns, layout: Layout, level: float, always: Index | None = None
+    p_values: F64, layout: Layout, level: float, always: Index | None = None
 ) -> tuple[Index, float]:
     """Columns (m,) on which D depends most by its test, ascending, and the p-value that they had to be below.
 
@@ -90,7 +91,7 @@ def most_dependent(
     in if one is; ``always`` are in any case.
     """
     smallest = np.full(layout.n_variables, np.inf)
-    np.minimum.at(smallest, layout.variable, welch_p_values(columns.moments))
+    np.minimum.at(smallest, layout.variable, p_values)
     if always is not None:
         smallest[layout.variable[always]] = -1.0
     ranked = np.argsort(smallest, kind="stable")
@@ -103,7 +104,9 @@ def most_dependent(
     return np.flatnonzero(taken[layout.variable]), reached
 
 
-def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local: bool, seed: int) -> Imputed:
+def impute(
+    raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local: bool, seed: int, outcome: Outcome
+) -> Imputed:
     """Fill in a cohort whose columns were described by what was measured of them.
 
     ``local`` says that the search leaves out columns on which D does not depend at the level ``alpha``; here
@@ -112,8 +115,9 @@ def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local:
     n, p = raw.shape
     chosen, level = np.arange(p), 1.0
     if local:
-        chosen, level = most_dependent(columns, layout, max(LEVEL, 2.0 * alpha), np.flatnonzero(layout.kept))
-    view = _view(columns, chosen, n)
+        p_values = outcome.p_values(columns.moments)
+        chosen, level = most_dependent(p_values, layout, max(LEVEL, 2.0 * alpha), np.flatnonzero(layout.kept))
+    view = _view(columns, chosen, outcome)
     joint, sums, rounds, converged = expectation_maximization(raw, view, n)
     filling = Filling(view, joint, seed, chosen, layout.take(chosen))
     complete, copies = raw.filled(filling)
@@ -137,11 +141,10 @@ def impute(raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local:
     return Imputed(pooled, described, filling.layout, chosen, completion, done)
 
 
-def _view(columns: Columns, chosen: Index, n: int) -> View:
-    """Standardized columns, and D with mean zero and unit variance in the population."""
-    share = columns.weights.cases * float(columns.moments.count[1]) / n
-    disease = (np.array([0.0, 1.0]) - share) / np.sqrt(share * (1.0 - share))
-    return View(chosen, columns.mean[chosen], columns.sd[chosen], disease, columns.weights)
+def _view(columns: Columns, chosen: Index, outcome: Outcome) -> View:
+    """Standardized columns, and the outcome with mean zero and unit variance in the population."""
+    scores = outcome.scores(columns)
+    return View(chosen, columns.mean[chosen], columns.sd[chosen], scores, columns.weights)
 
 
 def expectation_maximization(raw: HoledRaw, view: View, n: int) -> tuple[JointGaussian, JointSums, int, bool]:

@@ -13,12 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.special import expit
 
 from .halves import taken
 from .moments import EXHAUSTED, reach
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
+# Log-odds, or log-hazard, by which a standard deviation of a cause has to change the outcome to be an arrow.
+NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
 MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
@@ -133,7 +136,7 @@ class LinearMechanism:
         mixing = taken(arrays, "mixing", int(triangles.sum()))
         _check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
         _check_moments(mean, sd)
-        parts = (*(_split(flat, sizes) for flat in (order, mean, sd)), _split(mixing, triangles))
+        parts = (*(split(flat, sizes) for flat in (order, mean, sd)), split(mixing, triangles))
         return [cls._unpacked(n_columns, *one) for one in zip(*parts, strict=True)]
 
     @classmethod
@@ -157,6 +160,7 @@ class LinearAttribution:
     """
 
     kind: ClassVar[str] = "linear"
+    outcome: ClassVar[str] = "yes_no"
     ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept")
     PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts")
 
@@ -180,6 +184,15 @@ class LinearAttribution:
 
     def shapley(self, errors: F64) -> F64:
         return errors * self.coef
+
+    def predicted(self, predictor: F64) -> F64:
+        """The risk of the disease."""
+        risk: F64 = expit(predictor)
+        return risk
+
+    @property
+    def notable(self) -> float:
+        return NOTABLE_LOG_ODDS
 
     def check(self) -> None:
         _check_effects(self.coef, np.array([self.intercept]))
@@ -205,7 +218,7 @@ class LinearAttribution:
         coef = taken(arrays, "coef", int(sizes.sum()))
         intercepts = taken(arrays, "intercepts", sizes.size)
         _check_effects(coef, intercepts)
-        return [cls(*one) for one in zip(_split(coef, sizes), intercepts.tolist(), strict=True)]
+        return [cls(*one) for one in zip(split(coef, sizes), intercepts.tolist(), strict=True)]
 
 
 def inverse(mixing: F64) -> F64:
@@ -232,7 +245,7 @@ def _triangle(k: int) -> np.ndarray:
     return np.tri(k, dtype=bool)
 
 
-def _split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
+def split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
     """Parts of these sizes, one after the other; looking at ``flat``, not copying it."""
     return [flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
 

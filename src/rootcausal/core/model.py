@@ -23,7 +23,7 @@ class CausalModel:
 
     Both halves know columns. What is asked of the model is answered by variable: one of several columns has
     one error and one Shapley value. Covariates are in both halves, and have neither: what they add to the
-    log-odds is told of all together.
+    predictor is told of all together.
 
     Attributes
     ----------
@@ -87,12 +87,12 @@ class CausalModel:
 
     @property
     def base_value(self) -> float:
-        """Log-odds of a patient whose errors are all zero."""
+        """The predictor of a patient whose errors are all zero."""
         return self.attribution.base_value
 
     @property
     def unit_effects(self) -> F64:
-        """(v,) log-odds that an error of one on each variable of the order adds."""
+        """(v,) what an error of one on each variable of the order adds to the predictor."""
         effects = self.attribution.unit_effects
         return effects if self._groups is None else self._groups.norms(effects)
 
@@ -140,7 +140,7 @@ class CausalModel:
         return self._scaled_errors(X, None)
 
     def shapley(self, X: F64) -> F64:
-        """(n, p): what each patient's shock on each variable adds to the log-odds; zero for covariates."""
+        """(n, p): what each patient's shock on each variable adds to the predictor; zero for covariates."""
         groups = self._groups
         if groups is not None:
             return self._by_variable(X, lambda errors: groups.sums(self.attribution.shapley(errors)))
@@ -161,7 +161,7 @@ class CausalModel:
         return slopes
 
     def adjustment(self, X: F64) -> F64:
-        """(n,): what the covariates of each patient add to the log-odds, all together."""
+        """(n,): what the covariates of each patient add to the predictor, all together."""
         added = np.zeros(X.shape[0])
         if self._adjusted.any():
             for rows in row_blocks(X):
@@ -179,12 +179,16 @@ class CausalModel:
         slopes[self.column_order] = of_columns
         return slopes
 
-    def log_odds(self, X: F64) -> F64:
-        """(n,): of the disease."""
+    def predictor(self, X: F64) -> F64:
+        """(n,): log-odds of the disease, log-hazard of the event, or the expected value."""
         return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
 
+    def predicted(self, X: F64) -> F64:
+        """(n,): risk of the disease, risk of the event by the horizon, or the expected value."""
+        return self.attribution.predicted(self.predictor(X))
+
     def with_shock(self, X: F64, variable: int, error: float) -> tuple[F64, F64]:
-        """Log-odds (n,) and values (n, q) of patients whose shock on one variable is set to ``error``.
+        """Predictor (n,) and values (n, q) of patients whose shock on one variable is set to ``error``.
 
         A shock also changes what lies downstream. Variables outside the order carry none. A variable of
         several columns is set by :meth:`with_level`.
@@ -193,14 +197,14 @@ class CausalModel:
         assert column.size == 1, "a variable of several columns has no single shock to set"
         place = np.flatnonzero(self.column_order == column[0])
         if not place.size:
-            return self.log_odds(X), X.copy()
+            return self.predictor(X), X.copy()
         errors = self._errors_in_order(X)
         errors[:, place] = error
-        log_odds = self.base_value + self.attribution.shapley(errors).sum(axis=1)
-        return log_odds, self.mechanism.what_if(X, int(place[0]), error)
+        predictor = self.base_value + self.attribution.shapley(errors).sum(axis=1)
+        return predictor, self.mechanism.what_if(X, int(place[0]), error)
 
     def with_level(self, X: F64, variable: int, level: F64) -> tuple[F64, F64]:
-        """Log-odds (n,) and values (n, q) of patients whose columns of one variable are set to ``level``.
+        """Predictor (n,) and values (n, q) of patients whose columns of one variable are set to ``level``.
 
         Parameters
         ----------
@@ -223,7 +227,7 @@ class CausalModel:
             values = self.mechanism.what_if(values, int(place), error)
         values[:, columns] = level
         if not inside.size:
-            return self.log_odds(X), values
+            return self.predictor(X), values
         return self.base_value + self.attribution.shapley(errors).sum(axis=1), values
 
     def direct_effects(self) -> F64:
@@ -234,8 +238,8 @@ class CausalModel:
         effects = self.mechanism.direct_effects()
         return effects if self._groups is None else self._groups.direct_effects(effects)
 
-    def effects_on_disease(self) -> F64:
-        """(v,) log-odds that one standard unit of each variable of the order adds, all others held fixed.
+    def effects_on_outcome(self) -> F64:
+        """(v,) what one standard unit of each variable of the order adds to the predictor, others held fixed.
 
         Of a variable of several columns this is a size without a sign. Exact where both halves are linear,
         and elsewhere right for patients near the average.

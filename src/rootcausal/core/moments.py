@@ -87,7 +87,10 @@ def columns_about(rough: F64, about: ColumnMoments, weights: ClassWeights, n: in
     total = about.total - about.values * shift
     square = about.square - 2 * shift * about.total + about.values * shift * shift
     sd = np.sqrt(np.maximum(variance, 0.0))
-    return Columns(mean, sd, ColumnMoments(about.count, total, square, about.measured), weights)
+    score = about.score
+    if score is not None:
+        score = np.stack([score[0] - shift * score[1], score[1], score[2]])
+    return Columns(mean, sd, ColumnMoments(about.count, total, square, about.measured, score), weights)
 
 
 def _weight_of_values(moments: ColumnMoments, weights: ClassWeights, n: int) -> Any:
@@ -128,6 +131,30 @@ def welch_p_values(moments: ColumnMoments) -> F64:
     t, df = welch_t(moments)
     testable = (moments.values >= ROWS_PER_CLASS).all(axis=0)
     return np.where(testable, 2.0 * stdtr(df, -np.abs(t)), 1.0)
+
+
+def correlation_p_values(moments: ColumnMoments) -> F64:
+    """Two-sided p-values of Pearson's test of each column against the null score; 1 where it cannot be made.
+
+    Under independence, which is what is tested, it is right whatever the two distributions, up to terms that
+    vanish with the number of rows.
+    """
+    assert moments.score is not None
+    product, total, square = moments.score
+    n = np.maximum(moments.values[0], 1.0)
+    covariance = product - total * moments.total[0] / n
+    spread = (square - total * total / n) * (moments.square[0] - moments.total[0] ** 2 / n)
+    return _correlation_test(covariance, spread, n)
+
+
+def _correlation_test(covariance: F64, spread: F64, n: Any) -> F64:
+    """p-values, given Σ of products about the means and the product of the two Σ of squares."""
+    df = n - 2.0
+    testable = (df >= 1.0) & (spread > 0.0)
+    r_squared = np.where(testable, covariance * covariance / np.where(testable, spread, 1.0), 0.0)
+    with np.errstate(divide="ignore"):
+        t = np.sqrt(np.maximum(df, 1.0) * r_squared / np.maximum(1.0 - r_squared, 0.0))
+    return np.where(testable, 2.0 * stdtr(np.maximum(df, 1.0), -t), 1.0)
 
 
 def regressed_correlations(r: F64, root: int, cols: Index) -> None:
@@ -181,3 +208,33 @@ class ClassMoments:
         self._ids = cols
         self._slot[:] = -1
         self._slot[cols] = np.arange(cols.size)
+
+
+class ScoreMoments:
+    """Products with the null score of a graded outcome, of the residuals still in play.
+
+    Columns have mean zero and a known variance, and so has the score: Σ s z is all that the test needs.
+    """
+
+    def __init__(self, n_rows: float, product: F64) -> None:
+        """``product`` (k,) Σ s z of standardized columns."""
+        self._rows = n_rows
+        self._product = product
+
+    @classmethod
+    def of(cls, columns: Columns, kept: Index) -> ScoreMoments:
+        """Of the columns that were kept, none of which lacks a value."""
+        assert columns.moments.score is not None
+        return cls(float(columns.moments.count.sum()), columns.moments.score[0, kept] / columns.sd[kept])
+
+    def p_values(self, cols: Index, variance: F64) -> F64:
+        """Pearson's test of each residual against the score, given its variance."""
+        free = self._rows - 1.0
+        return _correlation_test(self._product[cols], free * free * variance, self._rows)
+
+    def regress_out(self, root: int, slope: F64) -> None:
+        """Subtract ``slope`` (k,) times the root's residual from every column."""
+        self._product -= slope * self._product[root]
+
+    def keep(self, cols: Index) -> None:
+        """Nothing is large enough to be worth forgetting."""

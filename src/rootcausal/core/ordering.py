@@ -27,12 +27,14 @@ from .exogenous import set_apart
 from .layout import Layout
 from .levels import with_levels
 from .linear import LinearMechanism, inverse
-from .moments import EXHAUSTED, ClassMoments, Columns, welch_p_values
+from .moments import EXHAUSTED, Columns
+from .outcome import Outcome, Screen
 from .pair_search import PairSearch
 from .population import ClassWeights, standardized
 from .precedence import Opening
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
+from .yes_no import YesNo
 
 PAIRS_NOT_WORTH_COUNTING = 1000
 
@@ -161,6 +163,7 @@ def order_columns(
     alpha: float,
     on_round: OnRound | None = None,
     layout: Layout | None = None,
+    outcome: Outcome | None = None,
 ) -> Ordering:
     """Find the causal order of a cohort's columns.
 
@@ -169,15 +172,18 @@ def order_columns(
     raw : the rows.
     columns : their moments, and what each class weighs; no column may be constant.
     variant : one of VARIANTS.
-    alpha : level of the t-test of the local variants.
+    alpha : level of the test of the local variants.
     layout : what the columns stand for, and what is known of their order; by default all are numbers.
+    outcome : what the rows have; by default labels. Only local variants ask for it.
     """
     kept = np.arange(raw.shape[1])
     layout = Layout.numbers(kept.size) if layout is None else layout
+    tested = None
     if variant.local:
+        tested = YesNo.of_moments(columns.moments) if outcome is None else outcome
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
-        kept = kept[passing(welch_p_values(columns.moments), layout.variable, alpha) | layout.kept]
-    rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept))
+        kept = kept[passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept]
+    rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept), tested)
     while rounds.candidates.size:
         rounds.advance()
         if on_round is not None:
@@ -217,8 +223,11 @@ class _Rounds:
         variant: Variant,
         alpha: float,
         layout: Layout,
+        tested: Outcome | None,
     ) -> None:
-        """``layout`` of the columns that were kept."""
+        """``layout`` of the columns that were kept; they are ``tested`` for whether an outcome depends on
+        them, if it is not None.
+        """
         n = raw.shape[0]
         self._kept, self._mean, self._sd = kept, columns.mean[kept], columns.sd[kept]
         self._alpha, self._weights = alpha, columns.weights
@@ -235,10 +244,7 @@ class _Rounds:
         self._opening = None if layout.precedence is None else Opening(layout.precedence)
         self._covariate, self._kept_by_rule = layout.covariate, layout.kept
         self._entropies[self._discrete] = 0.0
-        self._class_moments: ClassMoments | None = None
-        if variant.local:
-            case_total = columns.weights.cases * columns.moments.total[1, kept] / self._sd
-            self._class_moments = ClassMoments(columns.moments.count, columns.weights, case_total, gram[1])
+        self._screen: Screen | None = None if tested is None else tested.screen(columns, kept, gram)
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []
         self._next: Index = np.empty(0, dtype=np.intp)  # dummies of the last root's variable
@@ -318,12 +324,12 @@ class _Rounds:
         rest = rest[~exhausted]
         together = self._variable[rest] == self._variable[root]
         self._next = rest[together]
-        if self._class_moments is not None:
-            self._class_moments.regress_out(root, loading / sd[root])
-            p_values = self._class_moments.p_values(rest, self._variance[rest])
+        if self._screen is not None:
+            self._screen.regress_out(root, loading / sd[root])
+            p_values = self._screen.p_values(rest, self._variance[rest])
             passes = passing(p_values, self._variable[rest], self._alpha)
             rest = rest[together | passes | self._kept_by_rule[rest]]
-            self._class_moments.keep(rest)
+            self._screen.keep(rest)
         self.candidates = rest
         stays = np.zeros(sd.size, dtype=bool)
         stays[rest] = True

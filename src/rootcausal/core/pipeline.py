@@ -13,19 +13,20 @@ from .halves import Attribution
 from .holes import HoledRaw
 from .imputation import Imputation, impute, most_dependent
 from .layout import Layout
-from .linear import LinearAttribution
-from .logistic import WEAK_PENALTY, Logit, fit_logit, separates
 from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
+from .outcome import Outcome
 from .population import ClassWeights
+from .regression import WEAK_PENALTY, Coefficients, regress, separates
 from .sharp import attribute
 from .table import F64, Index, RawTable
+from .yes_no import YesNo
 
 
 @dataclass(frozen=True)
 class Attributed:
-    """What the errors add to the log-odds, and how that came about.
+    """What the errors add to the outcome, and how that came about.
 
     Attributes
     ----------
@@ -45,45 +46,44 @@ class Attributed:
 
 @dataclass(frozen=True)
 class AttributionMethod:
-    """A way from the errors to log-odds.
+    """A way from the errors to the outcome.
 
     Attributes
     ----------
     name : what users call it.
-    attribute : given an ordering, the number of columns of the cohort and the share of cases in the sample;
-        the log-odds it leads to are those of the population.
+    attribute : given an ordering, the number of columns of the cohort and what their outcome is like; the
+        predictions it leads to are those of the population.
     prior : in words, what keeps coefficients finite where the errors separate the classes.
     """
 
     name: str
-    attribute: Callable[[Ordering, int, float], Attributed]
+    attribute: Callable[[Ordering, int, Outcome], Attributed]
     prior: str
 
 
-def _by_sparse_causes(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
+def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
     """Few direct causes of D, and the paths that lead to them (see :mod:`rootcausal.core.sharp`)."""
-    table, cols = ordering.table, ordering.table_cols
+    loss = outcome.loss(ordering.table, ordering.table_cols)
     effective_rows = ordering.weights.effective_rows
     beside, first = ordering.n_covariates, ordering.n_first
-    ancestry = attribute(table, cols, ordering.mixing, n_columns, case_rate, effective_rows, beside, first)
-    logit = ancestry.logit
+    ancestry = attribute(loss, ordering.mixing, n_columns, outcome.variance, effective_rows, beside, first)
+    fitted = ancestry.fitted
     return Attributed(
-        _in_population(logit, ordering),
-        separates(table, cols, logit),
-        logit.converged,
+        _in_population(fitted, ordering, outcome),
+        separates(loss, fitted),
+        fitted.converged,
         ancestry.probability,
     )
 
 
-def _by_regression(ordering: Ordering, n_columns: int, case_rate: float) -> Attributed:
+def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
     """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
-    logit = fit_logit(ordering.table, ordering.table_cols, case_rate)
-    return Attributed(_in_population(logit, ordering), logit.separated, logit.converged, None)
+    fitted = regress(outcome.loss(ordering.table, ordering.table_cols), ordering.table_cols.size)
+    return Attributed(_in_population(fitted, ordering, outcome), fitted.separated, fitted.converged, None)
 
 
-def _in_population(logit: Logit, ordering: Ordering) -> LinearAttribution:
-    """What was fitted to the sample, with the intercept of the population (Prentice & Pyke 1979)."""
-    return LinearAttribution(ordering.effects(logit.coef), logit.intercept + ordering.weights.log_odds)
+def _in_population(fitted: Coefficients, ordering: Ordering, outcome: Outcome) -> Attribution:
+    return outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
 
 
 ATTRIBUTIONS = {
@@ -104,7 +104,7 @@ class Settings:
     Attributes
     ----------
     variant, alpha : of the ordering, and the level of its t-test.
-    attribution : from errors to log-odds.
+    attribution : from errors to the outcome.
     prevalence : share of the population that has the disease; None where the sample is the population.
     imputation_seed : of the noise with which missing values are filled in.
     """
@@ -153,28 +153,32 @@ def learn(
     settings: Settings,
     on_round: OnRound | None = None,
     layout: Layout | None = None,
+    outcome: Outcome | None = None,
 ) -> Learned:
-    """Learn a model from labelled rows; no column may be constant, or without any value.
+    """Learn a model from rows with an outcome; no column may be constant, or without any value.
 
     ``layout`` says what the columns stand for, and what is known of their order; by default all are numbers,
-    of which nothing is known. Missing values are filled in (see
-    :mod:`rootcausal.core.imputation`).
+    of which nothing is known. ``outcome`` is what the rows have; by default labels. Missing values are filled
+    in (see :mod:`rootcausal.core.imputation`).
     """
-    n, p = raw.shape
+    p = raw.shape[1]
     layout = Layout.numbers(p) if layout is None else layout
+    if outcome is None:
+        outcome = YesNo.of_moments(columns.moments)
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     if isinstance(raw, HoledRaw):
         local = settings.variant.local
-        imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed)
+        imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed, outcome)
         ordering = order_columns(
-            imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round, imputed.layout
+            imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round, imputed.layout, outcome
         ).on_columns(imputed.chosen)
         completion, imputation = imputed.completion, imputed.imputation
     else:
-        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout)
-        completion, imputation = completion_of(raw, columns, layout, settings, ordering.order), None
-    found = settings.attribution.attribute(ordering, p, float(columns.moments.count[1]) / n)
+        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout, outcome)
+        completion = completion_of(raw, columns, layout, settings, ordering.order, outcome)
+        imputation = None
+    found = settings.attribution.attribute(ordering, p, outcome)
     probability = None
     if found.ancestor_probability is not None:
         probability = np.zeros(p)
@@ -185,7 +189,7 @@ def learn(
 
 
 def completion_of(
-    raw: RawTable, columns: Columns, layout: Layout, settings: Settings, order: Index
+    raw: RawTable, columns: Columns, layout: Layout, settings: Settings, order: Index, outcome: Outcome
 ) -> Completion:
     """The joint Gaussian of a cohort without holes: of the causal order, and of other columns beside it.
 
@@ -194,6 +198,6 @@ def completion_of(
     n, p = raw.shape
     chosen = np.arange(p)
     if settings.variant.local:
-        chosen, _ = most_dependent(columns, layout, np.inf, order)
+        chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, order)
     gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
     return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))

@@ -1,20 +1,20 @@
 """The default attribution, "sharp": which survivors of the screen are ancestors of D, and what they add.
 
 The paper regresses D on all errors that pass a liberal t-test, so its ranks carry every null that
-slipped through. But D is a logistic function of its parents only, and parents are few: with
+slipped through. But D is a (logistic) function of its parents only, and parents are few: with
 log-odds = Σ_j w_j X_j and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji for each unit (paper, Equation 3).
-So this looks for
+The same holds of a log-hazard and of an expected value (see :mod:`.outcome`). So this looks for
 
-1. the direct causes (parents) of D: a sparse w, by a sum of single effects in the logistic likelihood;
+1. the direct causes (parents) of D: a sparse w, by a sum of single effects in the likelihood of D;
 2. the direct causes of each column that matters: sparse regressions on the columns before it;
 3. δ and the probability of being an ancestor, by following the paths back from D.
 
 A null error now has to be a direct cause of D, or of one of its ancestors, before it adds anything. All
-of this is arithmetic on the correlations of the columns and on the logistic gradient and Hessian, which
+of this is arithmetic on the correlations of the columns and on the likelihood's gradient and Hessian, which
 are sums over rows.
 
 Covariates are no part of that question: columns are what covariates leave of them, and the covariates stand
-beside them in the logistic regression, with no more than a weak penalty.
+beside them in the regression, with no more than a weak penalty.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .direct_causes import find_direct_causes
-from .logistic import WEAK_PENALTY, Logit
+from .outcome import Loss
+from .regression import WEAK_PENALTY, Coefficients
 from .susie import Sparsity, fit_effects
-from .table import F64, Index, Table
+from .table import F64
 
 # Tuned on simulated cohorts (seeds below 1,000): the results hardly move with any of them.
 EXPECTED_CAUSES_OF_D = 3.0
 EXPECTED_CAUSES_OF_A_COLUMN = 2.0
-# Log-odds for one standard deviation of a direct cause of D; effects between standardized columns.
-VARIANCE_ON_D = 1.0
+# Of effects between standardized columns; that of effects on D is the outcome's.
 VARIANCE_ON_A_COLUMN = 0.25
 # Paths through a column that is less probably an ancestor than this are not followed.
 NEGLIGIBLE = 1e-3
-MAX_INTERCEPTS = 100
-# Log-odds by which the last step may still move the intercept.
+MAX_BASELINES = 100
+# Log-odds, or what the outcome has, by which the last step may still move the baseline.
 TOLERANCE = 1e-4
 # Keeps the direction of a step that has no end.
 LONGEST_STEP = 1e6
@@ -46,18 +46,17 @@ LONGEST_STEP = 1e6
 
 @dataclass(frozen=True)
 class Ancestry:
-    """Logistic coefficients of the errors, and the probability (k,) that each one's column causes D."""
+    """Coefficients of the errors, and the probability (k,) that each one's column causes D."""
 
-    logit: Logit
+    fitted: Coefficients
     probability: F64
 
 
 def attribute(
-    table: Table,
-    cols: Index,
+    loss: Loss,
     mixing: F64,
     n_columns: int,
-    case_rate: float,
+    variance: float,
     effective_rows: float,
     n_covariates: int = 0,
     n_first: int = 0,
@@ -66,40 +65,40 @@ def attribute(
 
     Parameters
     ----------
-    table, cols : where the errors are, in causal order.
+    loss : in the errors, in causal order.
     mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
         :class:`~rootcausal.core.ordering.Ordering`).
     n_columns : all columns of the cohort, also those that the screen dropped.
-    case_rate : share of cases among the rows, strictly between 0 and 1.
+    variance : expected of the effect of one standard deviation of a direct cause of D.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
     n_first : how many columns after them have no causes among the columns.
     """
-    prior_log_odds = float(np.log(case_rate / (1.0 - case_rate)))
-    beside, own = cols[:n_covariates], cols[n_covariates:]
+    n_own = len(mixing) - n_covariates
     if n_covariates:
         mixing = mixing[n_covariates:, n_covariates:]
         mixing = mixing / np.linalg.norm(mixing, axis=1, keepdims=True)
     probability, coef, settled = np.zeros(0), np.zeros(0), True
-    start = np.append(np.zeros(n_covariates), prior_log_odds)
-    if own.size:
-        prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, VARIANCE_ON_D)
-        causes = find_direct_causes(table, own, mixing, prior, start, beside)
+    start = np.append(np.zeros(n_covariates), loss.start)
+    if n_own:
+        prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, variance)
+        causes = find_direct_causes(loss, mixing, prior, start, n_covariates)
         # What covariates took out of the columns leaves fewer rows to tell effects by.
         rows = max(effective_rows - n_covariates, 2.0) if n_covariates else effective_rows
         edges, probability, traced = _trace_back(mixing, rows, causes.effects.inclusion, n_first)
         # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
         # effect is the total effect in the expected graph.
-        total = solve_triangular(np.eye(own.size) - edges.T, causes.effects.coef, unit_diagonal=True)
+        total = solve_triangular(np.eye(n_own) - edges.T, causes.effects.coef, unit_diagonal=True)
         coef, start, settled = total * np.diagonal(mixing), causes.fixed, causes.settled and traced
         if n_first > 1:
             # They were taken out of each other, and act as they were measured.
             coef[:n_first] = mixing[:n_first, :n_first].T @ total[:n_first]
     elif not n_covariates:
-        return Ancestry(Logit(coef, prior_log_odds), probability)
-    fixed, balanced = _refit(table, cols, coef, start)
-    logit = Logit(np.append(fixed[:-1], coef), float(fixed[-1]), converged=settled and balanced)
-    return Ancestry(logit, np.append(np.zeros(n_covariates), probability))
+        return Ancestry(Coefficients(coef, loss.start), probability)
+    fixed, balanced = _refit(loss, coef, start, n_covariates)
+    beside, baseline = fixed[:n_covariates], fixed[n_covariates:]
+    fitted = Coefficients(np.append(beside, coef), baseline, converged=settled and balanced)
+    return Ancestry(fitted, np.append(np.zeros(n_covariates), probability))
 
 
 def _trace_back(mixing: F64, n_rows: float, is_direct: F64, n_first: int) -> tuple[F64, F64, bool]:
@@ -132,21 +131,21 @@ def _trace_back(mixing: F64, n_rows: float, is_direct: F64, n_first: int) -> tup
     return edges, 1.0 - not_ancestor, settled
 
 
-def _refit(table: Table, cols: Index, coef: F64, fixed: F64) -> tuple[F64, bool]:
-    """Effects of covariates, and an intercept that lets the mean predicted risk be the observed one.
+def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:
+    """Effects of covariates, and a baseline that lets the mean predicted risk be the observed one.
 
     So the risk is calibrated in the large. ``coef`` are those of the other errors; ``fixed`` is where to
-    begin, the intercept last. The second value is whether that was reached.
+    begin, the c covariates first. The second value is whether that was reached.
     """
-    c = fixed.size - 1
+    b = fixed.size - c
     # Where all risks are certain, no curvature is left to divide by.
-    penalty = np.append(np.full(c, WEAK_PENALTY), np.finfo(float).tiny)
-    free = np.append(np.arange(c), -1)
-    for _ in range(MAX_INTERCEPTS):
-        sums = table.logit_sums(cols, np.concatenate([fixed[:-1], coef, fixed[-1:]]))
+    penalty = np.append(np.full(c, WEAK_PENALTY), np.full(b, np.finfo(float).tiny))
+    free = np.append(np.arange(c), np.arange(c + coef.size, c + coef.size + b))
+    for _ in range(MAX_BASELINES):
+        sums = loss.sums(np.concatenate([fixed[:c], coef, fixed[c:]]))
         gradient = sums.gradient[free] - penalty * fixed
         step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
-        # Beyond one log-odds the curvature of here says nothing any more.
+        # Beyond one unit of log-odds the curvature of here says nothing any more.
         step = np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         step = step / max(1.0, float(np.abs(step).max()))
         fixed = fixed + step

@@ -20,6 +20,22 @@ LARGEST = 1e140
 # Linear predictors of discrete columns stay within ± this: their likelihoods keep some curvature.
 LARGEST_PREDICTOR = 15.0
 
+# Log-hazards are kept below this: a step that goes too far then has a log-likelihood, which is low.
+LARGEST_LOG_HAZARD = 50.0
+# Where a graded outcome of survival, a column each, has what its loss needs.
+SCORE, EVENT, INTERVAL, PART = range(4)
+
+
+def classes_of(outcome: np.ndarray | None, n: int) -> list[np.ndarray]:
+    """(n,) masks of the rows of each class, controls first; one of all rows where there are no labels.
+
+    What is known of the outcome of n rows is a label, 0 or 1 (n,); or, graded, floats (n, c), the first of
+    which is its null score s: what the screen tests columns against, of mean zero and unit variance.
+    """
+    if outcome is None or outcome.ndim == 2:
+        return [np.ones(n, dtype=bool)]
+    return [outcome == 0, outcome == 1]
+
 
 @dataclass(frozen=True)
 class ColumnMoments:
@@ -27,16 +43,19 @@ class ColumnMoments:
 
     Attributes
     ----------
-    count : (c,) rows in each class; c is 2, or 1 for a table without labels.
+    count : (c,) rows in each class; c is 2, or 1 for a table without labels (see :func:`classes_of`).
     total : (c, p) Σ z.
     square : (c, p) Σ z².
     measured : (c, p) values of each column that these sum up; None where no value is missing.
+    score : (3, p) Σ s z, Σ s and Σ s² over the values of each column, s being the null score of a graded
+        outcome; None for labels, and for a table without an outcome.
     """
 
     count: F64
     total: F64
     square: F64
     measured: F64 | None = None
+    score: F64 | None = None
 
     @property
     def values(self) -> F64:
@@ -47,37 +66,42 @@ class ColumnMoments:
         measured = None
         if self.measured is not None or other.measured is not None:
             measured = self.values + other.values
+        score = None if self.score is None or other.score is None else self.score + other.score
         return ColumnMoments(
-            self.count + other.count, self.total + other.total, self.square + other.square, measured
+            self.count + other.count, self.total + other.total, self.square + other.square, measured, score
         )
 
     def __rmul__(self, weight: float) -> ColumnMoments:
-        measured = None if self.measured is None else weight * self.measured
-        return ColumnMoments(weight * self.count, weight * self.total, weight * self.square, measured)
+        measured, score = (None if sums is None else weight * sums for sums in (self.measured, self.score))
+        return ColumnMoments(weight * self.count, weight * self.total, weight * self.square, measured, score)
 
 
 @dataclass(frozen=True)
-class LogitSums:
-    """One evaluation of the logistic log-likelihood.
+class LossSums:
+    """One evaluation of the log-likelihood of the outcome, in k coefficients and, last, b of the baseline.
+
+    The baseline of log-odds, or of a value, is an intercept (b = 1); that of a hazard has one parameter for
+    each interval of time.
 
     Attributes
     ----------
-    loglik : Σ log P(y | errors).
-    gradient : (k + 1,) its first derivatives; the intercept comes last.
-    hessian : (k + 1, k + 1) minus its second derivatives (observed information).
+    loglik : Σ log P(outcome | errors), less what no parameter changes.
+    gradient : (k + b,) its first derivatives.
+    hessian : (k + b, k + b) minus its second derivatives (observed information); no two parameters of the
+        baseline have one together.
     """
 
     loglik: float
     gradient: F64
     hessian: F64
 
-    def __add__(self, other: LogitSums) -> LogitSums:
-        return LogitSums(
+    def __add__(self, other: LossSums) -> LossSums:
+        return LossSums(
             self.loglik + other.loglik, self.gradient + other.gradient, self.hessian + other.hessian
         )
 
-    def __rmul__(self, weight: float) -> LogitSums:
-        return LogitSums(weight * self.loglik, weight * self.gradient, weight * self.hessian)
+    def __rmul__(self, weight: float) -> LossSums:
+        return LossSums(weight * self.loglik, weight * self.gradient, weight * self.hessian)
 
 
 @dataclass(frozen=True)
@@ -238,8 +262,21 @@ class Table(Protocol):
         """
         ...
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         """Log-likelihood of the labels given ``cols`` (a root keeps its error); intercept last in beta."""
+        ...
+
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        """Of a graded outcome: −½ Σ (s − η)², the null score s given ``cols``; intercept last in beta."""
+        ...
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        """Log-likelihood of follow-up given ``cols``; last in beta the log cumulative hazards of intervals.
+
+        A row in the interval g, of which it saw the ``part`` π, has event · (α_g + η) − exp(η) · reached,
+        where reached = Σ_(h < g) exp(α_h) + π exp(α_g). No η counts for more than
+        :data:`LARGEST_LOG_HAZARD`.
+        """
         ...
 
     def level_counts(self, cols: Index, edges: F64) -> F64:

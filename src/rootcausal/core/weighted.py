@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .table import F64, Index, KnownEntropies, LevelSums, LogitSums, Table
+from .table import F64, Index, KnownEntropies, LevelSums, LossSums, Table
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Part:
     ----------
     table : the rows.
     weight : how much one of them counts where mechanisms are learned.
-    patients : how many patients of the sample one of them stands for; so it counts in the labels' likelihood.
+    patients : how many patients of the sample one of them stands for; so it counts in the likelihood.
     """
 
     table: Table
@@ -73,11 +73,20 @@ class WeightedTable:
     def regress_out(self, root: int, cols: Index) -> WeightedTable:
         return self._each(lambda table: table.regress_out(root, cols))
 
-    def logit_sums(self, cols: Index, beta: F64) -> LogitSums:
+    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._of_patients(lambda table: table.logit_sums(cols, beta))
+
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._of_patients(lambda table: table.square_sums(cols, beta))
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._of_patients(lambda table: table.hazard_sums(cols, beta))
+
+    def _of_patients(self, ask: Callable[[Table], LossSums]) -> LossSums:
         first, *rest = self._parts
-        total = first.patients * first.table.logit_sums(cols, beta)
+        total = first.patients * ask(first.table)
         for part in rest:
-            total = total + part.patients * part.table.logit_sums(cols, beta)
+            total = total + part.patients * ask(part.table)
         return total
 
     def level_counts(self, cols: Index, edges: F64) -> F64:

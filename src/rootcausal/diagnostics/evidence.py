@@ -13,9 +13,9 @@ from ..asking.before_all import says_first
 from ..backends.reference import ReferenceTable
 from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
-from ..core.logistic import fit_logit
 from ..core.model import CausalModel
 from ..core.table import F64, Index
+from ..core.yes_no import fit_logit
 from .checked import Checked
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
@@ -271,7 +271,7 @@ def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     n, k = errors.shape
     logit = fit_logit(ReferenceTable(errors, y), np.arange(k), float(y.mean()))
     design = np.column_stack([errors, np.ones(n)])
-    coef = np.append(logit.coef, logit.intercept)
+    coef = np.append(logit.coef, logit.baseline)
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
     return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)

@@ -20,7 +20,7 @@ from ..comparators import (
     TTest,
 )
 from ..errors import InputError
-from ..estimator import RCI
+from ..rci import RCI
 from ..wording import quoted
 
 # 500, the default of R's randomForest, rank better but take five times as long: see results/comparators.

@@ -14,10 +14,16 @@ from ..core.halves import Attribution, Mechanism
 from ..core.layout import Layout
 from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
 from ..core.model import CausalModel
+from ..core.number import ValueAttribution
+from ..core.survival import HazardAttribution
 
 # The kinds of halves that files know, by the names of their headers: a new one is entered here.
 MECHANISM_KINDS: dict[str, type[Mechanism]] = {LinearMechanism.kind: LinearMechanism}
-ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {LinearAttribution.kind: LinearAttribution}
+ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
+    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution)
+}
+# The outcome that each is of.
+OUTCOMES = {kind: half.outcome for kind, half in ATTRIBUTION_KINDS.items()}
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
 # Each becomes several objects: a file of a few bytes must not become millions of them.

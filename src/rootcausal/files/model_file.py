@@ -3,7 +3,8 @@
 Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
 what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
-on, which variables are on a log scale: the parameters of the model say both. All versions are read.
+on, which variables are on a log scale: the parameters of the model say both. From version 7 on the outcome
+may be the time to an event, or a number: the attribution says which. All versions are read.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ..errors import InputError
 from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
 from .model_arrays import (
+    OUTCOMES,
     arrays_of,
     is_seed,
     kinds_of,
@@ -53,7 +55,7 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=6,
+    version=7,
     oldest=1,
     name="model file",
     what="a rootcausal model",
@@ -70,7 +72,6 @@ PROVENANCE = {
     "rootcausal": str,
     "parameters": dict,
     "rows": int,
-    "cases": int,
     "columns": int,
     "exhausted": list,
     "separated": bool,
@@ -103,7 +104,7 @@ class SavedModel:
     ancestor_probability : (p,), or None with the paper's attribution.
     quantiles : of the cohort, or None where the model did not keep them.
     resamples : None without a bootstrap.
-    classes : (2,) labels, the disease second.
+    classes : (2,) labels, the disease or the event second; empty where the outcome has none.
     n_variables : p, columns of the user's table.
     feature_names : (p,), or None where X had none.
     with_levels : kind and levels of the variables that are no numbers, by their places.
@@ -205,7 +206,7 @@ def _restore(
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
         raise ValueError("its variables and its columns differ in number")
-    provenance = _provenance(header["provenance"], p)
+    provenance = _provenance(header["provenance"], p, header["attribution"])
     names = None if header["feature_names"] is None else _names(header["feature_names"], p)
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
@@ -218,7 +219,7 @@ def _restore(
         ancestor_probability=arrays.get(PROBABILITY),
         quantiles=CohortQuantiles(*(arrays[n] for n in QUANTILES)) if QUANTILES[0] in arrays else None,
         resamples=_resamples(header, arrays, layout),
-        classes=_classes(header["classes"], header.get("classes_type")),
+        classes=_classes(header["classes"], header.get("classes_type"), model.attribution.outcome),
         n_variables=p,
         feature_names=names,
         with_levels=with_levels,
@@ -294,14 +295,15 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
     return Completion(mean, columns, covariance)
 
 
-def _provenance(provenance: Any, p: int) -> dict[str, Any]:
+def _provenance(provenance: Any, p: int, attribution: Any) -> dict[str, Any]:
     for name, kind in PROVENANCE.items():
         if type(provenance[name]) is not kind:
             raise ValueError(f"its {name!r} is of another type")
     if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
         raise ValueError("its backend is no text")  # files of version 1 call it table
-    if provenance["columns"] != p or not 0 < provenance["cases"] < provenance["rows"]:
+    if provenance["columns"] != p:
         raise ValueError("its numbers of rows, cases and columns do not fit together")
+    _check_outcome(provenance, attribution)
     left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
     if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
@@ -310,6 +312,30 @@ def _provenance(provenance: Any, p: int) -> dict[str, Any]:
         raise ValueError("its number of patients does not fit that of its rows")
     _check_reading(provenance.get("reading", {}))
     return provenance
+
+
+def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
+    """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
+    if provenance.get("outcome", "yes_no") != OUTCOMES.get(attribution):
+        raise ValueError("its attribution is not of the outcome that it remembers")
+    if "outcome" not in provenance:
+        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
+            raise ValueError("its numbers of rows, cases and columns do not fit together")
+    elif provenance["outcome"] == "survival":
+        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
+            raise ValueError("its numbers of rows and events do not fit together")
+        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
+            raise ValueError("a time that it remembers is none")
+    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
+        raise ValueError("its number does not vary")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and value > 0
 
 
 def _check_reading(reading: Any) -> None:
@@ -338,7 +364,9 @@ def _names(names: Any, p: int) -> np.ndarray:
     return np.array(names, dtype=object)
 
 
-def _classes(labels: Any, kind: Any) -> np.ndarray:
+def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
+    if outcome == "number" and labels == []:
+        return np.empty(0)
     if type(labels) is not list or len(labels) != 2 or not all(map(_is_label, labels)):
         raise ValueError("its classes are no pair of labels")
     # Other types, which only texts can have, and files of version 1: whatever type the labels call for.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.moments import Columns
+from ..core.outcome import Outcome
 from ..core.table import F64, Index, RawTable
 from ..errors import InputError
 from .encoding import Encoding
@@ -18,13 +19,6 @@ from .kinds import Variable
 
 # Most of a column that lacks this share of its values would be made up by whatever fills it in.
 MOSTLY_MISSING = 0.6
-
-
-class Target(NamedTuple):
-    """The diagnosis: its labels, and which one is the disease (None: see :mod:`.target`)."""
-
-    y: Any
-    positive: Any
 
 
 @dataclass(frozen=True)
@@ -36,9 +30,11 @@ class Cohort:
     raw : the rows, with or without holes.
     columns : moments of the q columns; all of them vary, and none is a copy of another.
     encoding : what the columns stand for.
-    classes : (2,) labels, the disease second; empty for a cohort without labels.
-    n_cases : rows with the disease.
-    rows : values (n, q), NaN where missing, and labels (n,), where they are in this process.
+    classes : (2,) labels, the disease or the event second; empty for a cohort without labels.
+    outcome : what happened to the patients; None where the method asks for nothing.
+    facts : what a model remembers of the outcome, such as how many rows have the disease.
+    rows : values (n, q), NaN where missing, and what is known of the outcome (n,) or (n, 2), where they are
+        in this process.
     borrowed : the values may be the user's own array.
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
@@ -48,8 +44,9 @@ class Cohort:
     columns: Columns
     encoding: Encoding
     classes: np.ndarray
-    n_cases: int
-    rows: tuple[F64, Index] | None = None
+    outcome: Outcome | None
+    facts: Mapping[str, Any]
+    rows: tuple[F64, np.ndarray] | None = None
     borrowed: bool = False
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +60,11 @@ class Cohort:
     def layout(self) -> Layout:
         """Which variable each column belongs to."""
         return self.encoding.layout
+
+    @property
+    def n_cases(self) -> int:
+        """Rows with the disease; of a diagnosis only."""
+        return int(self.facts["cases"])
 
     @property
     def missing_by_class(self) -> Index | None:

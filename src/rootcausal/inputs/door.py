@@ -13,14 +13,14 @@ from ..backends.choose import check_backend, choose_table
 from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
-from .cohort import Cohort, Target, set_names
+from .cohort import Cohort, set_names
 from .groups import patients_of
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
 from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
+from .outcomes import Known, Target
 from .patients import Patients
 from .rules import Findings, note_columns
-from .target import encode_target, labels_of
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def open_cohort(
     Parameters
     ----------
     X : the variables.
-    target : the diagnosis, or None where the method needs none.
+    target : the outcome, or None where the method needs none.
     backend : what sums over the rows.
     prevalence : share of cases in the population; None where the sample is the population.
     wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
@@ -127,11 +127,10 @@ def _in_memory(
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:
         note_holes(table, encoding.names, findings)
-    labels, classes = None, np.empty(0)
+    known: Known | None = None
     if target is not None:
         with findings.noting():
-            y = target.y if of_a_file else labels_of(X, target.y)
-            labels, classes = encode_target(y, target.positive, len(table), findings)
+            known = target.known(X, len(table), findings)
     patients = None
     with findings.noting():
         patients = X.groups if of_a_file else patients_of(X, groups, len(table))
@@ -139,7 +138,7 @@ def _in_memory(
     if findings or not whole:
         note_usable_readings(readings, values, findings)
     findings.refuse()
-    raw = choose_table(backend, values, labels)
+    raw = choose_table(backend, values, None if known is None else known.rows)
     columns = describe_columns(raw, prevalence)
     if whole:
         note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)
@@ -148,9 +147,10 @@ def _in_memory(
         raw=raw,
         columns=columns,
         encoding=encoding,
-        classes=classes,
-        n_cases=0 if labels is None else int(labels.sum()),
-        rows=None if labels is None else (values, labels),
+        classes=np.empty(0) if known is None else known.classes,
+        outcome=None if known is None else known.outcome,
+        facts={} if known is None else known.facts,
+        rows=None if known is None else (values, known.values),
         borrowed=readings.borrowed and values is table,
         groups=patients,
         reading=X.reading if of_a_file else {},

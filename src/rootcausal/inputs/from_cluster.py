@@ -22,14 +22,16 @@ from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64
+from ..core.yes_no import YesNo
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cluster_kinds import encoded_frame, kinds_on_cluster
-from .cohort import Cohort, Target, column_name, names_of, set_names
+from .cohort import Cohort, column_name, names_of, set_names
 from .encoding import Encoding
 from .kinds import Wishes
 from .knowledge import Knowledge, note_known, precedence_of
 from .matrices import refuse_empty_rows
+from .outcomes import Target
 from .roles import Roles, choose_features
 from .rules import (
     Findings,
@@ -194,7 +196,8 @@ def _checked(
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), encoding.seen_names)
     findings.refuse()
-    return Cohort(raw, columns, encoding, classes, n_cases)
+    outcome = YesNo.of_moments(columns.moments) if target is not None else None
+    return Cohort(raw, columns, encoding, classes, outcome, {"cases": n_cases})
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:

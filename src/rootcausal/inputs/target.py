@@ -169,7 +169,7 @@ def labels_of(X: Any, y: Any) -> Any:
 
 def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tuple[Index, np.ndarray]:
     """Labels as 0 and 1, and the two classes; the second is the disease. Missing labels are noted."""
-    labels, missing = _labels(y, n_rows)
+    labels, missing = row_labels(y, n_rows)
     with findings.noting():
         refuse_unlabelled(int(missing.sum()))
     labels = _of_one_kind(labels[~missing])
@@ -182,7 +182,7 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
 
 def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
-    labels, missing = _labels(y, n_rows)
+    labels, missing = row_labels(y, n_rows)
     refuse_unlabelled(int(missing.sum()))
     labels = _of_one_kind(labels)
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
@@ -195,14 +195,14 @@ def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     return (labels == classes[1]).astype(np.intp)
 
 
-def _labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+def row_labels(y: Any, n_rows: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     """(n,) each: one label a row, and where there is none."""
     if y is None:
-        raise InputError("requires y to be passed, but the target y is None")
+        raise InputError(f"requires {name} to be passed, but the target {name} is None")
     with _as_input_error():
         labels = column_or_1d(_target_values(y), warn=True)
     if labels.size != n_rows:
-        raise InputError(f"X has {n_rows} rows but y has {labels.size}: inconsistent numbers of samples")
+        raise InputError(f"X has {n_rows} rows but {name} has {labels.size}: inconsistent numbers of samples")
     if labels.dtype.kind not in "fO":
         return labels, np.zeros(n_rows, dtype=bool)
     return labels, np.fromiter(map(_is_missing, labels), dtype=bool, count=n_rows)

@@ -24,8 +24,9 @@ from .level_view import level_facts, not_measured, risks_by_level, shown_data, s
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
-    from ..estimator import RCI
+    from ..estimator import Estimator
     from ..explanation import Explanation
+    from ..inputs.outcomes import Target
 
 # Of base64 text. Below the first, numbers keep all their digits; above the second, browsers get slow.
 BYTES_IN_FULL = 12_000_000
@@ -44,21 +45,23 @@ class Content:
 
 
 def page_content(
-    model: RCI,
+    model: Estimator,
     X: Any,
-    y: Any,
+    known: Target | None,
     ids: Any,
     units: Mapping[str, str] | None,
     target: str | None,
     notes: Sequence[str],
     redact_ids: bool,
     groups: Any = None,
+    horizon: float | None = None,
 ) -> Content:
     """Everything that the page of these patients shows."""
     units = {} if units is None else units
     if not isinstance(units, Mapping):
         raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
-    explanation = model.explain(X, ids=ids)
+    by = {} if horizon is None else {"horizon": horizon}
+    explanation = model.explain(X, ids=ids, **by)
     causal = model._model
     values = explanation.values[:, causal.order]
     tables = _tables(explanation, causal)
@@ -80,7 +83,7 @@ def page_content(
     if by_level is not None:
         blocks["by-level"] = _packed(by_level, "<i2")
     labels = _labels(explanation.ids, redact_ids)
-    diagnosis = model.diagnose(X, y, labels)
+    diagnosis = model._diagnose(X, known, labels)
     facts = {
         "numbers": numbers,
         "labels": labels,
@@ -92,7 +95,7 @@ def page_content(
         "covariates": [str(name) for name in explanation.covariates],
         "variables": _variables(model, explanation, units),
         "quantiles": _quantiles(model, explanation, numbers),
-        "cohort": cohort_facts(values, explanation.log_odds),
+        "cohort": cohort_facts(values, explanation.predictor),
         "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
         "intervals": kept,
@@ -105,7 +108,7 @@ def page_content(
     return Content(facts, blocks, diagnosis)
 
 
-def _variables(model: RCI, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
+def _variables(model: Estimator, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
     """The variables in causal order; one of several columns has no unit to count in.
 
     ``sd`` is of the logarithm where a variable is on a log scale.
@@ -141,7 +144,7 @@ def _text(name: Any, what: str) -> str:
     return str(name)
 
 
-def _quantiles(model: RCI, explanation: Explanation, numbers: str) -> dict[str, Any]:
+def _quantiles(model: Estimator, explanation: Explanation, numbers: str) -> dict[str, Any]:
     """Where to place patients: in the cohort of the fit or, without its quantiles, among themselves."""
     of_fit = model._quantiles is not None
     quantiles = model._quantiles or CohortQuantiles.of(explanation._cells.columns, model._model)
@@ -263,7 +266,7 @@ def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
-def _made(model: RCI, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
+def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance, encoding = model.provenance_, model._encoding
     of_column = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrows import SURE_FROM, Arrow, graph_of
-from ..core.arrows import WEAKEST_EDGE, WEAKEST_ON_DISEASE
+from ..core.arrows import WEAKEST_EDGE
+from ..core.linear import NOTABLE_LOG_ODDS as WEAKEST_ON_DISEASE
 from ..core.model import CausalModel
 from ..core.table import F64
 

@@ -20,7 +20,8 @@ from .content import Content, page_content
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
-    from ..estimator import RCI
+    from ..estimator import Estimator
+    from ..inputs.outcomes import Target
 
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 SCRIPTS = (
@@ -52,22 +53,23 @@ PLOT_STYLE = """:where(.plot) {
 
 
 def write_report(
-    model: RCI,
+    model: Estimator,
     X: Any,
     out: str | PathLike[str],
-    y: Any = None,
+    known: Target | None = None,
     ids: Any = None,
     units: dict[str, str] | None = None,
     target: str | None = None,
     notes: Sequence[str] = (),
     redact_ids: bool = False,
     groups: Any = None,
+    horizon: float | None = None,
 ) -> Diagnosis:
     """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters.
 
     Returns what the checks found, which the page says too.
     """
-    content = page_content(model, X, y, ids, units, target, notes, redact_ids, groups)
+    content = page_content(model, X, known, ids, units, target, notes, redact_ids, groups, horizon)
     page = _page(content).encode("utf-8")
     with atomic_write(out) as handle:
         handle.write(page)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.moments import ROWS_PER_CLASS
+from ..core.outcome import Outcome
 from ..core.table import Index
 from ..errors import InputError
 
@@ -21,12 +21,14 @@ MAX_DRAWS = 1000
 LEAST_PATIENTS = 2
 
 
-def draw_patients(y: np.ndarray, groups: Index, rng: np.random.Generator, *, by_class: bool) -> Index:
-    """Row numbers of a resample that has at least two rows of each class.
+def draw_patients(
+    y: np.ndarray, groups: Index, rng: np.random.Generator, outcome: Outcome, *, by_class: bool
+) -> Index:
+    """Row numbers of a resample that a model can be learned from.
 
     Parameters
     ----------
-    y : (n,) labels, 1 for the disease.
+    y : (n,) or (n, 2) what is known of the outcome; labels, 1 for the disease, if drawn by class.
     groups : (n,) numbers of the patients, from 0.
     by_class : draw as many cases, and as many controls, as the cohort has patients of each kind.
     """
@@ -50,9 +52,8 @@ def draw_patients(y: np.ndarray, groups: Index, rng: np.random.Generator, *, by_
         # Each patient's places in `by_patient`, one after another.
         within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows = by_patient[np.repeat(starts[drawn], sizes) + within]
-        if np.bincount(y[rows], minlength=2).min() >= ROWS_PER_CLASS:
+        if outcome.is_enough(y[rows]):
             return rows
     raise InputError(
-        f"{MAX_DRAWS} resamples of patients had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has "
-        f"too few patients of one kind to resample ({ends.size} patients in all)"
+        f"{MAX_DRAWS} resamples of patients {outcome.lacks(y)} to resample ({ends.size} patients in all)"
     )

@@ -26,11 +26,13 @@ from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
-from ..core.arrows import arrows_among, arrows_into_disease
+from ..core.arrows import arrows_among, arrows_into_outcome
 from ..core.model import CausalModel
-from ..core.moments import ROWS_PER_CLASS, describe_columns
+from ..core.moments import describe_columns
+from ..core.outcome import Outcome
 from ..core.pipeline import learn
 from ..core.table import F64, Index
+from ..core.yes_no import YesNo
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
@@ -112,7 +114,7 @@ class Bootstrap:
         """(m,): in how many resamples each of these variables has an arrow into the disease."""
         counts = np.zeros(variables.size, dtype=np.intp)
         for model in self.models:
-            counts += arrows_into_disease(model, variables)
+            counts += arrows_into_outcome(model, variables)
         return counts
 
 
@@ -215,19 +217,21 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     prevalence = cohort.settings.prevalence
+    outcome = YesNo.of(cohort.y) if cohort.outcome is None else cohort.outcome
     if cohort.groups is not None:
-        rows = draw_patients(cohort.y, cohort.groups, rng, by_class=prevalence is not None)
+        rows = draw_patients(cohort.y, cohort.groups, rng, outcome, by_class=prevalence is not None)
     else:
-        rows = _draw_rows(cohort.y, rng) if prevalence is None else _draw_by_class(cohort.y, rng)
+        rows = _draw_rows(cohort.y, rng, outcome) if prevalence is None else _draw_by_class(cohort.y, rng)
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         X, y = cohort.X[rows], cohort.y[rows]
         # A rare finding may be missing from a resample altogether; fmin and fmax pass over missing values.
         varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
-        raw = choose_table(cohort.backend, X[:, varies], y)
+        outcome = outcome.again(y)
+        raw = choose_table(cohort.backend, X[:, varies], outcome.rows(y))
         # Missing values are filled in anew: intervals carry the doubt about what was not measured.
         settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
         layout = None if cohort.layout is None else cohort.layout.take(varies)
-        learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout)
+        learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout, outcome)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
     # Without its layout, which is that of all and may be large: a worker sends this back.
     return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)
@@ -239,13 +243,10 @@ def _draw_by_class(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([rows[rng.integers(rows.size, size=rows.size)] for rows in members])
 
 
-def _draw_rows(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Row numbers of a resample that has at least two rows of each class."""
+def _draw_rows(y: np.ndarray, rng: np.random.Generator, outcome: Outcome) -> np.ndarray:
+    """Row numbers of a resample that a model can be learned from."""
     for _ in range(MAX_DRAWS):
-        rows = rng.integers(y.size, size=y.size)
-        if np.bincount(y[rows], minlength=2).min() >= ROWS_PER_CLASS:
+        rows = rng.integers(len(y), size=len(y))
+        if outcome.is_enough(y[rows]):
             return rows
-    raise InputError(
-        f"{MAX_DRAWS} resamples had fewer than {ROWS_PER_CLASS} rows of a class: the cohort has too few "
-        f"patients of one kind ({int(np.bincount(y).min())}) to resample"
-    )
+    raise InputError(f"{MAX_DRAWS} resamples {outcome.lacks(y)} to resample")

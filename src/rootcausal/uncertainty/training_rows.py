@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.layout import Layout
+from ..core.outcome import Outcome
 from ..core.pipeline import Settings
 from ..core.table import F64, Index
 from ..errors import InputError
@@ -19,11 +20,11 @@ VALUES_A_BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What is resampled: X (n, q), where NaN is missing, labels y in {0, 1}, and how to learn from them.
+    """What is resampled: X (n, q), where NaN is missing, what is known of the outcome, y, and how to learn.
 
     ``seal`` is the checksum of X where it is the user's own array, which may change; ``layout`` says what the
     columns stand for, and None that all are numbers; ``groups`` (n,) are the numbers of the patients, from 0,
-    where these have several rows.
+    where these have several rows; ``outcome`` is what y is like, and None that it is labels.
     """
 
     X: F64
@@ -33,6 +34,7 @@ class TrainingRows:
     seal: int | None = None
     layout: Layout | None = None
     groups: Index | None = None
+    outcome: Outcome | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -48,7 +50,8 @@ class TrainingRows:
             f"(Settings(variant={chosen.variant.name!r}, alpha={chosen.alpha!r}, "
             f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
-        digest = hashlib.sha256((words + self._kinds()).encode())
+        chosen_of = "" if self.outcome is None else self.outcome.chosen
+        digest = hashlib.sha256((words + self._kinds() + chosen_of).encode())
         if self.layout is not None and self.layout.precedence is not None:
             known = self.layout.precedence
             for rules in (known.stage, known.before, known.after):

@@ -1,0 +1,197 @@
+"""A number, such as a score of severity: errors add to its expected value, in its own unit.
+
+Columns are screened by their correlation with it. The loss is least squares, of the number as standard
+deviations from its mean, so a single look at the rows is enough: the rest is arithmetic on its sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from .halves import taken
+from .linear import split
+from .moments import Columns, ScoreMoments, correlation_p_values
+from .population import ClassWeights
+from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
+
+# Of the number's variance; where the errors leave less, they tell it for certain.
+LEAST_VARIANCE = 1e-10
+# With fewer it is no number but a label.
+FEWEST_VALUES = 3
+# Of the number's standard deviation, by which one of a cause has to change it to be an arrow.
+NOTABLE_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Number:
+    """Numbers (n,) of this mean and standard deviation in the cohort."""
+
+    name: ClassVar[str] = "number"
+    variance: ClassVar[float] = 0.25  # of effects in standard deviations of the number, squared
+
+    mean: float
+    sd: float
+
+    @property
+    def chosen(self) -> str:
+        return ", number"
+
+    @classmethod
+    def of(cls, known: np.ndarray) -> Number:
+        # About a rough mean, so that a number such as 1.7e9 ± 1 keeps its variance.
+        rough = float(known[0])
+        return cls(rough + float((known - rough).mean()), float((known - rough).std(ddof=1)))
+
+    def again(self, known: np.ndarray) -> Number:
+        return Number.of(known)
+
+    @staticmethod
+    def is_enough(known: np.ndarray) -> bool:
+        return np.unique(known).size >= FEWEST_VALUES
+
+    @staticmethod
+    def lacks(known: np.ndarray) -> str:
+        different = np.unique(known).size
+        return f"had fewer than {FEWEST_VALUES} different numbers: the cohort has too few ({different})"
+
+    def rows(self, known: np.ndarray) -> np.ndarray:
+        return ((known - self.mean) / self.sd)[:, None]
+
+    def p_values(self, moments: ColumnMoments) -> F64:
+        return correlation_p_values(moments)
+
+    def screen(self, columns: Columns, kept: Index, gram: F64) -> ScoreMoments:
+        return ScoreMoments.of(columns, kept)
+
+    def scores(self, columns: Columns) -> None:
+        return None
+
+    def loss(self, table: Table, cols: Index) -> SquareLoss:
+        return SquareLoss.of(table, cols)
+
+    def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> ValueAttribution:
+        return ValueAttribution(effects * self.sd, self.mean + float(baseline[0]) * self.sd, self.sd)
+
+
+@dataclass(frozen=True, eq=False)
+class SquareLoss:
+    """The normal log-likelihood of a number, standardized, in the errors of some columns.
+
+    Attributes
+    ----------
+    at_zero : its sums where no error has an effect, and the variance is one.
+    variance : what all errors together leave of that of the number, corrected for their number.
+    n_rows : how many rows it sums over.
+    """
+
+    at_zero: LossSums
+    variance: float
+    n_rows: int
+    start: F64 = field(default_factory=lambda: np.zeros(1))
+
+    @classmethod
+    def of(cls, table: Table, cols: Index) -> SquareLoss:
+        n, k = table.shape[0], cols.size
+        at_zero = table.square_sums(cols, np.zeros(k + 1))
+        best = np.linalg.lstsq(at_zero.hessian, at_zero.gradient, rcond=None)[0]
+        left = -2.0 * at_zero.loglik - float(at_zero.gradient @ best)
+        variance = min(max(left / max(n - k - 1, 1), LEAST_VARIANCE), 1.0)
+        return cls(at_zero, variance, n)
+
+    def sums(self, beta: F64) -> LossSums:
+        # A sum of squares is a parabola: what it is at zero tells what it is everywhere.
+        fall = self.at_zero.hessian @ beta
+        loglik = self.at_zero.loglik + float(beta @ (self.at_zero.gradient - 0.5 * fall))
+        return (1.0 / self.variance) * LossSums(loglik, self.at_zero.gradient - fall, self.at_zero.hessian)
+
+    def is_certain(self, loglik: float) -> bool:
+        """However little is left, a line has coefficients."""
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class ValueAttribution:
+    """The expected value as a linear function of the errors, in the number's own unit.
+
+    Attributes
+    ----------
+    coef : (k,) what each unit of error adds, in causal order.
+    intercept : what is expected of a patient whose errors are all zero.
+    spread : standard deviation of the number in the cohort: by it effects are called large or small.
+    """
+
+    kind: ClassVar[str] = "value"
+    outcome: ClassVar[str] = "number"
+    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept", "spread")
+    PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts", "spreads")
+
+    coef: F64
+    intercept: float
+    spread: float
+
+    @property
+    def base_value(self) -> float:
+        return self.intercept
+
+    @property
+    def proportional(self) -> bool:
+        return True
+
+    @property
+    def unit_effects(self) -> F64:
+        return self.coef
+
+    def importance(self) -> F64:
+        return np.abs(self.coef)
+
+    def shapley(self, errors: F64) -> F64:
+        return errors * self.coef
+
+    def predicted(self, predictor: F64) -> F64:
+        """The expected value is its own prediction."""
+        return predictor
+
+    @property
+    def notable(self) -> float:
+        return NOTABLE_SHARE * self.spread
+
+    def check(self) -> None:
+        if not (np.abs(np.append(self.coef, self.intercept)) <= LARGEST).all():
+            raise ValueError("a coefficient or an intercept is not a number, or out of range")
+        if not 0.0 < self.spread <= LARGEST:
+            raise ValueError("its number does not vary, or out of range")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "coef": self.coef,
+            "intercept": np.array([self.intercept]),
+            "spread": np.array([self.spread]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> ValueAttribution:
+        intercept, spread = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "spread"))
+        attribution = cls(taken(arrays, "coef", k), intercept, spread)
+        attribution.check()
+        return attribution
+
+    @classmethod
+    def pack(cls, halves: Sequence[ValueAttribution]) -> dict[str, np.ndarray]:
+        return {
+            "coef": np.concatenate([one.coef for one in halves]),
+            "intercepts": np.array([one.intercept for one in halves]),
+            "spreads": np.array([one.spread for one in halves]),
+        }
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[ValueAttribution]:
+        coef = taken(arrays, "coef", int(sizes.sum()))
+        numbers = (taken(arrays, name, sizes.size).tolist() for name in ("intercepts", "spreads"))
+        unpacked = [cls(*one) for one in zip(split(coef, sizes), *numbers, strict=True)]
+        for one in unpacked:
+            one.check()
+        return unpacked

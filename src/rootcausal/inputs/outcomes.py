@@ -1,0 +1,256 @@
+"""What happened to the patients, as users give it, checked and as the core takes it; one class for each kind.
+
+Labels, times and numbers are matched to the rows of X by their place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.clock import Clock
+from ..core.number import FEWEST_VALUES, Number
+from ..core.outcome import Outcome
+from ..core.survival import FEWEST_EVENTS, Survival
+from ..core.table import F64, LARGEST
+from ..core.yes_no import YesNo
+from ..errors import InputError
+from ..wording import listed, plain, plural
+from .labels import place_of_disease
+from .patients import Patients
+from .rules import NAMED_AT_MOST, Findings
+from .target import encode_known, encode_target, labels_of, row_labels
+
+# Times of zero are taken for this share of the shortest other one: only their ranks count.
+OF_THE_SHORTEST = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the outcome of a cohort.
+
+    Attributes
+    ----------
+    values : (n,) labels or numbers, or (n, 2) times and events, as ``outcome`` takes them.
+    outcome : what they are like.
+    classes : (2,) labels, the disease or the event second; empty for numbers.
+    facts : what a model remembers of it.
+    """
+
+    values: np.ndarray
+    outcome: Outcome
+    classes: np.ndarray
+    facts: Mapping[str, Any]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """What tables keep of it."""
+        return self.outcome.rows(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Two labels, y (n,), and which one is the disease (None: see :mod:`.target`)."""
+
+    y: Any
+    positive: Any
+
+    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
+        labels, classes = encode_target(given(X, self.y), self.positive, n_rows, findings)
+        return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())})
+
+    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+        """Labels of new patients, by the classes of the model."""
+        return encode_known(given(X, self.y), classes, n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUp:
+    """Times (n,) and events (n,), and which of the labels of the latter is the event.
+
+    ``time`` may hold both, as scikit-survival's structured array; then ``event`` is None. The ``horizon`` is
+    the time by which risks are told, or None.
+    """
+
+    time: Any
+    event: Any
+    positive: Any
+    horizon: float | None = None
+
+    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
+        time, events, classes = self._read(X, n_rows, findings, None)
+        if self.horizon is not None and self.horizon > time.max():
+            raise InputError(
+                f"horizon={self.horizon!r} is beyond the longest follow-up, {time.max():g}: nobody is known "
+                "that long; choose an earlier one"
+            )
+        values = np.column_stack([time, events])
+        if not Survival.is_enough(values):
+            found = plural(int(events.sum()), "event")
+            raise InputError(
+                f"{found} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say what makes it come "
+                "sooner; is another label the event?"
+            )
+        clock = Clock.of(time, events)
+        survival = Survival.by(clock, self.horizon)
+        facts = {
+            "outcome": survival.name,
+            "events": int(events.sum()),
+            "horizon": survival.horizon,
+            "longest_follow_up": clock.longest,
+        }
+        return Known(values, survival, classes, facts)
+
+    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+        """Times and events of new patients, by the label that is the event in the model."""
+        return np.column_stack(self._read(X, n_rows, Findings(), classes)[:2])
+
+    def _read(
+        self, X: Any, n_rows: int, findings: Findings, classes: np.ndarray | None
+    ) -> tuple[F64, F64, np.ndarray]:
+        time, event = self.time, self.event
+        fields = getattr(getattr(time, "dtype", None), "names", None)
+        if fields:
+            if event is not None:
+                raise InputError("time holds the events too, in a field of its own: leave event away")
+            time, event = _fields(time, fields)
+        elif event is None:
+            raise InputError(
+                "fit needs the time of follow-up and the event, fit(X, time, event), or both in one "
+                "structured array as scikit-survival has it"
+            )
+        positive = self.positive if classes is None else plain(classes[1])
+        times, missing = _numbers(given(X, time), "time", n_rows)
+        labels, unlabelled = row_labels(given(X, event), n_rows, "event")
+        gone = missing | unlabelled
+        with findings.noting():
+            _refuse_missing(gone, "time or event")
+        times = times[~gone]
+        with findings.noting():
+            _refuse_negative(times)
+        events, found = _events(labels[~gone], positive)
+        return _above_zero(times), events, found
+
+
+@dataclass(frozen=True, eq=False)
+class Amount:
+    """A number for each patient, y (n,)."""
+
+    y: Any
+
+    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
+        values, missing = _numbers(given(X, self.y), "y", n_rows)
+        with findings.noting():
+            _refuse_missing(missing, "y")
+        values = values[~missing]
+        different = np.unique(values[:NAMED_AT_MOST]).size
+        if different < FEWEST_VALUES and not Number.is_enough(values):
+            raise InputError(
+                f"y holds {listed([f'{value:g}' for value in np.unique(values)])} only: a number needs at "
+                f"least {FEWEST_VALUES} different values; for yes or no use RCI"
+            )
+        number = Number.of(values)
+        facts = {"outcome": number.name, "mean": number.mean, "sd": number.sd}
+        return Known(values, number, np.empty(0), facts)
+
+    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+        """Numbers of new patients."""
+        values, missing = _numbers(given(X, self.y), "y", n_rows)
+        _refuse_missing(missing, "y")
+        return values
+
+
+#: What a door takes for an outcome.
+Target = Diagnosis | FollowUp | Amount
+
+
+def given(X: Any, y: Any) -> Any:
+    """What y gives or, for AnnData, names; what was read from a file is as it should be."""
+    return y if isinstance(X, Patients) else labels_of(X, y)
+
+
+def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The times and the events of a structured array: the field of truth values is the event."""
+    truth = [name for name in fields if both.dtype[name].kind == "b"]
+    numbers = [name for name in fields if both.dtype[name].kind in "iuf"]
+    if len(fields) != 2 or len(truth) != 1 or len(numbers) != 1:
+        raise InputError(
+            "a structured array of follow-up needs two fields, a truth value (the event) and a number (the "
+            f"time); it has {listed([f'{name} ({both.dtype[name]})' for name in fields])}"
+        )
+    return both[numbers[0]], both[truth[0]]
+
+
+def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
+    """(n,) each: one number a row, and where there is none."""
+    values, missing = row_labels(values, n_rows, name)
+    if values.dtype.kind not in "iufbO":
+        raise InputError(f"{name} must be numbers, not {values.dtype}")
+    try:
+        numbers = np.where(missing, np.nan, values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if np.isinf(numbers).any() or (np.abs(numbers[~missing]) > LARGEST).any():
+        raise InputError(f"{name} holds infinite values (inf), or values too large: correct these rows")
+    return numbers, missing
+
+
+def _refuse_missing(missing: np.ndarray, name: str) -> None:
+    if missing.any():
+        raise InputError(f"{int(missing.sum())} row(s) have no {name} (NaN): drop these rows")
+
+
+def _refuse_negative(times: F64) -> None:
+    below = np.flatnonzero(times < 0.0)
+    if below.size:
+        rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
+        raise InputError(
+            f"{plural(below.size, 'time')} of follow-up are negative (row {rows}): a time counts from the "
+            "start of follow-up; correct or drop these rows"
+        )
+
+
+def _above_zero(times: F64) -> F64:
+    """The same where nobody's time is zero: who had none is ranked before all others."""
+    zero = times == 0.0
+    if not zero.any():
+        return times
+    if zero.all():
+        raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
+    warnings.warn(
+        f"{plural(int(zero.sum()), 'patient')} were followed for no time at all (0): they count as followed "
+        "for less than anybody else",
+        UserWarning,
+        stacklevel=2,
+    )
+    return np.where(zero, OF_THE_SHORTEST * times[~zero].min(), times)
+
+
+def _events(labels: np.ndarray, positive: Any) -> tuple[F64, np.ndarray]:
+    """Events (n,), 0 or 1, and the labels: what ends follow-up otherwise, and the event."""
+    found = np.unique(labels)
+    known = found.tolist()
+    if positive is None:
+        place = place_of_disease(found) if found.size == 2 else None
+        if found.size == 1 and known[0] in (0, 1):
+            positive = True if found.dtype.kind == "b" else 1
+        elif place is None:
+            raise InputError(
+                f"event holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is "
+                f"the event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
+            )
+        else:
+            positive = known[place]
+    elif positive not in known and not (known == [0] and positive == 1):
+        raise InputError(
+            f"positive={positive!r} is not a label of event, which holds "
+            f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
+        )
+    others = [label for label in known if label != positive]
+    events = (labels == positive).astype(np.float64)
+    other = others[0] if len(others) == 1 else (type(positive)() if not others else "others")
+    return events, np.array([other, positive], dtype=None if type(other) is type(positive) else object)

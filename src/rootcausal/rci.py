@@ -1,0 +1,212 @@
+"""RCI, the estimator of a diagnosis that is yes or no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .core.pipeline import Settings
+from .core.table import F64
+from .diagnostics import Diagnosis as Checks
+from .estimator import Estimator
+from .explanation import Explanation
+from .inputs.knowledge import Knowledge
+from .inputs.outcomes import Diagnosis
+from .inputs.target import warn_of_choice
+from .parameters import chosen_settings
+
+
+class RCI(ClassifierMixin, Estimator):
+    """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1], default 0.2
+        Level of the t-test by which local variants drop variables that the diagnosis does not depend on.
+    variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
+        Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
+        ``local`` keeps only variables on which the diagnosis depends.
+    attribution : {"sharp", "paper"}, default "sharp"
+        How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
+        t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
+        them, and shrinks the rest (see :mod:`rootcausal.core.sharp`).
+    backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
+        Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
+    positive : label, default None
+        Which label of y is the disease. By default the one that says so itself (1 beside 0, "yes" beside
+        "no", "case" beside "control"); for other labels the second of the sorted ones, as in scikit-learn,
+        with a warning.
+    progress : bool, default False
+        Show a progress bar on standard error for fits longer than two seconds.
+    prevalence : float in (0, 1), default None
+        Share of the population with the disease, where cases and controls were sampled apart. Mechanisms are
+        then learned for that population, and risks are risks in it. None takes the patients for the
+        population: right for a cohort, biased for a case-control study, which nothing here can tell.
+    kinds : dict, default None
+        What columns are, by name (of an array: "x0" or 0), where the guess is wrong: "number", "binary",
+        "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]`` says what was taken.
+    missing : {"impute", "refuse"}, default "impute"
+        What to do about missing values in :meth:`fit`: impute them, or refuse the table.
+    knowledge : Knowledge or dict, default None
+        What is known of the causal order, which then keeps to it: a :class:`rootcausal.Knowledge`, or its
+        fields, as in ``{"first": ["age", "sex"]}``.
+    transform : dict, default None
+        Columns, by name (of an array: "x0" or 0), that the method is to see on a log scale, as in
+        ``{"bili": "log"}``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
+        standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
+        The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
+
+    Attributes
+    ----------
+    causal_order_ : (k,) column indices, in the order found; under local variants only variables that
+        stayed dependent on the diagnosis.
+    covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
+    coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
+    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
+        variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
+        ``attribution="paper"``, which takes every survivor for an ancestor.
+    intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
+    margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
+        to nothing could be another one in a slightly different cohort.
+    bootstrap_ : the resamples of :meth:`bootstrap`, or None.
+    classes_ : (2,) the labels; ``classes_[1]`` is the disease.
+    n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
+    provenance_ : dict, how the model was made.
+    """
+
+    outcome: ClassVar[str] = "yes_no"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.2,
+        variant: str = "local_plus",
+        attribution: str = "sharp",
+        backend: str = "auto",
+        positive: Any = None,
+        progress: bool = False,
+        prevalence: float | None = None,
+        kinds: dict[str | int, Any] | None = None,
+        missing: str = "impute",
+        knowledge: Knowledge | dict[str, Any] | None = None,
+        transform: dict[str | int, str] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.variant = variant
+        self.attribution = attribution
+        self.backend = backend
+        self.positive = positive
+        self.progress = progress
+        self.prevalence = prevalence
+        self.kinds = kinds
+        self.missing = missing
+        self.knowledge = knowledge
+        self.__dict__["transform"] = transform
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> RCI:
+        """Learn causal order, errors and their effects from a cohort.
+
+        Parameters
+        ----------
+        X : dataframe of any library, AnnData or array, of shape (n, p): numbers, texts, truth values and
+            categories. With ``backend="dask"`` a dask dataframe, or the path of Parquet files (a glob, a
+            folder).
+        y : (n,) diagnosis with two labels, matched to the rows of X by place; for AnnData also the name of a
+            column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
+            matches by its index. A pandas Series with the index of X in another order is refused.
+        groups : (n,) the patient of each row, where patients have several rows: :meth:`bootstrap` then draws
+            patients, with all of their rows. For AnnData also the name of a column of ``obs``.
+        """
+        return self._fit(X, Diagnosis(y, self.positive), groups)
+
+    def _settings(self) -> Settings:
+        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
+
+    def _take_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+        if self.positive is None:
+            warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
+
+    def decision_function(self, X: Any) -> F64:
+        """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
+        check_is_fitted(self)
+        return self._model.predictor(self._patients(X).values)
+
+    def predict_proba(self, X: Any) -> F64:
+        """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
+        risk = expit(self.decision_function(X))
+        return np.column_stack([1.0 - risk, risk])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,): the more probable label."""
+        check_is_fitted(self)
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
+            its resamples, left out.
+        ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
+            their row numbers (of AnnData: ``obs_names``).
+        """
+        return self._explained(X, ids)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) their diagnoses, if known: the page then says what the checks of the model found, as far as
+            these patients allow them.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name.
+        target : what to call the diagnosis.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if y is None else Diagnosis(y, self.positive)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Checks:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : their diagnosis, as in :meth:`fit`. Without it, or with fewer than two patients of either kind,
+            only the checks that need none are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if y is None else Diagnosis(y, self.positive), ids)

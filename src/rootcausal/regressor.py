@@ -1,0 +1,121 @@
+"""RCIRegressor, the estimator of a number such as a score of severity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, ClassVar
+
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .core.table import F64
+from .diagnostics import Diagnosis
+from .estimator import Estimator
+from .explanation import Explanation
+from .inputs.knowledge import Knowledge
+from .inputs.outcomes import Amount
+
+
+class RCIRegressor(RegressorMixin, Estimator):
+    """Root Causal Inference for a number, such as severity: by how much each shock of a patient moved it.
+
+    Order and errors are those of :class:`rootcausal.RCI`; a shock e adds e · δ, in the unit of y.
+
+    Parameters
+    ----------
+    alpha, variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+        :class:`rootcausal.RCI`; local variants drop variables that do not correlate with y.
+
+    Attributes
+    ----------
+    causal_order_, covariates_, ancestor_probability_, margins_, bootstrap_, n_features_in_,
+    feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
+    coef_ : (p,) what each unit-variance error adds to y; zero where dropped.
+    intercept_ : what is expected of a patient whose shocks are all average.
+    """
+
+    outcome: ClassVar[str] = "number"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.2,
+        variant: str = "local_plus",
+        attribution: str = "sharp",
+        backend: str = "auto",
+        progress: bool = False,
+        kinds: dict[str | int, Any] | None = None,
+        missing: str = "impute",
+        knowledge: Knowledge | dict[str, Any] | None = None,
+        transform: dict[str | int, str] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.variant = variant
+        self.attribution = attribution
+        self.backend = backend
+        self.progress = progress
+        self.kinds = kinds
+        self.missing = missing
+        self.knowledge = knowledge
+        self.__dict__["transform"] = transform
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> RCIRegressor:
+        """Learn causal order, errors and what they add to y from a cohort.
+
+        Parameters
+        ----------
+        X, groups : as in :meth:`rootcausal.RCI.fit`.
+        y : (n,) a number for each patient, matched to the rows of X by place; for AnnData also the name of a
+            column of ``obs``.
+        """
+        return self._fit(X, Amount(y), groups)
+
+    def predict(self, X: Any) -> F64:
+        """(n,): the expected value of y."""
+        check_is_fitted(self)
+        return self._model.predicted(self._patients(X).values)
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """What moved each patient's value, as in :meth:`rootcausal.RCI.explain`; in the unit of y."""
+        return self._explained(X, ids)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
+
+        Parameters
+        ----------
+        X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of y is
+            that of ``target``.
+        y : (n,) their values, if known.
+        target : what to call y.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if y is None else Amount(y)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : their values, as in :meth:`fit`. Without them only the checks that need none are made, and the
+            answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if y is None else Amount(y), ids)

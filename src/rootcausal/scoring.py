@@ -1,0 +1,60 @@
+"""How well predictions fit what happened: concordance, and the Brier score at a horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .core.table import F64, Index
+
+# Patients compared with all others at once.
+PAIRS_A_BLOCK = 1 << 22
+
+
+def concordance(hazard: F64, time: F64, event: F64) -> float:
+    """Harrell's C (1982): of pairs where it is known who had the event first, the share ranked so.
+
+    Ties of the prediction count half. NaN where no pair can be compared.
+    """
+    first = np.flatnonzero(event > 0)
+    right, known = 0.0, 0
+    height = max(1, PAIRS_A_BLOCK // max(1, time.size))
+    for start in range(0, first.size, height):
+        some = first[start : start + height, None]
+        # Who was followed for longer, or as long without an event, had it later.
+        later = (time > time[some]) | ((time == time[some]) & (event == 0))
+        known += int(later.sum())
+        right += float((later & (hazard[some] > hazard)).sum())
+        right += 0.5 * float((later & (hazard[some] == hazard)).sum())
+    return right / known if known else float("nan")
+
+
+def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
+    """Mean squared error of risks by the horizon, patients weighted for those whose follow-up ended before.
+
+    Weights are the inverse probability of having been followed until then (Graf et al. 1999).
+    """
+    order = np.argsort(time, kind="stable")
+    followed = _still_followed(time[order], event[order])
+    happened, until = (time <= horizon) & (event > 0), time > horizon
+    weight = np.zeros(time.size)
+    # Before an event counts who is followed just before it, so that its own time does not.
+    place = np.searchsorted(time[order], time[happened], side="left")
+    weight[happened] = 1.0 / np.maximum(followed[place], 1e-12)
+    at = np.searchsorted(time[order], horizon, side="right")
+    weight[until] = 1.0 / np.maximum(followed[at], 1e-12)
+    return float(weight @ (happened - risk) ** 2 / time.size)
+
+
+def _still_followed(time: F64, event: F64) -> F64:
+    """(n + 1,) Kaplan-Meier probability that follow-up has not ended before each place of sorted times."""
+    n = time.size
+    times, first = np.unique(time, return_index=True)
+    ended = np.add.reduceat(1.0 - event, first)
+    events = np.add.reduceat(event, first)
+    # Events come before ends of follow-up at the same time.
+    at_risk = (n - first) - events
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.where(at_risk > 0, 1.0 - ended / at_risk, 1.0)
+    after = np.cumprod(kept)
+    of_place: Index = np.searchsorted(times, time)
+    return np.append(np.append(1.0, after)[of_place], after[-1])

@@ -1,0 +1,223 @@
+"""RCISurvival, the estimator of the time to an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .core.model import CausalModel
+from .core.survival import HazardAttribution
+from .core.table import F64
+from .diagnostics import Diagnosis
+from .errors import InputError
+from .estimator import Estimator
+from .explanation import Explanation
+from .inputs.knowledge import Knowledge
+from .inputs.outcomes import FollowUp
+from .scoring import concordance
+
+
+class RCISurvival(Estimator):
+    """Root Causal Inference for the time to an event: whose shocks raised a patient's hazard.
+
+    What is known of a patient is how long they were followed, and whether the event ended that. Order and
+    errors are those of :class:`rootcausal.RCI`; a shock e adds e · δ to the log-hazard, by proportional
+    hazards whose coefficients are next to Cox's.
+
+    Parameters
+    ----------
+    alpha, variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+        :class:`rootcausal.RCI`; local variants drop variables on which the martingale residuals of the cohort
+        do not depend.
+    positive : label, default None
+        Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
+        that says so itself (1 beside 0, True, "dead" beside "alive").
+    horizon : float, default None
+        The time by which risks are told, in the unit of the times. By default the median time of the events,
+        rounded to two digits.
+
+    Attributes
+    ----------
+    causal_order_, covariates_, ancestor_probability_, margins_, bootstrap_, n_features_in_,
+    feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
+    coef_ : (p,) log-hazard for each unit-variance error; zero where dropped; ``exp`` of it is a hazard ratio.
+    intercept_ : 0; hazards are relative to a patient whose shocks are all average.
+    horizon_ : the time by which risks are told.
+    classes_ : (2,) the labels of ``event``; ``classes_[1]`` is the event.
+    """
+
+    outcome: ClassVar[str] = "survival"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.2,
+        variant: str = "local_plus",
+        attribution: str = "sharp",
+        backend: str = "auto",
+        positive: Any = None,
+        horizon: float | None = None,
+        progress: bool = False,
+        kinds: dict[str | int, Any] | None = None,
+        missing: str = "impute",
+        knowledge: Knowledge | dict[str, Any] | None = None,
+        transform: dict[str | int, str] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.variant = variant
+        self.attribution = attribution
+        self.backend = backend
+        self.positive = positive
+        self.horizon = horizon
+        self.progress = progress
+        self.kinds = kinds
+        self.missing = missing
+        self.knowledge = knowledge
+        self.__dict__["transform"] = transform
+
+    def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
+        """Learn causal order, errors and their effects on the hazard from a cohort.
+
+        Parameters
+        ----------
+        X : as in :meth:`rootcausal.RCI.fit`.
+        time : (n,) how long each patient was followed, in any unit; or scikit-survival's structured array of
+            events and times. For AnnData also the name of a column of ``obs``.
+        event : (n,) whether the event ended that (1, True), or something else (0, False); other labels need
+            ``positive``.
+        groups : (n,) the patient of each row, as in :meth:`rootcausal.RCI.fit`.
+        """
+        return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.horizon is not None:
+            _checked_horizon(self.horizon)
+
+    def _take_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+
+    @property
+    def horizon_(self) -> float:
+        """The time by which risks are told."""
+        check_is_fitted(self)
+        return self._hazard.horizon
+
+    @property
+    def _hazard(self) -> HazardAttribution:
+        attribution = self._model.attribution
+        assert isinstance(attribution, HazardAttribution)
+        return attribution
+
+    def predict(self, X: Any) -> F64:
+        """(n,): log-hazard, relative to a patient whose shocks are all average; higher means earlier."""
+        check_is_fitted(self)
+        return self._model.predictor(self._patients(X).values)
+
+    def predict_risk(self, X: Any, horizon: float | None = None) -> F64:
+        """(n,): probability of the event by the horizon; by default that of the model."""
+        check_is_fitted(self)
+        return self._by(horizon).predicted(self.predict(X))
+
+    def predict_survival(self, X: Any, times: Any) -> F64:
+        """(n, m): probability of no event until each of the times (m,), none beyond the longest follow-up."""
+        check_is_fitted(self)
+        wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        for time in (wanted.min(initial=0.0), wanted.max(initial=0.0)):
+            if time:
+                self._by(float(time))
+        return self._hazard.survival(self.predict(X), wanted)
+
+    def _by(self, horizon: float | None) -> HazardAttribution:
+        return self._hazard if horizon is None else _at(self._hazard, horizon)
+
+    def score(self, X: Any, time: Any, event: Any = None) -> float:
+        """Concordance of :meth:`predict` with what happened (Harrell's C): 0.5 is chance, 1 is perfect.
+
+        The share of pairs of patients, of whom it is known who had the event first, that the model ranks so.
+        """
+        hazard = self.predict(X)
+        known = FollowUp(time, event, self.positive).known_again(X, len(hazard), self.classes_)
+        return concordance(hazard, known[:, 0], known[:, 1])
+
+    def explain(self, X: Any, ids: Any = None, horizon: float | None = None) -> Explanation:
+        """Each patient's root causes, as in :meth:`rootcausal.RCI.explain`; values are log-hazards.
+
+        Parameters
+        ----------
+        X, ids : as in :meth:`rootcausal.RCI.explain`.
+        horizon : the time by which risks are told; by default that of the model.
+        """
+        return self._explained(X, ids, lambda model: _with_horizon(model, horizon))
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        time: Any = None,
+        event: Any = None,
+        ids: Any = None,
+        *,
+        horizon: float | None = None,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
+
+        Parameters
+        ----------
+        X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of the
+            times is that of "time".
+        time, event : (n,) what happened to them, if known.
+        horizon : the time by which risks are told; by default that of the model.
+        target : what to call the event.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if time is None else FollowUp(time, event, self.positive)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
+
+    def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        time, event : what happened to them, as in :meth:`fit`. Without them only the checks that need neither
+            are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if time is None else FollowUp(time, event, self.positive), ids)
+
+
+def _checked_horizon(horizon: Any) -> float:
+    if isinstance(horizon, bool) or not isinstance(horizon, Real) or not 0.0 < float(horizon) < np.inf:
+        raise InputError(f"horizon must be a time above 0, in the unit of the times, not {horizon!r}")
+    return float(horizon)
+
+
+def _at(hazard: HazardAttribution, horizon: float) -> HazardAttribution:
+    """The same with another horizon, within the longest follow-up."""
+    if _checked_horizon(horizon) > hazard.edges[-1]:
+        raise InputError(
+            f"{horizon:g} is beyond the longest follow-up of the cohort, {hazard.edges[-1]:g}: nobody is "
+            "known that long; choose an earlier time"
+        )
+    return hazard.with_horizon(float(horizon))
+
+
+def _with_horizon(model: CausalModel, horizon: float | None) -> CausalModel:
+    if horizon is None:
+        return model
+    assert isinstance(model.attribution, HazardAttribution)
+    return replace(model, attribution=model.attribution.with_horizon(_checked_horizon(horizon)))
