@@ -175,7 +175,7 @@ class Explanation:
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease (of the population, with a ``prevalence``), or of the event by a horizon."""
+        """(n,): risk of the disease, with a ``prevalence`` that of the population; or of the event in time."""
         self._only("probability", "yes_no", "survival")
         return self.predicted
 

@@ -1,7 +1,7 @@
 """Follow-up of a cohort, read by its events: only the ranks of times count, as in Cox's regression.
 
 Time runs in steps, one at each time of an event: there the null hazard jumps by the number of events over the
-number of patients at risk (Nelson-Aalen). The jumps are gathered in intervals, :data:`MOST_INTERVALS` at most,
+number of patients at risk (Nelson-Aalen). The jumps are gathered in :data:`MOST_INTERVALS` intervals at most,
 of about equally many events or of about equal hazard. Within an interval the hazard of a model runs in
 proportion to the null one, and only its total is learned: where every time of an event has an interval of its
 own this is Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
