@@ -214,8 +214,10 @@ def test_covariates_and_intercept_are_found_from_far_away():
     X, y, _ = cohort(12, n=300)
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     table, cols = ReferenceTable(Z, y), np.arange(3)
-    near, settled = sharp._refit(table, cols, np.array([0.5]), np.zeros(3))
-    far, settled_too = sharp._refit(table, cols, np.array([0.5]), np.array([3.0, -3.0, 12.0]))
+    near, settled = sharp._refit(LogitLoss(table, cols, 0.5), np.array([0.5]), np.zeros(3), 2)
+    far, settled_too = sharp._refit(
+        LogitLoss(table, cols, 0.5), np.array([0.5]), np.array([3.0, -3.0, 12.0]), 2
+    )
     assert settled
     assert settled_too
     np.testing.assert_allclose(far, near, atol=1e-3)

@@ -44,7 +44,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     outcome: ClassVar[str]  # the name of the one that it is for
 
-    alpha: float
+    alpha: float | None
     variant: str
     attribution: str
     backend: str

@@ -203,17 +203,16 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
+    level = settings.level(cohort.raw.shape[1])
     exhausted = learned.model.outside(learned.ordering.exhausted)
     if exhausted.size:
         _warn(_exhausted(learned.ordering, cohort, exhausted))
     if learned.imputation is not None:
         order = learned.ordering.order
-        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, settings.alpha):
+        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, level):
             _warn(doubt)
     if not learned.model.order.size:
-        _warn(
-            f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
-        )
+        _warn(f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero")
     if learned.separated:
         _warn(
             "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .core.pipeline import Settings
 from .core.table import F64
 from .diagnostics import Diagnosis as Checks
+from .errors import InputError
 from .estimator import Estimator
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
@@ -131,6 +132,8 @@ class RCI(ClassifierMixin, Estimator):
         return self._fit(X, Diagnosis(y, self.positive), groups)
 
     def _settings(self) -> Settings:
+        if self.alpha is None:
+            raise InputError("alpha must be above 0 and at most 1, not None")
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
 
     def _take_classes(self, classes: np.ndarray) -> None:

@@ -24,8 +24,11 @@ class RCIRegressor(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    alpha, variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
-        :class:`rootcausal.RCI`; local variants drop variables that do not correlate with y.
+    alpha : float in (0, 1], default None
+        Level of the test by which local variants drop variables that do not correlate with y. None takes the
+        level at which about 20 variables without any effect pass, and never less than 0.2.
+    variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+        :class:`rootcausal.RCI`.
 
     Attributes
     ----------
@@ -40,7 +43,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float | None = None,
         variant: str = "local_plus",
         attribution: str = "sharp",
         backend: str = "auto",

@@ -32,9 +32,12 @@ class RCISurvival(Estimator):
 
     Parameters
     ----------
-    alpha, variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
-        :class:`rootcausal.RCI`; local variants drop variables on which the martingale residuals of the cohort
-        do not depend.
+    alpha : float in (0, 1], default None
+        Level of the test by which local variants drop variables that do not go with the martingale residuals
+        of the cohort. None takes the level at which about 20 variables without any effect pass, and never
+        less than 0.2: all of 20 variables, and 40 % of those of 50.
+    variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+        :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
         that says so itself (1 beside 0, True, "dead" beside "alive").
@@ -57,7 +60,7 @@ class RCISurvival(Estimator):
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float | None = None,
         variant: str = "local_plus",
         attribution: str = "sharp",
         backend: str = "auto",

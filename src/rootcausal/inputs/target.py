@@ -203,7 +203,9 @@ def row_labels(y: Any, n_rows: int, name: str = "y") -> tuple[np.ndarray, np.nda
         labels = column_or_1d(_target_values(y), warn=True)
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but {name} has {labels.size}: inconsistent numbers of samples")
-    if labels.dtype.kind not in "fO":
+    if labels.dtype.kind == "f":
+        return labels, np.isnan(labels)
+    if labels.dtype.kind != "O":
         return labels, np.zeros(n_rows, dtype=bool)
     return labels, np.fromiter(map(_is_missing, labels), dtype=bool, count=n_rows)
 
