@@ -16,14 +16,15 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from ..core.table import F64
+from ..errors import InputError
 from .exogenous_errors import FAMILIES, Population, draw_errors
 
 # Share of patients whose event is seen, unless another is asked for.
 EVENTS = 0.62
-# Logarithms between which an intercept, or the longest follow-up, is looked for.
-LOWEST, HIGHEST = -1e3, 1e3
-# Exponents from here on leave float64.
-LARGEST_EXPONENT = 700.0
+# Between minus this and this the intercept of a prevalence is looked for.
+LARGEST_INTERCEPT = 1e3
+# Beyond these, plus or minus, the time to an event would leave float64; so would the longest follow-up.
+LARGEST_LOG_HAZARD, LARGEST_LOG_TIME = 300.0, 350.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class YesNo:
         self._population, self.intercept = population, 0.0
         if prevalence is not None:
             log_odds = population.draw() @ population.effects
-            self.intercept = _shift_for(prevalence, lambda shift: expit(log_odds + shift))
+            self.intercept = _shift_for(prevalence, lambda shift: expit(log_odds + shift), LARGEST_INTERCEPT)
 
     def draw(self, predictor: F64) -> Drawn:
         return Drawn(self._labels(predictor))
@@ -107,16 +108,17 @@ class Survival:
 
     def __init__(self, population: Population, events: float) -> None:
         self._rng = population.rng
-        log_hazard = population.draw() @ population.effects
-        self._longest = _exp(_shift_for(events, lambda shift: _chance_within(_exp(log_hazard + shift))))
+        hazard = _hazard(population.draw() @ population.effects)
+        log_longest = _shift_for(
+            events, lambda shift: _chance_within(hazard * np.exp(shift)), LARGEST_LOG_TIME
+        )
+        self._longest = np.exp(log_longest)
 
     def draw(self, predictor: F64) -> Drawn:
-        time = self._rng.standard_exponential(predictor.size) * _exp(-predictor)
+        time = self._rng.standard_exponential(predictor.size) / _hazard(predictor)
         follow_up = (1.0 - self._rng.random(predictor.size)) * self._longest
         event = time <= follow_up
-        # The strongest hazards would round a time to zero, at which nobody can be observed.
-        seen = np.maximum(np.minimum(time, follow_up), np.finfo(float).tiny)
-        return Drawn(event.astype(np.int64), seen, event)
+        return Drawn(event.astype(np.int64), np.minimum(time, follow_up), event)
 
 
 class Number:
@@ -133,15 +135,17 @@ class Number:
         return Drawn(predictor + draw_errors(predictor.size, family, self._rng)[:, 0])
 
 
+def _hazard(log_hazard: F64) -> F64:
+    if np.abs(log_hazard).max() > LARGEST_LOG_HAZARD:
+        raise InputError("the hazards overflow along the paths of so dense a graph: lower expected_neighbors")
+    return np.exp(log_hazard)
+
+
 def _chance_within(exposure: F64) -> F64:
     """Chance of an event before a uniform end of follow-up, given hazard × the longest follow-up."""
     return 1.0 + np.expm1(-exposure) / exposure
 
 
-def _shift_for(share: float, chances: Callable[[float], F64]) -> float:
-    """The shift at which the mean of these chances is the share."""
-    return float(brentq(lambda shift: chances(shift).mean() - share, LOWEST, HIGHEST))
-
-
-def _exp(exponent: Any) -> Any:
-    return np.exp(np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+def _shift_for(share: float, chances: Callable[[float], F64], largest: float) -> float:
+    """The shift, up or down, at which the mean of these chances is the share."""
+    return float(brentq(lambda shift: chances(shift).mean() - share, -largest, largest))

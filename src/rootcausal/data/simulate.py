@@ -156,7 +156,7 @@ def simulate(
     (200, 9)
     >>> cohort = simulate(n_samples=200, n_variables=10, random_state=0, outcome="survival", events=0.35)
     >>> cohort.time.shape, int(cohort.event.sum())
-    ((200,), 0)
+    ((200,), 83)
     """
     n_samples = _integer_of_at_least(2 * ROWS_PER_CLASS, n_samples, "n_samples")
     n_variables = _integer_of_at_least(2, n_variables, "n_variables")
@@ -180,6 +180,8 @@ def simulate(
         if outcome == "number" or np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
             return cohort
     share = "" if prevalence is None else ", or the prevalence"
+    if outcome == "survival":
+        share = ", or choose a share of events nearer to a half"
     raise InputError(
         f"{MAX_DRAWS} draws gave no graph with an edge and {ROWS_PER_CLASS} rows in each class: "
         "raise expected_neighbors or n_samples" + share
