@@ -30,8 +30,8 @@ FEWEST_THAT_COUNT = 50
 TELLS_THE_OUTCOME = 0.9
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
-# Who called fit: past these functions, _fit and fit itself.
-CALLER = 5
+# Who called fit: past these functions, _learn, _fit and fit itself.
+CALLER = 6
 
 
 def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
 def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
-        _warn(_exhausted(ordering, cohort, ordering.exhausted))
+        _warn(_exhausted(ordering, cohort, ordering.exhausted), CALLER - 1)
 
 
 def warn_of_resamples(bootstrap: Bootstrap) -> None:
@@ -257,5 +257,5 @@ def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
     )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=CALLER)
+def _warn(message: str, caller: int = CALLER) -> None:
+    warnings.warn(message, UserWarning, stacklevel=caller)

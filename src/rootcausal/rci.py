@@ -21,6 +21,8 @@ from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
+from .scoring import of_diagnosis
+from .uncertainty.cross_validation import Fold
 
 
 class RCI(ClassifierMixin, Estimator):
@@ -140,6 +142,10 @@ class RCI(ClassifierMixin, Estimator):
         self.classes_ = classes
         if self.positive is None:
             warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        figures = of_diagnosis(folds)
+        return figures if self.prevalence is None else {"auc": figures["auc"]}
 
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""

@@ -15,6 +15,8 @@ from .estimator import Estimator
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Amount
+from .scoring import of_number
+from .uncertainty.cross_validation import Fold
 
 
 class RCIRegressor(RegressorMixin, Estimator):
@@ -73,6 +75,9 @@ class RCIRegressor(RegressorMixin, Estimator):
             column of ``obs``.
         """
         return self._fit(X, Amount(y), groups)
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        return of_number(folds)
 
     def predict(self, X: Any) -> F64:
         """(n,): the expected value of y."""

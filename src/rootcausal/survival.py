@@ -20,7 +20,8 @@ from .estimator import Estimator
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
-from .scoring import concordance
+from .scoring import concordance, of_follow_up
+from .uncertainty.cross_validation import Fold
 
 
 class RCISurvival(Estimator):
@@ -105,6 +106,9 @@ class RCISurvival(Estimator):
 
     def _take_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        return of_follow_up(folds, self.horizon_)
 
     @property
     def horizon_(self) -> float:

@@ -7,7 +7,7 @@ deviations from its mean, so a single look at the rows is enough: the rest is ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +35,10 @@ class Number:
 
     mean: float
     sd: float
+
+    @property
+    def start(self) -> F64:
+        return np.zeros(1)
 
     @property
     def chosen(self) -> str:
@@ -71,7 +75,7 @@ class Number:
         return None
 
     def loss(self, table: Table, cols: Index) -> SquareLoss:
-        return SquareLoss.of(table, cols)
+        return SquareLoss.of(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> ValueAttribution:
         return ValueAttribution(effects * self.sd, self.mean + float(baseline[0]) * self.sd, self.sd)
@@ -91,16 +95,16 @@ class SquareLoss:
     at_zero: LossSums
     variance: float
     n_rows: int
-    start: F64 = field(default_factory=lambda: np.zeros(1))
+    start: F64
 
     @classmethod
-    def of(cls, table: Table, cols: Index) -> SquareLoss:
+    def of(cls, table: Table, cols: Index, start: F64) -> SquareLoss:
         n, k = table.shape[0], cols.size
         at_zero = table.square_sums(cols, np.zeros(k + 1))
         best = np.linalg.lstsq(at_zero.hessian, at_zero.gradient, rcond=None)[0]
         left = -2.0 * at_zero.loglik - float(at_zero.gradient @ best)
         variance = min(max(left / max(n - k - 1, 1), LEAST_VARIANCE), 1.0)
-        return cls(at_zero, variance, n)
+        return cls(at_zero, variance, n, start)
 
     def sums(self, beta: F64) -> LossSums:
         # A sum of squares is a parabola: what it is at zero tells what it is everywhere.

@@ -70,6 +70,11 @@ class Outcome(Protocol):
     variance: ClassVar[float]
 
     @property
+    def start(self) -> F64:
+        """(b,) the baseline of its loss where no error has an effect."""
+        ...
+
+    @property
     def chosen(self) -> str:
         """What resamples of it have in common besides rows and settings; nothing for labels."""
         ...

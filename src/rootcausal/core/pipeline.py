@@ -23,7 +23,7 @@ from .sharp import attribute
 from .table import F64, Index, RawTable
 from .yes_no import YesNo
 
-# Where the level of the test was not chosen, about so many columns without any effect may pass it; the level is
+# Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
 # at least that of the paper.
 BY_CHANCE = 20.0
 LEAST_LEVEL = 0.2

@@ -42,6 +42,10 @@ class Survival:
     horizon: float
 
     @property
+    def start(self) -> F64:
+        return np.log(self.clock.null_hazards)
+
+    @property
     def chosen(self) -> str:
         return f", survival, {self.horizon!r}"
 
@@ -80,7 +84,7 @@ class Survival:
         return None
 
     def loss(self, table: Table, cols: Index) -> HazardLoss:
-        return HazardLoss(table, cols, np.log(self.clock.null_hazards))
+        return HazardLoss(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> HazardAttribution:
         cumulative = np.append(0.0, np.cumsum(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD))))
