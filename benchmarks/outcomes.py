@@ -111,11 +111,14 @@ def evaluate(outcome: str, events: float | str, n: int, p: int, seed: int) -> di
     return {"outcome": outcome, "events": events, "n": n, "p": p, "seed": seed} | empty | overlaps
 
 
+def place(row: dict[str, object]) -> tuple[object, ...]:
+    """Its cell and its seed."""
+    return tuple(row[name] for name in ("outcome", "events", "n", "p", "seed"))
+
+
 def run() -> None:
     rows_file = FOLDER / "rows.csv"
-    done = {
-        tuple(row[name] for name in ("outcome", "events", "n", "p", "seed")) for row in read_rows(rows_file)
-    }
+    done = set(map(place, read_rows(rows_file)))
     for cell in CELLS:
         for seed in range(FIRST_SEED, FIRST_SEED + COHORTS[cell[2]]):
             if (*cell, seed) not in done:
@@ -151,7 +154,7 @@ def in_turns(*fits: Callable[[], Estimator]) -> tuple[list[float], list[Estimato
     return best, models
 
 
-def render(rows: list[dict[str, object]], timed: list[dict[str, object]], where: str) -> str:
+def render(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> str:
     lines = [
         "# Times and numbers against yes or no",
         "",
@@ -166,7 +169,7 @@ def render(rows: list[dict[str, object]], timed: list[dict[str, object]], where:
         '- *paper*, *default*: `RCI(attribution="paper")` and `RCI()` on yes or no.',
         "- *same screen*: `RCI()` on yes or no, at the level of the screen that times and numbers have by "
         "default. What is gained over it comes of knowing more than yes or no.",
-        "- *oracle*: is told the causes of the outcome, orders them alone, and regresses the time or the number "
+        "- *oracle*: is told the causes of the outcome, orders them alone, and regresses times or numbers "
         "on their errors.",
         "",
         "## Time to an event",
@@ -188,7 +191,7 @@ def render(rows: list[dict[str, object]], timed: list[dict[str, object]], where:
         "",
         "## Time of a fit",
         "",
-        f"{where}; {RUNS} fits each, in turns in one process; the shortest counts. Means over "
+        f"{timed[0]['machine']}; {RUNS} fits each, in turns in one process; the shortest counts. Means over "
         f"{len(TIMED_SEEDS)} cohorts; *kept* are variables in the causal order.",
         "",
         *speed_lines(timed),
@@ -208,13 +211,7 @@ METHODS = {
 
 
 def overlaps(rows: list[dict[str, object]], cell: tuple[object, ...], method: str) -> np.ndarray:
-    return np.array(
-        [
-            row[f"{METHODS[method]}_overlap"]
-            for row in rows
-            if (row["outcome"], row["events"], row["n"], row["p"]) == cell
-        ]
-    )
+    return np.array([row[f"{METHODS[method]}_overlap"] for row in rows if place(row)[:-1] == cell])
 
 
 def gain_of(rows: list[dict[str, object]], cell: tuple[object, ...]) -> tuple[float, float]:
@@ -275,7 +272,7 @@ def ratios(timed: list[dict[str, object]]) -> dict[tuple[object, ...], float]:
     """By cell: seconds of the fits of all cohorts, over those of yes or no."""
     sums: dict[tuple[object, ...], np.ndarray] = {}
     for row in timed:
-        cell = (row["outcome"], row["events"], row["n"], row["p"])
+        cell = place(row)[:-1]
         seconds = np.array([row["outcome_seconds"], row["yes_no_seconds"]])
         sums[cell] = sums.get(cell, 0.0) + seconds
     return {cell: float(ours / theirs) for cell, (ours, theirs) in sums.items()}
@@ -285,7 +282,7 @@ def speed_lines(timed: list[dict[str, object]]) -> list[str]:
     body = []
     for cell, ratio in ratios(timed).items():
         outcome, events, n, p = cell
-        here = [row for row in timed if (row["outcome"], row["events"], row["n"], row["p"]) == cell]
+        here = [row for row in timed if place(row)[:-1] == cell]
         names = ("yes_no_seconds", "outcome_seconds", "yes_no_kept", "outcome_kept")
         theirs, ours, kept, ours_kept = (np.mean([row[name] for row in here]) for name in names)
         size = [outcome, f"{events:.0%}" if events else "", f"{n:,.0f}", f"{p:.0f}"]
@@ -305,8 +302,7 @@ def main() -> None:
         warnings.simplefilter("ignore", UserWarning)  # separated classes count like any other cohort
         run()
         write_rows(times_file, [row | {"machine": machine()} for row in times()], "w")
-    timed = read_rows(times_file)
-    page = render(read_rows(FOLDER / "rows.csv"), timed, str(timed[0]["machine"]))
+    page = render(read_rows(FOLDER / "rows.csv"), read_rows(times_file))
     (FOLDER / "README.md").write_text(page, encoding="utf-8")
     print(page)
 
