@@ -2,9 +2,9 @@
 
 Time runs in steps, one at each time of an event: there the null hazard jumps by the number of events over the
 number of patients at risk (Nelson-Aalen). The jumps are gathered in :data:`MOST_INTERVALS` intervals at most,
-of which the first and the last hold few events. Within an interval the hazard of a model runs in proportion to
-the null one, and only its total is learned: where every time of an event has an interval of its own this is
-Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
+of which the first and the last hold few events. Within an interval the hazard of a model runs in proportion
+to the null one, and only its total is learned: where every time of an event has an interval of its own this
+is Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
 
 Where d events share a time, at which n are at risk, they are taken to come one after the other, in any order
 (Efron 1977): the l-th finds n − l + 1 at risk, and of those who have the event then, a share has left. So the

@@ -37,6 +37,10 @@ class Survival:
 
     name: ClassVar[str] = "survival"
     variance: ClassVar[float] = 1.0  # log-hazards, squared
+    certain: ClassVar[str] = (
+        "the errors tell of some patients for certain that they have the event before others, or not at all, "
+        "so maximum likelihood has no finite answer"
+    )
 
     clock: Clock
     horizon: float
