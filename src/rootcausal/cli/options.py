@@ -106,6 +106,14 @@ Prevalence = Annotated[
         "sampled apart.",
     ),
 ]
+Events = Annotated[
+    float | None,
+    typer.Option(
+        parser=_a_share,
+        metavar="SHARE",
+        help="Share of the population whose event is seen before follow-up ends; 0.62 unless given.",
+    ),
+]
 VariantName = Annotated[
     Literal["original", "plus", "local", "local_plus"],
     typer.Option(help="Which of the paper's four searches."),
