@@ -214,13 +214,12 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
     if not learned.model.order.size:
         _warn(f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero")
     if learned.separated:
+        assert cohort.outcome is not None
         _warn(
-            "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
-            "has no finite answer: "
-            f"coefficients come from {settings.attribution.prior}. "
-            "Ranks are still useful; risks are uncertain. A column that decides for some patients may be a "
-            "part of the outcome (rootcausal look names such columns); more rows help only where there are "
-            "few."
+            f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
+            "Ranks are still useful; predictions are uncertain. A column that decides for some patients may "
+            "be a part of the outcome (rootcausal look names such columns); more rows help only where there "
+            "are few."
         )
     if not learned.converged:
         _warn(

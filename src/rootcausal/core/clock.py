@@ -2,9 +2,9 @@
 
 Time runs in steps, one at each time of an event: there the null hazard jumps by the number of events over the
 number of patients at risk (Nelson-Aalen). The jumps are gathered in :data:`MOST_INTERVALS` intervals at most,
-of about equally many events or of about equal hazard. Within an interval the hazard of a model runs in
-proportion to the null one, and only its total is learned: where every time of an event has an interval of its
-own this is Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
+of which the first and the last hold few events. Within an interval the hazard of a model runs in proportion
+to the null one, and only its total is learned: where every time of an event has an interval of its own this
+is Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
 
 Where d events share a time, at which n are at risk, they are taken to come one after the other, in any order
 (Efron 1977): the l-th finds n − l + 1 at risk, and of those who have the event then, a share has left. So the
@@ -80,11 +80,16 @@ class Clock:
             return np.arange(d.size)
         last = np.zeros(d.size, dtype=bool)
         last[-1] = True
-        # Half of them by events, and half by the hazard: late events are few and weigh much, since few are
-        # left at risk.
-        for amount in (d, self._jumps[0]):
-            total = np.cumsum(amount)
-            ends = np.linspace(0.0, total[-1], MOST_INTERVALS // 2 + 1)[1:-1]
+        events, hazard = np.cumsum(d), np.cumsum(self._jumps[0])
+        share = np.arange(MOST_INTERVALS // 3) / (MOST_INTERVALS // 3)
+        # A third of them by the events. A third by the hazard: late events are few, and weigh much, since few
+        # are left at risk. And a third by ever more events: the first ones are those of patients whose hazard
+        # is many times that of others, and their order says how many times.
+        for total, ends in (
+            (events, share * events[-1]),
+            (hazard, share * hazard[-1]),
+            (events, events[-1] ** share),
+        ):
             last[np.searchsorted(total, ends)] = True
         return np.flatnonzero(last)
 

@@ -23,6 +23,10 @@ class YesNo:
 
     name: ClassVar[str] = "yes_no"
     variance: ClassVar[float] = 1.0  # log-odds, squared
+    certain: ClassVar[str] = (
+        "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood has "
+        "no finite answer"
+    )
 
     case_rate: float
 

@@ -131,6 +131,9 @@ def _in_memory(
     if target is not None:
         with findings.noting():
             known = target.known(X, len(table), findings)
+        with findings.noting():
+            if known is not None:
+                target.refuse_itself(known, table, encoding.names)
     patients = None
     with findings.noting():
         patients = X.groups if of_a_file else patients_of(X, groups, len(table))
