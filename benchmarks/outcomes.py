@@ -164,7 +164,7 @@ def render(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> str
         "Cohorts of the paper's graph and errors, with another outcome (`simulate(outcome=...)`). Overlap of "
         "the ranked root causes of all patients with the truth (rank-biased overlap), its mean over cohorts. "
         "Every method has the same cohorts; *gain* is that over *default*, cohort by cohort, ± its standard "
-        "error.",
+        "error, and *over same screen* likewise.",
         "",
         '- *paper*, *default*: `RCI(attribution="paper")` and `RCI()` on yes or no.',
         "- *same screen*: `RCI()` on yes or no, at the level of the screen that times and numbers have by "
@@ -214,26 +214,29 @@ def overlaps(rows: list[dict[str, object]], cell: tuple[object, ...], method: st
     return np.array([row[f"{METHODS[method]}_overlap"] for row in rows if place(row)[:-1] == cell])
 
 
-def gain_of(rows: list[dict[str, object]], cell: tuple[object, ...]) -> tuple[float, float]:
-    """Mean and standard error of the paired gain over the default on yes or no."""
-    gain = overlaps(rows, cell, "times") - overlaps(rows, cell, "default")
+def gain_of(
+    rows: list[dict[str, object]], cell: tuple[object, ...], over: str = "default"
+) -> tuple[float, float]:
+    """Mean and standard error of the paired gain over a method on yes or no."""
+    gain = overlaps(rows, cell, "times") - overlaps(rows, cell, over)
     return float(gain.mean()), float(gain.std(ddof=1) / math.sqrt(gain.size))
 
 
 def section(rows: list[dict[str, object]], outcome: str, methods: list[str]) -> list[str]:
-    header = ["events", "n", "p", "cohorts", *methods, "gain", "goal", ""]
+    header = ["events", "n", "p", "cohorts", *methods, "over same screen", "gain", "goal", ""]
     body = []
     for cell in CELLS:
         if cell[0] != outcome or not overlaps(rows, cell, "default").size:
             continue
         _, events, n, p = cell
-        gain, error = gain_of(rows, cell)
+        gains = [gain_of(rows, cell, over) for over in ("same screen", "default")]
         wanted = goal(outcome, n, p)
         found = [overlaps(rows, cell, method) for method in methods]
         body.append(
             [f"{events:.0%}" if events else "", f"{n:,}", f"{p}", f"{found[0].size}"]
             + [f"{overlap.mean():.3f}" for overlap in found]
-            + [f"{gain:+.3f} ± {error:.3f}", f"{wanted:+.3f}", "met" if gain >= wanted else "missed"]
+            + [f"{gain:+.3f} ± {error:.3f}" for gain, error in gains]
+            + [f"{wanted:+.3f}", "met" if gains[-1][0] >= wanted else "missed"]
         )
     if outcome == "number":
         header, body = header[1:], [line[1:] for line in body]
@@ -247,8 +250,12 @@ def verdicts(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> l
         cells = [cell for cell in CELLS if cell[0] == outcome and overlaps(rows, cell, "default").size]
         missed = [cell for cell in cells if gain_of(rows, cell)[0] < goal(outcome, *cell[2:])]
         lines.append(f"- {what}: {len(cells) - len(missed)} of {len(cells)} cells met{in_words(missed)}.")
+        unsure = [cell for cell in cells if is_near(goal(outcome, *cell[2:]), *gain_of(rows, cell))]
+        lines.append(f"- Nearer to the goal than two standard errors: {len(unsure)}{in_words(unsure, '')}.")
         worse = [cell for cell in cells if gain_of(rows, cell)[0] < -NEVER_WORSE_BY]
-        lines.append(f"- Worse by more than {NEVER_WORSE_BY}: {len(worse)} of {len(cells)}{in_words(worse)}.")
+        lines.append(
+            f"- Worse by more than {NEVER_WORSE_BY}: {len(worse)} of {len(cells)}{in_words(worse, '')}."
+        )
     slowest = max(ratios(timed).items(), key=lambda item: item[1])
     met = "met" if slowest[1] <= MOST_TIMES_AS_LONG else "missed"
     lines.append(
@@ -258,8 +265,12 @@ def verdicts(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> l
     return lines
 
 
-def in_words(cells: list[tuple[object, ...]]) -> str:
-    return "; not: " + "; ".join(map(cell_in_words, cells)) if cells else ""
+def is_near(wanted: float, gain: float, error: float) -> bool:
+    return abs(gain - wanted) < 2.0 * error
+
+
+def in_words(cells: list[tuple[object, ...]], before: str = "not ") -> str:
+    return f" ({before}{'; '.join(map(cell_in_words, cells))})" if cells else ""
 
 
 def cell_in_words(cell: tuple[object, ...]) -> str:
