@@ -222,6 +222,11 @@ def gain_of(
     return float(gain.mean()), float(gain.std(ddof=1) / math.sqrt(gain.size))
 
 
+def headroom(rows: list[dict[str, object]], cell: tuple[object, ...]) -> float:
+    """What the oracle gains over the default on yes or no."""
+    return float((overlaps(rows, cell, "oracle") - overlaps(rows, cell, "default")).mean())
+
+
 def section(rows: list[dict[str, object]], outcome: str, methods: list[str]) -> list[str]:
     header = ["events", "n", "p", "cohorts", *methods, "over same screen", "gain", "goal", ""]
     body = []
@@ -252,6 +257,11 @@ def verdicts(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> l
         lines.append(f"- {what}: {len(cells) - len(missed)} of {len(cells)} cells met{in_words(missed)}.")
         unsure = [cell for cell in cells if is_near(goal(outcome, *cell[2:]), *gain_of(rows, cell))]
         lines.append(f"- Nearer to the goal than two standard errors: {len(unsure)}{in_words(unsure, '')}.")
+        out_of_reach = [cell for cell in missed if headroom(rows, cell) < goal(outcome, *cell[2:])]
+        lines.append(
+            f"- Missed, where the oracle gains less than the goal too: {len(out_of_reach)} of {len(missed)}"
+            f"{in_words(out_of_reach, '')}."
+        )
         worse = [cell for cell in cells if gain_of(rows, cell)[0] < -NEVER_WORSE_BY]
         lines.append(
             f"- Worse by more than {NEVER_WORSE_BY}: {len(worse)} of {len(cells)}{in_words(worse, '')}."
