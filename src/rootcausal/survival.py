@@ -154,6 +154,8 @@ class RCISurvival(Estimator):
         X, ids : as in :meth:`rootcausal.RCI.explain`.
         horizon : the time by which risks are told; by default that of the model.
         """
+        check_is_fitted(self)
+        self._by(horizon)  # refuses one beyond the longest follow-up
         return self._explained(X, ids, lambda model: _with_horizon(model, horizon))
 
     def report(
