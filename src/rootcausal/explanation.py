@@ -184,7 +184,7 @@ class Explanation:
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease, in the population of a ``prevalence``; or of the event by the horizon."""
+        """(n,): risk of the disease, in the population of a ``prevalence``; of the event by the horizon."""
         refuse_others("probability", self.outcome, "yes_no", "survival")
         return self.predicted
 
@@ -274,8 +274,8 @@ class Explanation:
         Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
         value was not measured), error (shock in standard deviations), shapley (what the shock adds: log-odds,
         log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1);
-        with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values were
-        not measured; with covariates also covariates (what these add to this patient, on the scale of
+        with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values
+        were not measured; with covariates also covariates (what these add to this patient, on the scale of
         shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
         and covariates_upper. The table is of the library that X came in; for arrays it is a pandas DataFrame.
         """

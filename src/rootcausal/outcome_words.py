@@ -14,7 +14,6 @@ from .core.halves import Attribution
 from .core.survival import HazardAttribution
 from .wording import one_line
 
-
 # What a number is called that the user gave no name.
 NO_NAME = "the outcome"
 

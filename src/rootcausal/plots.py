@@ -54,8 +54,8 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     """From the base value to that of one patient, a bar for each shock, with its interval if there is one.
 
     The axis is that of the outcome: log-odds, the hazard as so many times that of a patient whose shocks are
-    all average, or the expected value. Hatched bars are of values that were not measured: what is expected stands in for them. What covariates
-    add together is the first bar, a grey one.
+    all average, or the expected value. Hatched bars are of values that were not measured: what is expected
+    stands in for them. What covariates add together is the first bar, a grey one.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = Non
 
 
 def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Variables × patients, those with like shocks side by side; dark: the shock raises risk, hazard or value."""
+    """Variables × patients, those with like shocks side by side; dark: the shock raises the outcome."""
     n = len(explanation.values)
     if n > HEAT_PATIENTS:
         raise InputError(
@@ -236,11 +236,11 @@ def graph(model: Estimator | DirectLiNGAM, *, top: int = 20, ax: Axes | None = N
 
     For one standard deviation of the cause, all else held fixed: standard deviations of the effect; of the
     outcome, the square node at the end, log-odds, log-hazard or, of a number, its standard deviations; of a
-    variable on a log scale they are those of the logarithm. Solid: more of the cause means more of the effect;
-    dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that its
-    direction was given (tiers are bands, with their names), a question mark that it is unsure: learned, and
-    in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap` there, pointing this way. Where
-    arrows are few, the share of resamples stands beside each. A legend says so in words.
+    variable on a log scale they are those of the logarithm. Solid: more of the cause means more of the
+    effect; dashed: less; dotted: a variable whose levels have no order. A small square on an arc says that
+    its direction was given (tiers are bands, with their names), a question mark that it is unsure: learned,
+    and in fewer than 80 % of the resamples of :meth:`rootcausal.RCI.bootstrap` there, pointing this way.
+    Where arrows are few, the share of resamples stands beside each. A legend says so in words.
 
     Of more than ``top`` variables, those are drawn whose shocks change the outcome most; of a
     :class:`~rootcausal.DirectLiNGAM` the first ones.
