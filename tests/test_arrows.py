@@ -382,7 +382,7 @@ def test_hostile_names_stay_one_short_line(capsys):
 
 
 def test_arrows_into_the_disease_come_strongest_first_whatever_their_sign() -> None:
-    found = arrows_to_outcome(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), 0.1, None)
+    found = arrows_to_outcome(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), None, 0.1)
     assert [(arrow.cause, arrow.effect, arrow.weight) for arrow in found] == [
         (1, 4, -0.9),
         (2, 4, 0.5),

@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "parameters": {"core", "errors", "inputs", "wording"},
     "looking": {"asking", "core", "errors", "files", "inputs", "wording"},
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "version", "wording"},
-    "arrows": {"core", "outcome_words", "uncertainty"},
+    "arrows": {"core", "uncertainty"},
     "graph_figure": {"arrows"},
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},

@@ -11,13 +11,17 @@ from .core.arrows import WEAKEST_EDGE
 from .core.model import CausalModel
 from .core.precedence import COVARIATE, FIRST, Precedence
 from .core.table import F64, Index
-from .outcome_words import OutcomeWords
 from .uncertainty.resample import Bootstrap
+from .uncertainty.spread import interval
 
 EDGES_DRAWN = 80
 # A learned arrow is unsure where fewer of the resamples have it pointing this way. A convention, not a test.
 SURE_FROM = 0.8
 GIVEN, LEARNED, UNSURE = "given", "learned", "unsure"
+NONE_STRONG = (
+    "no direct effect is strong enough to show: one standard deviation (SD) of a cause, all else held fixed, "
+    f"moves no variable by {WEAKEST_EDGE:g} SD"
+)
 ABSENT_MEANS = f"weaker than {WEAKEST_EDGE:g}, or one of the two was dropped"
 
 
@@ -120,7 +124,7 @@ def graph_of(model: CausalModel, shown: Index, resamples: Bootstrap | None = Non
     variables, edges = model.order[shown], model.direct_effects()[np.ix_(shown, shown)]
     arrows = edges_among(variables, strong_edges(edges), known, resamples)
     effects, weakest = model.effects_on_outcome()[shown], model.attribution.notable
-    into_outcome = arrows_to_outcome(variables, effects, weakest, resamples)
+    into_outcome = arrows_to_outcome(variables, effects, resamples, weakest)
     return _graph(variables, arrows, into_outcome, known, resamples)
 
 
@@ -168,7 +172,7 @@ def edges_among(
 
 
 def arrows_to_outcome(
-    variables: Index, effects: F64, weakest: float, resamples: Bootstrap | None
+    variables: Index, effects: F64, resamples: Bootstrap | None, weakest: float
 ) -> list[Arrow]:
     """Arrows of variables (m,) into the outcome, strongest first; it comes last, so none can turn round.
 
@@ -184,12 +188,15 @@ def arrows_to_outcome(
     ]
 
 
-def none_strong(words: OutcomeWords, weakest: float) -> str:
-    """That there is no arrow, not even one into the outcome of at least ``weakest``."""
-    return (
-        "no direct effect is strong enough to show: one standard deviation (SD) of a cause, all else held "
-        f"fixed, moves no variable by {WEAKEST_EDGE:g} SD, nor {words.moved_by(weakest)}"
-    )
+def effect_intervals(resamples: Bootstrap, stated: F64) -> F64:
+    """(2, p): ends of 95 % intervals of what a shock of one standard deviation does, around ``stated`` (p,).
+
+    A resample that left a variable out says that it does nothing.
+    """
+    draws = np.zeros((len(resamples), stated.size))
+    for draw, model in zip(draws, resamples.models, strict=True):
+        draw[model.order] = model.unit_effects
+    return interval(draws, stated)
 
 
 def covariates_of(known: Precedence | None) -> list[int]:

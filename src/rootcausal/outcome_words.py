@@ -141,7 +141,7 @@ class SurvivalWords:
         return percent(predicted)
 
     def beside(self, value: float) -> str:
-        return times(value)
+        return f"×{fold(value)}"
 
     def adds(self, value: float) -> str:
         if value >= 0:
@@ -214,7 +214,7 @@ def words_of(attribution: Attribution, target: str | None = None, unit: str = ""
     target : what the user calls the disease, the event or the number.
     unit : of the times, or of the number.
     """
-    called = None if target is None else one_line(target)
+    called, unit = None if target is None else one_line(target), one_line(unit, 30)
     if isinstance(attribution, HazardAttribution):
         return SurvivalWords(called or "the event", attribution.horizon, unit)
     if attribution.outcome == NumberWords.kind:
@@ -230,14 +230,8 @@ def percent(chance: float) -> str:
 
 
 def fold(log_ratio: float) -> str:
-    """Exp of it, with the digits that matter: ``1.84``, ``3.1``, ``12``."""
+    """Exp of it, with the digits that matter: ``1.84``, ``12``."""
     ratio = math.exp(min(log_ratio, 20.0))
-    if ratio >= 1000.0:
-        return "over 1,000"
-    return f"{ratio:.2f}" if ratio < 2.0 else f"{ratio:.1f}" if ratio < 10.0 else f"{ratio:.0f}"
-
-
-def times(log_ratio: float) -> str:
-    """The same with a sign before it, and as exact below one: ``×1.84``, ``×0.054``."""
-    ratio = math.exp(max(log_ratio, -20.0))
-    return f"×{fold(log_ratio)}" if log_ratio >= 0 else f"×{ratio:.2f}" if ratio >= 0.1 else f"×{ratio:.2g}"
+    if ratio < 0.1:
+        return f"{ratio:.2g}"
+    return f"{ratio:.2f}" if ratio < 10.0 else f"{ratio:,.0f}"

@@ -17,12 +17,12 @@ def say_arrows(model: "RCI") -> None:
     """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
     from ..arrows import (
         ABSENT_MEANS,
+        NONE_STRONG,
         SURE_FROM,
         UNSURE,
         arrows_to_outcome,
         edges_among,
         n_strong_edges,
-        none_strong,
         strong_edges,
     )
     from ..outcome_words import words_of
@@ -35,10 +35,10 @@ def say_arrows(model: "RCI") -> None:
     names = [one_line(model._encoding.names[variable], 40) for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
-    into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), weakest, resamples)
+    into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
     if not (among or into_outcome):
-        say(none_strong(words_of(causal.attribution), weakest))
+        say(f"{NONE_STRONG}, nor {words_of(causal.attribution).moved_by(weakest)}")
         return
     say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
     _say_some(into_outcome, len(into_outcome), [*names, "disease"], nominal, "log-odds")
