@@ -47,7 +47,8 @@ def text_of(page, view):
         """(view) => {
           const shown = document.getElementById(view).cloneNode(true);
           shown.querySelectorAll("#limits, #checks, #checks ~ p, .mark").forEach((part) => part.remove());
-          const labels = [...shown.querySelectorAll("[aria-label]")].map((one) => one.getAttribute("aria-label"));
+          const named = [...shown.querySelectorAll("[aria-label]")];
+          const labels = named.map((one) => one.getAttribute("aria-label"));
           return [shown.textContent, ...labels].join(" ");
         }""",
         view,
