@@ -20,34 +20,35 @@ def say_arrows(model: "RCI") -> None:
         NONE_STRONG,
         SURE_FROM,
         UNSURE,
-        arrows_to_disease,
+        arrows_to_outcome,
         edges_among,
         n_strong_edges,
         strong_edges,
     )
+    from ..outcome_words import words_of
 
     causal, resamples = model._model, model.bootstrap_
     known = None if causal.layout is None else causal.layout.precedence
-    order = causal.order
+    order, weakest = causal.order, causal.attribution.notable
     if not order.size or (known is None and resamples is None):
         return
     names = [one_line(model._encoding.names[variable], 40) for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
-    into_disease = arrows_to_disease(order, causal.effects_on_outcome(), resamples)
+    into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
-    if not (among or into_disease):
-        say(NONE_STRONG)
+    if not (among or into_outcome):
+        say(f"{NONE_STRONG}, nor {words_of(causal.attribution).moved_by(weakest)}")
         return
     say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
-    _say_some(into_disease, len(into_disease), [*names, "disease"], nominal, "log-odds")
+    _say_some(into_outcome, len(into_outcome), [*names, "disease"], nominal, "log-odds")
     _say_some(among, n_strong_edges(effects), names, nominal, "SD")
-    shown = [*into_disease[:ARROWS_SHOWN], *among]
+    shown = [*into_outcome[:ARROWS_SHOWN], *among]
     if any(arrow.state == UNSURE for arrow in shown):
         say(f"unsure: learned, and fewer than {SURE_FROM:.0%} of the resamples have it, pointing this way")
     if any(arrow.absent for arrow in shown):
         say(f"absent: {ABSENT_MEANS}")
-    if into_disease:
+    if into_outcome:
         say("the order's numbers are total effects, of a shock by all ways: even their sign may differ")
 
 
