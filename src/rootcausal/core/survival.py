@@ -68,12 +68,22 @@ class Survival:
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return float(known[:, 1].sum()) >= FEWEST_EVENTS
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Survival.has_an_order(known)
+
+    @staticmethod
+    def has_an_order(known: np.ndarray) -> bool:
+        """Whether anybody was followed for longer than it took to an event, or as long without one."""
+        time, event = known[:, 0], known[:, 1] > 0
+        first = time[event].min(initial=np.inf)
+        return bool(((time > first) | ((time == first) & ~event)).any())
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:
         events = int(known[:, 1].sum())
-        return f"had fewer than {FEWEST_EVENTS} events: the cohort has too few ({events})"
+        return (
+            f"had fewer than {FEWEST_EVENTS} events, or nobody whom an event came before: the cohort has too "
+            f"few events ({events})"
+        )
 
     def rows(self, known: np.ndarray) -> np.ndarray:
         return self.clock.rows(known[:, 0], known[:, 1])

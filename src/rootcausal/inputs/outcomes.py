@@ -96,11 +96,16 @@ class FollowUp:
                 "that long; choose an earlier one"
             )
         values = np.column_stack([time, events])
-        if not Survival.is_enough(values):
+        if events.sum() < FEWEST_EVENTS:
             found = plural(int(events.sum()), "event")
             raise InputError(
                 f"{found} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say what makes it come "
                 "sooner; is another label the event?"
+            )
+        if not Survival.has_an_order(values):
+            raise InputError(
+                f"all events are at the same time, {time.max():g}, and nobody was followed as long without "
+                "one: nothing tells what makes the event come sooner; give the times more exactly"
             )
         clock = Clock.of(time, events)
         survival = Survival.by(clock, self.horizon)
