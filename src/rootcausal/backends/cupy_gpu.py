@@ -48,7 +48,7 @@ class CupyRaw:
         return len(self._X if self._rows is None else self._rows), self._X.shape[1]
 
     def by_class(self) -> tuple[CupyRaw, CupyRaw]:
-        assert not _one_class(self._y) and self._rows is None
+        assert self._y is not None and self._rows is None
         controls, cases = (cp.flatnonzero(self._y == label) for label in (0.0, 1.0))
         return CupyRaw(self._X, self._y[controls], controls), CupyRaw(self._X, self._y[cases], cases)
 
@@ -70,19 +70,19 @@ class CupyRaw:
         centre = cp.asarray(shift)
         total = cp.zeros((len(classes), p))
         square = cp.zeros((len(classes), p))
-        graded = self._y is not None and self._y.ndim == 2
+        score = self._y[:, SCORE] if self._y is not None and self._y.ndim == 2 else None
         with_score = cp.zeros((3, p))
         for rows in _strips(n, p):
             z = self._strip(rows) - centre
             total += classes[:, rows] @ z
             square += classes[:, rows] @ (z * z)
-            if graded:
-                s = self._y[rows, SCORE]
+            if score is not None:
+                s = score[rows]
                 with_score[0] += s @ z
                 with_score[1] += s.sum()
                 with_score[2] += s @ s
         count, total, square = (cp.asnumpy(sums) for sums in (classes.sum(axis=1), total, square))
-        return ColumnMoments(count, total, square, score=cp.asnumpy(with_score) if graded else None)
+        return ColumnMoments(count, total, square, score=None if score is None else cp.asnumpy(with_score))
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n = self.shape[0]
