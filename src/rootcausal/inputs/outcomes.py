@@ -83,27 +83,30 @@ class FollowUp:
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         time, events, classes = self._read(X, n_rows, findings, None)
-        if self.horizon is not None and self.horizon > time.max():
+        survival, facts = self.by(Clock.of(time, events), n_rows)
+        return Known(np.column_stack([time, events]), survival, classes, facts)
+
+    def by(self, clock: Clock, n_rows: int) -> tuple[Survival, dict[str, Any]]:
+        """What the follow-up of n rows is like, and what a model remembers of it."""
+        if self.horizon is not None and self.horizon > clock.longest:
             raise InputError(
-                f"horizon={self.horizon!r} is beyond the longest follow-up, {time.max():g}: nobody is known "
-                "that long; choose an earlier one"
+                f"horizon={self.horizon!r} is beyond the longest follow-up, {clock.longest:g}: nobody is "
+                "known that long; choose an earlier one"
             )
-        values = np.column_stack([time, events])
-        if not Survival.is_enough(values):
-            found = plural(int(events.sum()), "event")
+        events = int(clock.events.sum())
+        if events < FEWEST_EVENTS:
             raise InputError(
-                f"{found} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say what makes it come "
-                "sooner; is another label the event?"
+                f"{plural(events, 'event')} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say "
+                "what makes it come sooner; is another label the event?"
             )
-        clock = Clock.of(time, events)
         survival = Survival.by(clock, self.horizon)
         facts = {
             "outcome": survival.name,
-            "events": int(events.sum()),
+            "events": events,
             "horizon": survival.horizon,
             "longest_follow_up": clock.longest,
         }
-        return Known(values, survival, classes, facts)
+        return survival, facts
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Times and events of new patients, by the label that is the event in the model."""
@@ -124,16 +127,17 @@ class FollowUp:
                 "structured array as scikit-survival has it"
             )
         positive = self.positive if classes is None else plain(classes[1])
-        times, missing = _numbers(given(X, time), "time", n_rows)
+        times, missing = numbers_of(given(X, time), "time", n_rows)
         labels, unlabelled = row_labels(given(X, event), n_rows, "event")
         gone = missing | unlabelled
+        note_missing(int(gone.sum()), n_rows, "time or event", findings)
+        times, labels = times[~gone], labels[~gone]
+        below = np.flatnonzero(times < 0.0)
         with findings.noting():
-            _refuse_missing(gone, "time or event")
-        times = times[~gone]
-        with findings.noting():
-            _refuse_negative(times)
-        events, found = _events(labels[~gone], positive)
-        return _above_zero(times), events, found
+            rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
+            refuse_negative(below.size, f"row {rows}")
+        positive, found = choose_event(np.unique(labels), positive, "event")
+        return _above_zero(times), (labels == positive).astype(np.float64), found
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,24 +147,18 @@ class Amount:
     y: Any
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        values, missing = _numbers(given(X, self.y), "y", n_rows)
-        with findings.noting():
-            _refuse_missing(missing, "y")
+        values, missing = numbers_of(given(X, self.y), "y", n_rows)
+        note_missing(int(missing.sum()), n_rows, "y", findings)
         values = values[~missing]
-        different = np.unique(values[:NAMED_AT_MOST]).size
-        if different < FEWEST_VALUES and not Number.is_enough(values):
-            raise InputError(
-                f"y holds {listed([f'{value:g}' for value in np.unique(values)])} only: a number needs at "
-                f"least {FEWEST_VALUES} different values; for yes or no use RCI"
-            )
+        if np.unique(values[:NAMED_AT_MOST]).size < FEWEST_VALUES:
+            refuse_few_values(np.unique(values), "y")
         number = Number.of(values)
-        facts = {"outcome": number.name, "mean": number.mean, "sd": number.sd}
-        return Known(values, number, np.empty(0), facts)
+        return Known(values, number, np.empty(0), facts_of_number(number))
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Numbers of new patients."""
-        values, missing = _numbers(given(X, self.y), "y", n_rows)
-        _refuse_missing(missing, "y")
+        values, missing = numbers_of(given(X, self.y), "y", n_rows)
+        _refuse_missing(int(missing.sum()), "y")
         return values
 
 
@@ -185,7 +183,7 @@ def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.n
     return both[numbers[0]], both[truth[0]]
 
 
-def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
+def numbers_of(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
     """(n,) each: one number a row, and where there is none."""
     values, missing = row_labels(values, n_rows, name)
     if values.dtype.kind not in "iufbO":
@@ -199,19 +197,38 @@ def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
     return numbers, missing
 
 
-def _refuse_missing(missing: np.ndarray, name: str) -> None:
-    if missing.any():
-        raise InputError(f"{int(missing.sum())} row(s) have no {name} (NaN): drop these rows")
+def note_missing(gone: int, n_rows: int, name: str, findings: Findings) -> None:
+    """Note the rows without an outcome; where all are, nothing else can be said of it."""
+    if gone == n_rows:
+        _refuse_missing(gone, name)
+    with findings.noting():
+        _refuse_missing(gone, name)
 
 
-def _refuse_negative(times: F64) -> None:
-    below = np.flatnonzero(times < 0.0)
-    if below.size:
-        rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
+def _refuse_missing(gone: int, name: str) -> None:
+    if gone:
+        raise InputError(f"{gone} row(s) have no {name} (NaN): drop these rows")
+
+
+def refuse_negative(negative: int, where: str) -> None:
+    if negative:
         raise InputError(
-            f"{plural(below.size, 'time')} of follow-up are negative (row {rows}): a time counts from the "
-            "start of follow-up; correct or drop these rows"
+            f"{plural(negative, 'time')} of follow-up {'is' if negative == 1 else 'are'} negative ({where}): "
+            "a time counts from the start of follow-up; correct or drop these rows"
         )
+
+
+def refuse_few_values(different: F64, name: str) -> None:
+    if different.size < FEWEST_VALUES:
+        raise InputError(
+            f"{name} holds {listed([f'{value:g}' for value in different])} only: a number needs at least "
+            f"{FEWEST_VALUES} different values; for yes or no use RCI"
+        )
+
+
+def facts_of_number(number: Number) -> dict[str, Any]:
+    """What a model remembers of it."""
+    return {"outcome": number.name, "mean": number.mean, "sd": number.sd}
 
 
 def _above_zero(times: F64) -> F64:
@@ -219,20 +236,27 @@ def _above_zero(times: F64) -> F64:
     zero = times == 0.0
     if not zero.any():
         return times
-    if zero.all():
+    return np.where(zero, instead_of_zero(int(zero.sum()), times[~zero].min(initial=np.inf)), times)
+
+
+def instead_of_zero(n_zero: int, shortest: float) -> float:
+    """What times of zero count as, of which there are some, beside the shortest of all others."""
+    if shortest == np.inf:
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
     warnings.warn(
-        f"{plural(int(zero.sum()), 'patient')} were followed for no time at all (0): they count as followed "
-        "for less than anybody else",
+        f"{plural(n_zero, 'patient')} {'was' if n_zero == 1 else 'were'} followed for no time at all (0), "
+        "which counts as less than what anybody else was followed for",
         UserWarning,
         stacklevel=2,
     )
-    return np.where(zero, OF_THE_SHORTEST * times[~zero].min(), times)
+    return OF_THE_SHORTEST * shortest
 
 
-def _events(labels: np.ndarray, positive: Any) -> tuple[F64, np.ndarray]:
-    """Events (n,), 0 or 1, and the labels: what ends follow-up otherwise, and the event."""
-    found = np.unique(labels)
+def choose_event(found: np.ndarray, positive: Any, name: str) -> tuple[Any, np.ndarray]:
+    """Which of the different labels that were found is the event; and what ends follow-up otherwise, and it.
+
+    That is ``positive`` or, without it, the one that says so itself.
+    """
     known = found.tolist()
     if positive is None:
         place = place_of_disease(found) if found.size == 2 else None
@@ -240,17 +264,16 @@ def _events(labels: np.ndarray, positive: Any) -> tuple[F64, np.ndarray]:
             positive = True if found.dtype.kind == "b" else 1
         elif place is None:
             raise InputError(
-                f"event holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is "
-                f"the event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
+                f"{name} holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which "
+                f"is the event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
             )
         else:
             positive = known[place]
     elif positive not in known and not (known == [0] and positive == 1):
         raise InputError(
-            f"positive={positive!r} is not a label of event, which holds "
+            f"positive={positive!r} is not a label of {name}, which holds "
             f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
         )
     others = [label for label in known if label != positive]
-    events = (labels == positive).astype(np.float64)
     other = others[0] if len(others) == 1 else (type(positive)() if not others else "others")
-    return events, np.array([other, positive], dtype=None if type(other) is type(positive) else object)
+    return positive, np.array([other, positive], dtype=None if type(other) is type(positive) else object)
