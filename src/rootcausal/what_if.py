@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.special import expit
 
 from .core.model import CausalModel
 from .core.table import F64
@@ -18,7 +17,7 @@ from .inputs.levels import TableInWords, columns_of_level, levels_listed, place_
 from .uncertainty.spread import spread_of_what_if
 from .wording import quoted
 
-# What a model answers about patients (n, q): log-odds (n,), and values (n, q).
+# What a model answers about patients (n, q): its predictor (n,), and values (n, q).
 Ask = Callable[[CausalModel, F64], tuple[F64, F64]]
 
 
@@ -28,22 +27,52 @@ class WhatIf:
 
     Attributes
     ----------
-    log_odds, probability : (n,) of the disease.
+    predictor : (n,) log-odds of the disease, log-hazard of the event, or the expected value.
+    predicted : (n,) what that means: risk of the disease, risk of the event by the horizon, or the value.
     data : (n, p) predicted measurements: what lies downstream follows. Of a binary or ordinal variable
         downstream this is an expectation, between its levels; of a nominal one the number that stands for the
         likeliest level.
-    log_odds_interval, probability_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They do
+    predictor_interval, predicted_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They do
         not hold the doubt about values that were not measured.
     data_interval : (2, n, p) likewise; NaN for nominal variables, whose levels have no order.
     """
 
-    log_odds: F64
-    probability: F64
+    predictor: F64
+    predicted: F64
     data: F64
     _cells: TableInWords = field(repr=False)
-    log_odds_interval: F64 | None = None
-    probability_interval: F64 | None = None
+    _outcome: str = field(default="yes_no", repr=False)
+    predictor_interval: F64 | None = None
+    predicted_interval: F64 | None = None
     data_interval: F64 | None = None
+
+    @property
+    def log_odds(self) -> F64:
+        """(n,): of a diagnosis only."""
+        self._only("log_odds", "yes_no")
+        return self.predictor
+
+    @property
+    def log_odds_interval(self) -> F64 | None:
+        """(2, n): ends of its 95 % intervals."""
+        self._only("log_odds_interval", "yes_no")
+        return self.predictor_interval
+
+    @property
+    def probability(self) -> F64:
+        """(n,): risk of the disease, or of the event by the horizon."""
+        self._only("probability", "yes_no", "survival")
+        return self.predicted
+
+    @property
+    def probability_interval(self) -> F64 | None:
+        """(2, n): ends of its 95 % intervals."""
+        self._only("probability_interval", "yes_no", "survival")
+        return self.predicted_interval
+
+    def _only(self, name: str, *outcomes: str) -> None:
+        if self._outcome not in outcomes:
+            raise AttributeError(f"this outcome has no {name}: use predictor and predicted")
 
     def levels(self) -> np.ndarray:
         """(n, p): the predicted levels in words, the nearest or likeliest ones; None for numbers."""
@@ -90,20 +119,14 @@ def refuse_covariate(name: str) -> NoReturn:
 
 def what_if(model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask) -> WhatIf:
     """What a model, and its resamples, answer about the patients of a table."""
-    log_odds, then = ask(model, cells.columns)
+    predictor, then = ask(model, cells.columns)
     after = TableInWords(cells.variables, model.layout, then)
+    attribution = model.attribution
+    stated = predictor, attribution.predicted(predictor), after.numbers(), after, attribution.outcome
     if not resamples:
-        return WhatIf(log_odds, expit(log_odds), after.numbers(), after)
-    log_odds_ends, ends = spread_of_what_if(resamples, cells.columns, ask, log_odds, then)
-    return WhatIf(
-        log_odds,
-        expit(log_odds),
-        after.numbers(),
-        after,
-        log_odds_ends,
-        expit(log_odds_ends),
-        _ends_by_variable(after, ends),
-    )
+        return WhatIf(*stated)
+    ends = spread_of_what_if(resamples, cells.columns, ask, predictor, stated[1], then)
+    return WhatIf(*stated, ends[0], ends[1], _ends_by_variable(after, ends[2]))
 
 
 def _ends_by_variable(after: TableInWords, ends: F64) -> F64:

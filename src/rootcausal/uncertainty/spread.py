@@ -95,20 +95,25 @@ def spread_of_what_if(
     models: Sequence[CausalModel],
     X: F64,
     ask: Callable[[CausalModel, F64], tuple[F64, F64]],
-    log_odds: F64,
+    predictor: F64,
+    predicted: F64,
     data: F64,
-) -> tuple[F64, F64]:
-    """Intervals (2, n) and (2, n, q) around the stated ``log_odds`` and ``data`` (n, q) of patients X.
+) -> tuple[F64, F64, F64]:
+    """Intervals (2, n), (2, n) and (2, n, q) around what is stated of patients X.
 
-    ``ask`` gives a model's own answer, log-odds and data, about some of the patients.
+    ``predicted`` (n,) is what the ``predictor`` (n,) means for them, and ``data`` (n, q) are their values.
+    ``ask`` gives a model's own answer, predictor and data, about some of the patients.
     """
     n, q = data.shape
-    log_odds_ends, data_ends = np.empty((2, n)), np.empty((2, n, q))
+    ends, meant, data_ends = np.empty((2, n)), np.empty((2, n)), np.empty((2, n, q))
     for rows in _blocks(n, len(models) * q):
         draws = [ask(model, X[rows]) for model in models]
-        log_odds_ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), log_odds[rows])
+        ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), predictor[rows])
+        # A resample has a baseline of its own.
+        told = [model.attribution.predicted(draw[0]) for model, draw in zip(models, draws, strict=True)]
+        meant[:, rows] = interval(np.stack(told), predicted[rows])
         data_ends[:, rows] = interval(np.stack([draw[1] for draw in draws]), data[rows])
-    return log_odds_ends, data_ends
+    return ends, meant, data_ends
 
 
 def interval(draws: F64, stated: F64) -> F64:
