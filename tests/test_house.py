@@ -131,6 +131,7 @@ MAY_IMPORT = {
         "loading",
         "outcome_words",
         "rci",
+        "survival",
         "explanation",
         "files",
         "inputs",

@@ -13,16 +13,17 @@ from .core.model import CausalModel
 from .core.precedence import COVARIATE, FIRST, Precedence
 from .core.table import F64, Index
 from .uncertainty.resample import Bootstrap
+from .uncertainty.spread import interval
 
 EDGES_DRAWN = 80
 # A learned arrow is unsure where fewer of the resamples have it pointing this way. A convention, not a test.
 SURE_FROM = 0.8
 GIVEN, LEARNED, UNSURE = "given", "learned", "unsure"
-ABSENT_MEANS = f"weaker than {WEAKEST_EDGE:g}, or one of the two was dropped"
 NONE_STRONG = (
     "no direct effect is strong enough to show: one standard deviation (SD) of a cause, all else held fixed, "
-    f"moves no variable by {WEAKEST_EDGE:g} SD, nor the disease by {WEAKEST_ON_DISEASE:g} log-odds"
+    f"moves no variable by {WEAKEST_EDGE:g} SD"
 )
+ABSENT_MEANS = f"weaker than {WEAKEST_EDGE:g}, or one of the two was dropped"
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,32 @@ def edges_among(
     return found
 
 
-def arrows_to_disease(variables: Index, effects: F64, resamples: Bootstrap | None) -> list[Arrow]:
-    """Arrows of variables (m,) into the disease, strongest first; it comes last, so none can turn round."""
+def arrows_to_disease(
+    variables: Index, effects: F64, resamples: Bootstrap | None, weakest: float = WEAKEST_ON_DISEASE
+) -> list[Arrow]:
+    """Arrows of variables (m,) into the outcome, strongest first; it comes last, so none can turn round.
+
+    ``weakest`` is the least effect that is one, in what the outcome is told in.
+    """
     strongest = np.argsort(-np.abs(effects), kind="stable")
-    strong = strongest[np.abs(effects[strongest]) >= WEAKEST_ON_DISEASE]
+    strong = strongest[np.abs(effects[strongest]) >= weakest]
     counts = np.zeros(strong.size) if resamples is None else resamples.outcome_counts(variables[strong])
     n = None if resamples is None else len(resamples)
     return [
         Arrow(int(place), variables.size, float(effects[place]), times=int(times), resamples=n)
         for place, times in zip(strong, counts, strict=True)
     ]
+
+
+def effect_intervals(resamples: Bootstrap, stated: F64) -> F64:
+    """(2, p): ends of 95 % intervals of what a shock of one standard deviation does, around ``stated`` (p,).
+
+    A resample that left a variable out says that it does nothing.
+    """
+    draws = np.zeros((len(resamples), stated.size))
+    for draw, model in zip(draws, resamples.models, strict=True):
+        draw[model.order] = model.unit_effects
+    return interval(draws, stated)
 
 
 def covariates_of(known: Precedence | None) -> list[int]:

@@ -9,13 +9,15 @@ from .rci import RCI
 from .regressor import RCIRegressor
 from .survival import RCISurvival
 
+Fitted = RCI | RCISurvival | RCIRegressor
+
 #: The estimator of each kind of outcome.
-ESTIMATORS: dict[str, type[RCI] | type[RCISurvival] | type[RCIRegressor]] = {
+ESTIMATORS: dict[str, type[Fitted]] = {
     estimator.outcome: estimator for estimator in (RCI, RCISurvival, RCIRegressor)
 }
 
 
-def load(path: str | PathLike[str]) -> RCI | RCISurvival | RCIRegressor:
+def load(path: str | PathLike[str]) -> Fitted:
     """Read a model written by ``save``: the file says of which estimator it is.
 
     A damaged, foreign or newer file is refused.

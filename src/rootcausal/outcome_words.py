@@ -135,7 +135,7 @@ def words_of(attribution: Attribution, target: str | None = None, unit: str = ""
     target : what the user calls the disease, the event or the number.
     unit : of the times, or of the number.
     """
-    called = None if target is None else one_line(target)
+    called, unit = None if target is None else one_line(target), one_line(unit, 30)
     if isinstance(attribution, HazardAttribution):
         return SurvivalWords(called or "the event", attribution.horizon, unit)
     if attribution.outcome == NumberWords.kind:
@@ -153,4 +153,6 @@ def percent(chance: float) -> str:
 def fold(log_ratio: float) -> str:
     """Exp of it, with the digits that matter: ``1.84``, ``12``."""
     ratio = math.exp(min(log_ratio, 20.0))
+    if ratio < 0.1:
+        return f"{ratio:.2g}"
     return f"{ratio:.2f}" if ratio < 10.0 else f"{ratio:,.0f}"

@@ -8,8 +8,9 @@ import typer
 from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
-from .console import disease_line, provenance, say, status_if_slow
-from .options import Prevalence, check_output, table_path
+from .console import provenance, say, status_if_slow
+from .options import check_output, table_path
+from .outcome_options import Prevalence
 
 
 def simulate(
@@ -39,6 +40,7 @@ def simulate(
     import pyarrow as pa
 
     from ..data import simulate as draw
+    from ..inputs.outcome_columns import disease_line
 
     check_output(out)
     if truth is not None:

@@ -39,12 +39,14 @@ class Known:
     outcome : what they are like.
     classes : (2,) labels, the disease or the event second; empty for numbers.
     facts : what a model remembers of it.
+    told : what no variable may tell again: its name, and its numbers (n,); None where one may.
     """
 
     values: np.ndarray
     outcome: Outcome
     classes: np.ndarray
     facts: Mapping[str, Any]
+    told: tuple[str, F64] | None = None
 
     @property
     def rows(self) -> np.ndarray:
@@ -103,7 +105,7 @@ class FollowUp:
             "horizon": survival.horizon,
             "longest_follow_up": clock.longest,
         }
-        return Known(values, survival, classes, facts)
+        return Known(values, survival, classes, facts, ("time", time))
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Times and events of new patients, by the label that is the event in the model."""
@@ -209,8 +211,8 @@ def _refuse_negative(times: F64) -> None:
     if below.size:
         rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
         raise InputError(
-            f"{plural(below.size, 'time')} of follow-up are negative (row {rows}): a time counts from the "
-            "start of follow-up; correct or drop these rows"
+            f"{plural(below.size, 'time')} of follow-up below 0 (row {rows}): a time counts from the start "
+            "of follow-up; correct or drop these rows"
         )
 
 
@@ -221,9 +223,9 @@ def _above_zero(times: F64) -> F64:
         return times
     if zero.all():
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
+    followed = "1 patient was" if zero.sum() == 1 else f"{zero.sum()} patients were"
     warnings.warn(
-        f"{plural(int(zero.sum()), 'patient')} were followed for no time at all (0): they count as followed "
-        "for less than anybody else",
+        f"{followed} followed for no time at all (0), which counts as less than anybody else's",
         UserWarning,
         stacklevel=2,
     )
