@@ -6,7 +6,7 @@ import pytest
 from rootcausal import RCI
 from rootcausal.core.sharp import attribute
 from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
-from rootcausal.core.yes_no import LogitLoss
+from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
@@ -115,7 +115,7 @@ def test_separated_classes_stay_finite():
 def test_no_survivor_leaves_the_prevalence():
     X = np.tile([[0.0], [1.0], [2.0]], (20, 1))
     y = np.repeat([0, 1], 30)
-    with pytest.warns(UserWarning, match="no variable depends"):
+    with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI().fit(X, y)
     assert model.intercept_ == 0.0
     assert model.ancestor_probability_.tolist() == [0.0]
@@ -123,7 +123,7 @@ def test_no_survivor_leaves_the_prevalence():
 
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
-    ancestry = attribute(LogitLoss(None, np.zeros(0, dtype=int), 0.25), np.zeros((0, 0)), 5, 1.0, 40.0)
+    ancestry = attribute(YesNo(0.25).loss(None, np.zeros(0, dtype=int)), np.zeros((0, 0)), 5, 1.0, 40.0)
     assert ancestry.fitted.baseline == pytest.approx(np.log(1 / 3))
 
 

@@ -143,7 +143,7 @@ def test_no_dependence_is_a_warning_and_all_zero() -> None:
     rng = np.random.default_rng(5)
     X = np.repeat(rng.uniform(-1, 1, (100, 3)), 2, axis=0)
     labels = np.tile([0, 1], 100)
-    with pytest.warns(UserWarning, match="no variable depends on the diagnosis at alpha = 0.05"):
+    with pytest.warns(UserWarning, match="the outcome depends on no variable at alpha = 0.05"):
         model = RCI(alpha=0.05).fit(X, labels)
     assert model.causal_order_.size == 0
     assert (model.shapley_values(X) == 0).all()

@@ -18,6 +18,7 @@ from tampering import archive_of, members_of, with_array, with_header
 from rootcausal import RCI
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
+from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.uncertainty import resample as bootstrap_module
@@ -478,7 +479,7 @@ def test_few_cases_are_resampled_until_both_classes_are_there():
 def test_every_resample_has_two_rows_of_each_class():
     y = np.repeat([0, 1], [58, 2])
     for seed in range(40):
-        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed))
+        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed), YesNo.of(y))
         assert np.bincount(y[rows], minlength=2).min() >= 2
 
 

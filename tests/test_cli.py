@@ -172,6 +172,38 @@ def test_simulate_writes_cohort_and_truth(tmp_path: Path) -> None:
     assert f"disease: d = 1 ({drawn.y.sum()} of 50 patients)" in printed
 
 
+def test_simulate_writes_times_and_numbers(tmp_path: Path) -> None:
+    out, truth = tmp_path / "cohort.parquet", tmp_path / "truth.csv"
+    asked = ("simulate", "--rows", 50, "--variables", 4, "--out", out, "--truth", truth)
+    printed = ok(*asked, "--outcome", "survival", "--events", 0.35)
+    drawn = simulate(n_samples=50, n_variables=4, random_state=0, outcome="survival", events=0.35)
+    table = pq.read_table(out)
+    assert table.column_names == ["x0", "x1", "x2", "time", "event"]
+    assert np.array_equal(table["time"].to_numpy(), drawn.time)
+    assert np.array_equal(table["event"].to_numpy(), drawn.y)
+    assert f"event = 1 in {drawn.y.sum()} of 50 patients; the others were last seen without it" in printed
+    assert "true Shapley values (log-hazard)" in printed
+    assert "outcome=survival, events=0.35" in printed
+
+    printed = ok(*asked, "--outcome", "number")
+    drawn = simulate(n_samples=50, n_variables=4, random_state=0, outcome="number")
+    table = pq.read_table(out)
+    assert table.column_names == ["x0", "x1", "x2", "severity"]
+    assert np.array_equal(table["severity"].to_numpy(), drawn.y)
+    assert f"severity: mean {drawn.y.mean():.2f}, standard deviation {drawn.y.std():.2f}" in printed
+    assert "true Shapley values (in the unit of severity)" in printed
+    assert np.array_equal(np.column_stack(arrow_csv.read_csv(truth).columns), drawn.true_shapley)
+
+
+def test_simulate_refuses_options_of_another_outcome(tmp_path: Path) -> None:
+    asked = ("simulate", "--out", tmp_path / "c.csv")
+    assert "it needs --outcome survival" in error(2, *asked, "--events", 0.5)
+    refused = error(2, *asked, "--outcome", "number", "--prevalence", 0.5)
+    assert "--prevalence" in refused and "only a diagnosis has it, not --outcome number" in refused
+    assert "must be a share between 0 and 1" in error(2, *asked, "--outcome", "survival", "--events", 35)
+    assert not list(tmp_path.iterdir())
+
+
 def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = ok("demo")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from rootcausal import RCI
 from rootcausal.backends.reference import ReferenceTable
-from rootcausal.core import direct_causes, logistic, sharp, susie
+from rootcausal.core import direct_causes, regression, sharp, susie
 from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
-from rootcausal.core.yes_no import LogitLoss
+from rootcausal.core.yes_no import LogitLoss, YesNo
 from rootcausal.data import simulate
 
 PRIOR = Sparsity(expected=3.0, n_columns=8, variance=1.0)
@@ -35,7 +35,7 @@ def table(seed: int, n: int = 120, k: int = 8) -> ReferenceTable:
 
 
 def loss_of(rows: ReferenceTable) -> LogitLoss:
-    return LogitLoss(rows, np.arange(8), 0.5)
+    return YesNo(0.5).loss(rows, np.arange(8))
 
 
 def found_from_minus_one(rows: ReferenceTable) -> DirectCauses:
@@ -262,7 +262,7 @@ def test_a_column_is_not_forgotten_because_others_take_several_effects():
         (direct_causes, "MAX_PASSES", 2),
         (direct_causes, "MAX_DAMPINGS", 0),
         (susie, "MAX_CYCLES", 1),
-        (sharp, "MAX_INTERCEPTS", 0),
+        (sharp, "MAX_BASELINES", 0),
     ],
 )
 def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value):
@@ -280,7 +280,7 @@ def test_the_intercept_is_found_from_far_and_near():
     """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
     rows, start = table(3, n=600), np.array([-15.0])
     for _ in range(2):
-        found, balanced = sharp._refit(rows, np.arange(1), np.array([2.0]), start)
+        found, balanced = sharp._refit(YesNo(0.5).loss(rows, np.arange(1)), np.array([2.0]), start, 0)
         assert balanced
         sums = rows.logit_sums(np.arange(1), np.append(2.0, found))
         assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
@@ -291,7 +291,9 @@ def test_the_intercept_is_found_from_where_all_risks_are_certain():
     """There the curvature is zero to the last digit."""
     rows = table(3, n=600)
     for start in (-800.0, 800.0):
-        found, balanced = sharp._refit(rows, np.arange(1), np.array([0.0]), np.array([start]))
+        found, balanced = sharp._refit(
+            YesNo(0.5).loss(rows, np.arange(1)), np.array([0.0]), np.array([start]), 0
+        )
         assert not balanced  # 100 steps of one log-odds do not lead that far
         assert abs(found[0]) == pytest.approx(700.0)
 
@@ -304,7 +306,7 @@ def test_mean_risk_of_a_rare_disease_is_the_share_of_cases(seed):
 
 def test_the_papers_regression_says_so_too(monkeypatch):
     x = np.arange(40.0)
-    monkeypatch.setattr(logistic, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(regression, "MAX_ITERATIONS", 1)
     with (
         pytest.warns(UserWarning, match="did not settle"),
         pytest.warns(UserWarning, match="separate the classes"),

@@ -32,6 +32,7 @@ from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
 from .parameters import TransformIsAParameter, chosen_settings, chosen_wishes, plain_parameters
 from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
+from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 
@@ -44,7 +45,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     outcome: ClassVar[str]  # the name of the one that it is for
 
-    alpha: float
+    alpha: float | None
     variant: str
     attribution: str
     backend: str
@@ -177,6 +178,36 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.provenance_ = {**self.provenance_, "bootstrap": how_it_was_resampled(self.bootstrap_)}
         warn_of_resamples(self.bootstrap_)
         return self
+
+    def cross_validate(self, folds: int = 5, random_state: int = 0) -> dict[str, float]:
+        """What the model knows of patients whom it has not seen.
+
+        The cohort of :meth:`fit` is cut into folds, and each is told by a model that was learned anew from
+        all others.
+
+        Parameters
+        ----------
+        folds : how many.
+        random_state : seed of the cut.
+
+        Returns
+        -------
+        The figures, which ``provenance_`` keeps. Of a diagnosis: ``auc`` (0.5 is chance, 1 is perfect),
+        ``brier`` (mean squared error of the risk) and ``brier_without_variables`` (that of the same risk for
+        everybody; with a ``prevalence`` neither, since the patients are not the population). Of the time to
+        an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
+        ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
+        """
+        check_is_fitted(self)
+        rows = rows_at_hand(self._cohort)
+        figures = self._figures(list(fold_by_fold(rows, folds, random_state)))
+        figures |= {"folds": folds, "random_state": random_state}
+        self.provenance_ = {**self.provenance_, "cross_validation": figures}
+        return figures
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        """How well what was said of each fold fits what happened."""
+        raise NotImplementedError
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""

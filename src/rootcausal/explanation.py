@@ -175,7 +175,7 @@ class Explanation:
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease, in the population of a ``prevalence``; or of the event by the horizon."""
+        """(n,): risk of the disease, with a ``prevalence`` in that population; or of the event in time."""
         self._only("probability", "yes_no", "survival")
         return self.predicted
 

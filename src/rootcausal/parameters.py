@@ -59,17 +59,17 @@ def chosen_variant(name: str) -> Variant:
 
 
 def chosen_settings(
-    variant: str, alpha: float, attribution: str, prevalence: float | None = None
+    variant: str, alpha: float | None, attribution: str, prevalence: float | None = None
 ) -> Settings:
     """The settings of these parameters of :class:`rootcausal.RCI`."""
     known = chosen_variant(variant)
     if attribution not in list(ATTRIBUTIONS):
         raise InputError(f"unknown attribution {attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}")
-    if not (isinstance(alpha, Real) and 0.0 < alpha <= 1.0):
+    if alpha is not None and not (isinstance(alpha, Real) and 0.0 < alpha <= 1.0):
         raise InputError(f"alpha must be above 0 and at most 1, not {alpha!r}")
     if prevalence is not None:
         prevalence = _share_of_population(prevalence)
-    return Settings(known, float(alpha), ATTRIBUTIONS[attribution], prevalence)
+    return Settings(known, None if alpha is None else float(alpha), ATTRIBUTIONS[attribution], prevalence)
 
 
 def _share_of_population(prevalence: float) -> float:

@@ -30,8 +30,8 @@ FEWEST_THAT_COUNT = 50
 TELLS_THE_OUTCOME = 0.9
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
-# Who called fit: past these functions, _fit and fit itself.
-CALLER = 5
+# Who called fit: past these functions, _learn, _fit and fit itself.
+CALLER = 6
 
 
 def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -203,25 +203,23 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
+    level = settings.level(cohort.raw.shape[1])
     exhausted = learned.model.outside(learned.ordering.exhausted)
     if exhausted.size:
         _warn(_exhausted(learned.ordering, cohort, exhausted))
     if learned.imputation is not None:
         order = learned.ordering.order
-        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, settings.alpha):
+        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, level):
             _warn(doubt)
     if not learned.model.order.size:
-        _warn(
-            f"no variable depends on the diagnosis at alpha = {settings.alpha}: every Shapley value is zero"
-        )
+        _warn(f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero")
     if learned.separated:
+        assert cohort.outcome is not None
         _warn(
-            "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood "
-            "has no finite answer: "
-            f"coefficients come from {settings.attribution.prior}. "
-            "Ranks are still useful; risks are uncertain. A column that decides for some patients may be a "
-            "part of the outcome (rootcausal look names such columns); more rows help only where there are "
-            "few."
+            f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
+            "Ranks are still useful; predictions are uncertain. A column that decides for some patients may "
+            "be a part of the outcome (rootcausal look names such columns); more rows help only where there "
+            "are few."
         )
     if not learned.converged:
         _warn(
@@ -233,7 +231,7 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
 def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
     """Say which columns have no error of their own."""
     if ordering.exhausted.size:
-        _warn(_exhausted(ordering, cohort, ordering.exhausted))
+        _warn(_exhausted(ordering, cohort, ordering.exhausted), CALLER - 1)
 
 
 def warn_of_resamples(bootstrap: Bootstrap) -> None:
@@ -258,5 +256,5 @@ def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
     )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=CALLER)
+def _warn(message: str, caller: int = CALLER) -> None:
+    warnings.warn(message, UserWarning, stacklevel=caller)

@@ -14,12 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from .core.pipeline import Settings
 from .core.table import F64
 from .diagnostics import Diagnosis as Checks
+from .errors import InputError
 from .estimator import Estimator
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
+from .scoring import of_diagnosis
+from .uncertainty.cross_validation import Fold
 
 
 class RCI(ClassifierMixin, Estimator):
@@ -131,12 +134,18 @@ class RCI(ClassifierMixin, Estimator):
         return self._fit(X, Diagnosis(y, self.positive), groups)
 
     def _settings(self) -> Settings:
+        if self.alpha is None:
+            raise InputError("alpha must be above 0 and at most 1, not None")
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
 
     def _take_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
         if self.positive is None:
             warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        figures = of_diagnosis(folds)
+        return figures if self.prevalence is None else {"auc": figures["auc"]}
 
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""

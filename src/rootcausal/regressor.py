@@ -15,6 +15,8 @@ from .estimator import Estimator
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Amount
+from .scoring import of_number
+from .uncertainty.cross_validation import Fold
 
 
 class RCIRegressor(RegressorMixin, Estimator):
@@ -24,8 +26,11 @@ class RCIRegressor(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    alpha, variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
-        :class:`rootcausal.RCI`; local variants drop variables that do not correlate with y.
+    alpha : float in (0, 1], default None
+        Level of the test by which local variants drop variables that do not correlate with y. None takes the
+        level at which about 20 variables without any effect pass, and never less than 0.2.
+    variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+        :class:`rootcausal.RCI`.
 
     Attributes
     ----------
@@ -40,7 +45,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float | None = None,
         variant: str = "local_plus",
         attribution: str = "sharp",
         backend: str = "auto",
@@ -70,6 +75,9 @@ class RCIRegressor(RegressorMixin, Estimator):
             column of ``obs``.
         """
         return self._fit(X, Amount(y), groups)
+
+    def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        return of_number(folds)
 
     def predict(self, X: Any) -> F64:
         """(n,): the expected value of y."""

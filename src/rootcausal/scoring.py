@@ -1,10 +1,18 @@
-"""How well predictions fit what happened: concordance, and the Brier score at a horizon."""
+"""How well predictions fit what happened, for each kind of outcome.
+
+A diagnosis: the area under the curve, and the Brier score. The time to an event: concordance, and the Brier
+score at a horizon. A number: the share of its variance that is told, and the typical error.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.stats import rankdata
 
 from .core.table import F64, Index
+from .uncertainty.cross_validation import Fold
 
 # Patients compared with all others at once.
 PAIRS_A_BLOCK = 1 << 22
@@ -58,3 +66,51 @@ def _still_followed(time: F64, event: F64) -> F64:
     after = np.cumprod(kept)
     of_place: Index = np.searchsorted(times, time)
     return np.append(np.append(1.0, after)[of_place], after[-1])
+
+
+def area(predictor: F64, ill: np.ndarray) -> float:
+    """Area under the curve: how often, of two, the patient with the disease has the higher risk."""
+    n_ill = int((ill == 1).sum())
+    n_well = ill.size - n_ill
+    if not (n_ill and n_well):
+        return float("nan")
+    return float((rankdata(predictor)[ill == 1].sum() - n_ill * (n_ill + 1) / 2) / (n_ill * n_well))
+
+
+def of_diagnosis(folds: Sequence[Fold]) -> dict[str, float]:
+    """Figures of a diagnosis; areas are the mean of those within folds."""
+    return {
+        "auc": _mean([area(fold.predictor, fold.known) for fold in folds]),
+        "brier": _of_all([(fold.predicted - fold.known) ** 2 for fold in folds]),
+        "brier_without_variables": _of_all([(fold.null - fold.known) ** 2 for fold in folds]),
+    }
+
+
+def of_follow_up(folds: Sequence[Fold], horizon: float) -> dict[str, float]:
+    """Figures of the time to an event; concordances are the mean of those within folds."""
+    time, event = (np.concatenate([fold.known[:, column] for fold in folds]) for column in (0, 1))
+    null = np.concatenate([np.full(len(fold.known), fold.null) for fold in folds])
+    told = np.concatenate([fold.predicted for fold in folds])
+    return {
+        "concordance": _mean([concordance(fold.predictor, *fold.known.T) for fold in folds]),
+        "brier": brier(told, time, event, horizon),
+        "brier_without_variables": brier(null, time, event, horizon),
+        "horizon": horizon,
+    }
+
+
+def of_number(folds: Sequence[Fold]) -> dict[str, float]:
+    """Figures of a number: R², and root mean squared errors."""
+    left = _of_all([(fold.predicted - fold.known) ** 2 for fold in folds])
+    null = _of_all([(fold.null - fold.known) ** 2 for fold in folds])
+    return {"r2": 1.0 - left / null, "error": left**0.5, "error_without_variables": null**0.5}
+
+
+def _mean(of_folds: Sequence[float]) -> float:
+    """Over the folds that have one."""
+    there = [one for one in of_folds if one == one]
+    return float(np.mean(there)) if there else float("nan")
+
+
+def _of_all(squares: Sequence[F64]) -> float:
+    return float(np.concatenate(squares).mean())

@@ -11,6 +11,7 @@ from ..files.tables import refuse_streams
 from ..wording import shown
 from .console import kinds_lines, say, say_cohort, say_known, status_if_slow
 from .knowing import Known
+from .options import chosen
 
 if TYPE_CHECKING:
     from ..inputs.roles import Roles
@@ -40,9 +41,9 @@ def fit_on_cluster(
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
-        settings = {**settings, **outcome.parameters, "backend": "dask"}
+        settings = {**chosen(settings), **outcome.parameters, "backend": "dask"}
         model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
-        model._fit(frame, outcome.known_by_name(), None)
+        model.fit(frame, *(column for _, column in roles.outcome.named))
     if outcome.remembered:
         model.provenance_ = {**model.provenance_, "reading": outcome.remembered}
     n_rows: Any = model.provenance_["rows"]

@@ -305,6 +305,11 @@ def made_with(model: "Estimator") -> dict[str, Any]:
     logs = parameters.pop("transform", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
+    if "horizon" in parameters:
+        parameters["horizon"] = f"{model.provenance_['horizon']:g}"
+    for name in ("alpha", "prevalence"):
+        if name in parameters and parameters[name] is None:
+            del parameters[name]
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
     if logs:

@@ -116,11 +116,11 @@ def explain(
     question = None if asked is None else understood(asked, model)
     wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
     pieces = _Counted(stream_new_patients(patients_file, **wanted))
-    made = made_with(model)
+    made = made_with(model) | ({} if horizon is None else {"horizon": f"{horizon:g}"})
     if out is None:
         _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, **asks.lines.facts(), **made}
+        details = {"model": model_file.name, **made, **asks.lines.facts()}
         if question is not None:
             details["what_if"] = str(question)
         scores = _Scores(asks, id_column, question)

@@ -94,7 +94,7 @@ def fit(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
-    alpha: Alpha = 0.2,
+    alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..loading import Fitted
 
 
-def _between_0_and_1(alpha: float) -> float:
-    if not 0 < alpha <= 1:
+def _between_0_and_1(alpha: float | None) -> float | None:
+    if alpha is not None and not 0 < alpha <= 1:
         raise typer.BadParameter("must be above 0 and at most 1.")
     return alpha
 
@@ -75,7 +75,12 @@ MissingWords = Annotated[
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
-    float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
+    float | None,
+    typer.Option(
+        callback=_between_0_and_1,
+        help="Level of the test that leaves variables out.",
+        show_default="0.2; of times and numbers so that about 20 without effect pass",
+    ),
 ]
 VariantName = Annotated[
     Literal["original", "plus", "local", "local_plus"],
@@ -200,9 +205,14 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
     """Fit the estimator of this outcome to the rows of a file."""
     from ..loading import ESTIMATORS
 
-    settings = {**settings, **outcome.parameters, "transform": patients.transforms()}
+    settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
-    return model._fit(patients, outcome.known(patients.target), None)
+    return model.fit(patients, *outcome.arguments(patients.target))
+
+
+def chosen(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings without a level that nobody chose: estimators have levels of their own."""
+    return {name: value for name, value in settings.items() if name != "alpha" or value is not None}
 
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":

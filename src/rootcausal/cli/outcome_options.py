@@ -67,6 +67,14 @@ Prevalence = Annotated[
         "sampled apart.",
     ),
 ]
+Events = Annotated[
+    float | None,
+    typer.Option(
+        parser=_a_share,
+        metavar="SHARE",
+        help="Share of the population whose event is seen before follow-up ends; 0.62 unless given.",
+    ),
+]
 Horizon = Annotated[
     float | None,
     typer.Option(

@@ -126,7 +126,7 @@ def report(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
-    alpha: Alpha = 0.2,
+    alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",

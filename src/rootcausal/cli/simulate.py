@@ -1,7 +1,7 @@
 """``rootcausal simulate``: a cohort from the paper's generator, in a file."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -10,21 +10,30 @@ from ..version import __version__
 from ..wording import shown
 from .console import provenance, say, status_if_slow
 from .options import check_output, table_path
-from .outcome_options import Prevalence
+from .outcome_options import Events, Prevalence
+
+if TYPE_CHECKING:
+    from ..data import SimulatedCohort
+
+# What the true values add to.
+SCALES = {"yes_no": "log-odds", "survival": "log-hazard", "number": "in the unit of severity"}
 
 
 def simulate(
     out: Annotated[Path, typer.Option(callback=table_path, help="Cohort to write, .csv or .parquet.")],
     rows: Annotated[int, typer.Option(min=4, help="Number of patients.")] = 1000,
-    variables: Annotated[
-        int, typer.Option(min=2, help="Number of variables, the diagnosis d among them.")
-    ] = 10,
+    variables: Annotated[int, typer.Option(min=2, help="Number of variables, the outcome among them.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same cohort.")] = 0,
     design: Annotated[
         Literal["cohort", "case-control"],
         typer.Option(help="Rows as they come, or as many cases as controls, drawn apart."),
     ] = "cohort",
     prevalence: Prevalence = None,
+    outcome: Annotated[
+        Literal["yes_no", "survival", "number"],
+        typer.Option(help="A diagnosis, the time to an event, or a number."),
+    ] = "yes_no",
+    events: Events = None,
     truth: Annotated[
         Path | None,
         typer.Option(callback=table_path, help="Also write the true Shapley values to this file."),
@@ -32,15 +41,17 @@ def simulate(
 ) -> None:
     """Draw a cohort from the paper's generator, with the diagnosis in column d.
 
+    Another outcome is in columns time and event (1: it happened then, 0: last seen without it) or severity.
+
     rootcausal simulate --out cohort.csv
     rootcausal simulate --rows 5000 --variables 20 --out cohort.parquet
     rootcausal simulate --seed 1 --out cohort.csv --truth truth.csv
     rootcausal simulate --design case-control --prevalence 0.02 --out study.csv
+    rootcausal simulate --outcome survival --events 0.35 --out cohort.csv
     """
     import pyarrow as pa
 
     from ..data import simulate as draw
-    from ..inputs.outcome_columns import disease_line
 
     check_output(out)
     if truth is not None:
@@ -49,22 +60,52 @@ def simulate(
         raise typer.BadParameter("--design case-control needs --prevalence.", param_hint="--design")
     if design == "case-control" and rows % 2:
         raise typer.BadParameter("half of the rows are cases: give an even number.", param_hint="--rows")
+    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
+        hint = "--design" if prevalence is None else "--prevalence"
+        raise typer.BadParameter(f"only a diagnosis has it, not --outcome {outcome}.", param_hint=hint)
+    if events is not None and outcome != "survival":
+        raise typer.BadParameter("it needs --outcome survival.", param_hint="--events")
     details: dict[str, Any] = {"rows": rows, "variables": variables, "seed": seed}
     if prevalence is not None:
         details |= {"design": design, "prevalence": prevalence}
+    if outcome != "yes_no":
+        details |= {"outcome": outcome} | ({} if events is None else {"events": events})
     with status_if_slow("drawing and writing the cohort"):
         cohort = draw(
-            n_samples=rows, n_variables=variables, random_state=seed, design=design, prevalence=prevalence
+            n_samples=rows,
+            n_variables=variables,
+            random_state=seed,
+            design=design,
+            prevalence=prevalence,
+            outcome=outcome,
+            events=events,
         )
         names = cohort.feature_names
         tables: dict[Path, Any] = {
-            out: pa.table({**dict(zip(names, cohort.X.T, strict=True)), "d": cohort.y})
+            out: pa.table({**dict(zip(names, cohort.X.T, strict=True)), **_outcome_columns(cohort)})
         }
         if truth is not None:
             tables[truth] = pa.table(dict(zip(names, cohort.true_shapley.T, strict=True)))
         write_tables(tables, {"version": __version__, "command": "simulate", **details})
     say(f"cohort written to {shown(out)}: {rows} rows, {len(names)} variables")
-    say(disease_line("d", "1", int(cohort.y.sum()), rows, prevalence))
+    say(_outcome_line(cohort, prevalence))
     if truth is not None:
-        say(f"true Shapley values (log-odds) written to {shown(truth)}")
+        say(f"true Shapley values ({SCALES[outcome]}) written to {shown(truth)}")
     say(provenance("simulate", details))
+
+
+def _outcome_columns(cohort: "SimulatedCohort") -> dict[str, Any]:
+    name = cohort.target_name.lower()
+    return {name: cohort.y} if cohort.time is None else {"time": cohort.time, name: cohort.y}
+
+
+def _outcome_line(cohort: "SimulatedCohort", prevalence: float | None) -> str:
+    from ..inputs.outcome_columns import disease_line
+
+    *_, name = _outcome_columns(cohort)
+    y, rows = cohort.y, len(cohort.y)
+    if cohort.time is not None:
+        return f"{name} = 1 in {y.sum()} of {rows} patients; the others were last seen without it, at time"
+    if y.dtype.kind == "f":
+        return f"{name}: mean {y.mean():.2f}, standard deviation {y.std():.2f}"
+    return disease_line(name, "1", int(y.sum()), rows, prevalence)

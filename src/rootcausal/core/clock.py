@@ -1,10 +1,10 @@
 """Follow-up of a cohort, read by its events: only the ranks of times count, as in Cox's regression.
 
 Time runs in steps, one at each time of an event: there the null hazard jumps by the number of events over the
-number of patients at risk (Nelson-Aalen). The jumps are gathered in intervals of about equally many events,
-at most :data:`MOST_INTERVALS`. Within an interval the hazard of a model runs in proportion to the null one,
-and only its total is learned: where every time of an event has an interval of its own this is Cox's
-partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
+number of patients at risk (Nelson-Aalen). The jumps are gathered in :data:`MOST_INTERVALS` intervals at most,
+of which the first and the last hold few events. Within an interval the hazard of a model runs in proportion
+to the null one, and only its total is learned: where every time of an event has an interval of its own this
+is Cox's partial likelihood, and with a hundred of them hardly another one, yet a sum over rows.
 
 Where d events share a time, at which n are at risk, they are taken to come one after the other, in any order
 (Efron 1977): the l-th finds n − l + 1 at risk, and of those who have the event then, a share has left. So the
@@ -74,11 +74,24 @@ class Clock:
 
     @cached_property
     def _last_steps(self) -> Index:
-        """(G,) the last step of each interval."""
+        """(G,) the last step of each interval: all steps, where these are few."""
         d = self.events[self._of_events]
-        # Steps that end in the same hundredth of all events are together.
-        share = np.ceil(np.cumsum(d) * (min(MOST_INTERVALS, d.size) / d.sum()) - 1e-9)
-        return np.flatnonzero(np.append(share[1:] != share[:-1], True))
+        if d.size <= MOST_INTERVALS:
+            return np.arange(d.size)
+        last = np.zeros(d.size, dtype=bool)
+        last[-1] = True
+        events, hazard = np.cumsum(d), np.cumsum(self._jumps[0])
+        share = np.arange(MOST_INTERVALS // 3) / (MOST_INTERVALS // 3)
+        # A third of them by the events. A third by the hazard: late events are few, and weigh much, since few
+        # are left at risk. And a third by ever more events: the first ones are those of patients whose hazard
+        # is many times that of others, and their order says how many times.
+        for total, ends in (
+            (events, share * events[-1]),
+            (hazard, share * hazard[-1]),
+            (events, events[-1] ** share),
+        ):
+            last[np.searchsorted(total, ends)] = True
+        return np.flatnonzero(last)
 
     @cached_property
     def _reached(self) -> F64:

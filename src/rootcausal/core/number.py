@@ -7,7 +7,7 @@ deviations from its mean, so a single look at the rows is enough: the rest is ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 
 # Of the number's variance; where the errors leave less, they tell it for certain.
 LEAST_VARIANCE = 1e-10
-# With fewer it is no number but a label.
+# With fewer it may well be a label.
 FEWEST_VALUES = 3
 # Of the number's standard deviation, by which one of a cause has to change it to be an arrow.
 NOTABLE_SHARE = 0.1
@@ -32,9 +32,17 @@ class Number:
 
     name: ClassVar[str] = "number"
     variance: ClassVar[float] = 0.25  # of effects in standard deviations of the number, squared
+    certain: ClassVar[str] = (
+        "the errors tell every patient's number to the last digit, so nothing is left to tell effects from "
+        "chance by"
+    )
 
     mean: float
     sd: float
+
+    @property
+    def start(self) -> F64:
+        return np.zeros(1)
 
     @property
     def chosen(self) -> str:
@@ -51,12 +59,11 @@ class Number:
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return np.unique(known).size >= FEWEST_VALUES
+        return bool(known.size) and bool(known.min() < known.max())
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:
-        different = np.unique(known).size
-        return f"had fewer than {FEWEST_VALUES} different numbers: the cohort has too few ({different})"
+        return f"held one number only: the cohort has too few different ones ({np.unique(known).size})"
 
     def rows(self, known: np.ndarray) -> np.ndarray:
         return ((known - self.mean) / self.sd)[:, None]
@@ -71,7 +78,7 @@ class Number:
         return None
 
     def loss(self, table: Table, cols: Index) -> SquareLoss:
-        return SquareLoss.of(table, cols)
+        return SquareLoss.of(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> ValueAttribution:
         return ValueAttribution(effects * self.sd, self.mean + float(baseline[0]) * self.sd, self.sd)
@@ -85,22 +92,26 @@ class SquareLoss:
     ----------
     at_zero : its sums where no error has an effect, and the variance is one.
     variance : what all errors together leave of that of the number, corrected for their number.
+    certain : whether they leave nothing of it.
     n_rows : how many rows it sums over.
     """
 
     at_zero: LossSums
     variance: float
+    certain: bool
     n_rows: int
-    start: F64 = field(default_factory=lambda: np.zeros(1))
+    start: F64
 
     @classmethod
-    def of(cls, table: Table, cols: Index) -> SquareLoss:
+    def of(cls, table: Table, cols: Index, start: F64) -> SquareLoss:
         n, k = table.shape[0], cols.size
         at_zero = table.square_sums(cols, np.zeros(k + 1))
         best = np.linalg.lstsq(at_zero.hessian, at_zero.gradient, rcond=None)[0]
         left = -2.0 * at_zero.loglik - float(at_zero.gradient @ best)
-        variance = min(max(left / max(n - k - 1, 1), LEAST_VARIANCE), 1.0)
-        return cls(at_zero, variance, n)
+        # As if there was one patient more, of whom the errors tell nothing: where these are nearly as many as
+        # the patients, they leave next to nothing, and that by chance.
+        variance = min((max(left, 0.0) + 1.0) / (max(n - k - 1, 0) + 1.0), 1.0)
+        return cls(at_zero, variance, left <= LEAST_VARIANCE * n, n, start)
 
     def sums(self, beta: F64) -> LossSums:
         # A sum of squares is a parabola: what it is at zero tells what it is everywhere.
@@ -109,8 +120,7 @@ class SquareLoss:
         return (1.0 / self.variance) * LossSums(loglik, self.at_zero.gradient - fall, self.at_zero.hessian)
 
     def is_certain(self, loglik: float) -> bool:
-        """However little is left, a line has coefficients."""
-        return False
+        return self.certain
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ class Loss(Protocol):
         ...
 
     def is_certain(self, loglik: float) -> bool:
-        """Whether every patient's outcome is predicted with certainty, so that no maximum exists."""
+        """Whether every patient's outcome is predicted with certainty, so that only a prior can judge."""
         ...
 
 
@@ -64,10 +64,17 @@ class Outcome(Protocol):
     ----------
     name : what parameters and files call it.
     variance : of the effect of one standard deviation of a direct cause, expected beforehand.
+    certain : what it means, in words, that only a prior keeps coefficients finite.
     """
 
     name: ClassVar[str]
     variance: ClassVar[float]
+    certain: ClassVar[str]
+
+    @property
+    def start(self) -> F64:
+        """(b,) the baseline of its loss where no error has an effect."""
+        ...
 
     @property
     def chosen(self) -> str:

@@ -23,6 +23,11 @@ from .sharp import attribute
 from .table import F64, Index, RawTable
 from .yes_no import YesNo
 
+# Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
+# at least that of the paper.
+BY_CHANCE = 20.0
+LEAST_LEVEL = 0.2
+
 
 @dataclass(frozen=True)
 class Attributed:
@@ -103,17 +108,28 @@ class Settings:
 
     Attributes
     ----------
-    variant, alpha : of the ordering, and the level of its t-test.
+    variant : of the ordering.
+    alpha : the level of its test; None goes by the number of columns (see :meth:`level`).
     attribution : from errors to the outcome.
     prevalence : share of the population that has the disease; None where the sample is the population.
     imputation_seed : of the noise with which missing values are filled in.
     """
 
     variant: Variant
-    alpha: float
+    alpha: float | None
     attribution: AttributionMethod
     prevalence: float | None = None
     imputation_seed: int = 0
+
+    def level(self, n_columns: int) -> float:
+        """The level of the test: that which was chosen, or one that lets few columns pass by chance.
+
+        The test is there to spare work, and to keep away from the attribution what has no effect. Where
+        columns are few, neither is worth the weak causes that it would take with it.
+        """
+        if self.alpha is not None:
+            return self.alpha
+        return min(1.0, max(LEAST_LEVEL, BY_CHANCE / n_columns))
 
 
 @dataclass(frozen=True)
@@ -165,17 +181,18 @@ def learn(
     layout = Layout.numbers(p) if layout is None else layout
     if outcome is None:
         outcome = YesNo.of_moments(columns.moments)
+    level = settings.level(p)
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     if isinstance(raw, HoledRaw):
         local = settings.variant.local
-        imputed = impute(raw, columns, layout, settings.alpha, local, settings.imputation_seed, outcome)
+        imputed = impute(raw, columns, layout, level, local, settings.imputation_seed, outcome)
         ordering = order_columns(
-            imputed.raw, imputed.columns, settings.variant, settings.alpha, on_round, imputed.layout, outcome
+            imputed.raw, imputed.columns, settings.variant, level, on_round, imputed.layout, outcome
         ).on_columns(imputed.chosen)
         completion, imputation = imputed.completion, imputed.imputation
     else:
-        ordering = order_columns(raw, columns, settings.variant, settings.alpha, on_round, layout, outcome)
+        ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
         completion = completion_of(raw, columns, layout, settings, ordering.order, outcome)
         imputation = None
     found = settings.attribution.attribute(ordering, p, outcome)

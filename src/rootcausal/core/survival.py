@@ -37,9 +37,17 @@ class Survival:
 
     name: ClassVar[str] = "survival"
     variance: ClassVar[float] = 1.0  # log-hazards, squared
+    certain: ClassVar[str] = (
+        "the errors tell of some patients for certain that they have the event before others, or not at all, "
+        "so maximum likelihood has no finite answer"
+    )
 
     clock: Clock
     horizon: float
+
+    @property
+    def start(self) -> F64:
+        return np.log(self.clock.null_hazards)
 
     @property
     def chosen(self) -> str:
@@ -53,7 +61,7 @@ class Survival:
     @classmethod
     def by(cls, clock: Clock, horizon: float | None = None) -> Survival:
         """The same where only the clock is at hand."""
-        return cls(clock, _rounded(clock) if horizon is None else horizon)
+        return cls(clock, _rounded(clock) if horizon is None else float(horizon))
 
     def again(self, known: np.ndarray) -> Survival:
         return Survival.of(known, self.horizon)
@@ -80,14 +88,16 @@ class Survival:
         return None
 
     def loss(self, table: Table, cols: Index) -> HazardLoss:
-        return HazardLoss(table, cols, np.log(self.clock.null_hazards))
+        return HazardLoss(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> HazardAttribution:
         cumulative = np.append(0.0, np.cumsum(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD))))
         edges = self.clock.edges
-        if self.clock.longest > edges[-1]:
+        # A resample may lack whoever was followed until the horizon.
+        last = max(self.clock.longest, self.horizon)
+        if last > edges[-1]:
             # After the last event nobody had one.
-            edges, cumulative = np.append(edges, self.clock.longest), np.append(cumulative, cumulative[-1])
+            edges, cumulative = np.append(edges, last), np.append(cumulative, cumulative[-1])
         return HazardAttribution(effects, edges, cumulative, self.horizon)
 
 

@@ -23,8 +23,16 @@ class YesNo:
 
     name: ClassVar[str] = "yes_no"
     variance: ClassVar[float] = 1.0  # log-odds, squared
+    certain: ClassVar[str] = (
+        "the errors separate the classes perfectly, or decide for some patients, so maximum likelihood has "
+        "no finite answer"
+    )
 
     case_rate: float
+
+    @property
+    def start(self) -> F64:
+        return np.array([np.log(self.case_rate / (1.0 - self.case_rate))])
 
     @property
     def chosen(self) -> str:
@@ -70,7 +78,7 @@ class YesNo:
         return (np.array([0.0, 1.0]) - share) / np.sqrt(share * (1.0 - share))
 
     def loss(self, table: Table, cols: Index) -> LogitLoss:
-        return LogitLoss(table, cols, self.case_rate)
+        return LogitLoss(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> LinearAttribution:
         """With the intercept of the population (Prentice & Pyke 1979)."""
@@ -83,11 +91,7 @@ class LogitLoss:
 
     table: Table
     cols: Index
-    case_rate: float
-
-    @property
-    def start(self) -> F64:
-        return np.array([np.log(self.case_rate / (1.0 - self.case_rate))])
+    start: F64
 
     @property
     def n_rows(self) -> int:
@@ -102,4 +106,4 @@ class LogitLoss:
 
 def fit_logit(table: Table, cols: Index, case_rate: float) -> Coefficients:
     """Logistic regression of the labels on some columns of a table."""
-    return regress(LogitLoss(table, cols, case_rate), len(cols))
+    return regress(YesNo(case_rate).loss(table, cols), len(cols))

@@ -83,6 +83,8 @@ class RealCohort:
     knowledge : dict
         What is known of the causal order before, in the fields of :class:`rootcausal.Knowledge`: what
         ``RCI(knowledge=...)`` takes.
+    years : ndarray of shape (n,), or None
+        How long each was followed, where that was asked for; y then says whether the event ended it.
     """
 
     X: F64
@@ -93,20 +95,22 @@ class RealCohort:
     units: dict[str, str]
     description: str
     knowledge: dict[str, list[Any]]
+    years: F64 | None = None
 
     def to_frame(self) -> pa.Table:
-        """Return one table with the column "id", the measurements and the diagnosis."""
+        """Return one table with the column "id", the measurements, "years" if there are any, and y."""
         import pyarrow as pa
 
         columns = {
             "id": self.ids,
             **dict(zip(self.feature_names, self.X.T, strict=True)),
+            **({} if self.years is None else {"years": self.years}),
             self.target_name: self.y,
         }
         return pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
 
 
-def load_pbc(complete: bool = True) -> RealCohort:
+def load_pbc(complete: bool = True, *, follow_up: bool = False) -> RealCohort:
     """Load the Mayo Clinic Primary Biliary Cholangitis cohort of Section 8.2.1.
 
     The table of 418 patients is that of appendix D of Fleming & Harrington, "Counting Processes and Survival
@@ -118,6 +122,9 @@ def load_pbc(complete: bool = True) -> RealCohort:
     complete : bool, default True
         Keep only patients with all ten measurements: 258, of whom 111 died. Otherwise all 393, with NaN
         where a measurement is missing.
+    follow_up : bool, default False
+        Take how long patients were followed, in ``years``. The transplanted then stay: until the transplant
+        they are known to have lived. That makes 276 patients, of whom 111 died, or all 418.
 
     Returns
     -------
@@ -126,11 +133,11 @@ def load_pbc(complete: bool = True) -> RealCohort:
     """
     names = tuple(PBC_UNITS)
     with files("rootcausal.data").joinpath("pbc.csv").open("rb") as source:
-        table = _read_columns(source, "the embedded table pbc.csv", ("id", "status", *names))
+        table = _read_columns(source, "the embedded table pbc.csv", ("id", "time", "status", *names))
     # The table prints ages in years to 15 digits; they were recorded in whole days.
     table["age"] = np.rint(table["age"] * DAYS_PER_YEAR) / DAYS_PER_YEAR
     X = np.column_stack([table[name] for name in names])
-    keep = table["status"] != PBC_TRANSPLANTED
+    keep = np.ones(len(X), dtype=bool) if follow_up else table["status"] != PBC_TRANSPLANTED
     if complete:
         keep &= np.isfinite(X).all(axis=1)
     return RealCohort(
@@ -142,9 +149,14 @@ def load_pbc(complete: bool = True) -> RealCohort:
         units=dict(PBC_UNITS),
         description=(
             "Mayo Clinic Primary Biliary Cholangitis cohort (Fleming & Harrington 1991), "
-            "patients without a liver transplant; diagnosis: death during follow-up"
+            + (
+                "event: death; a liver transplant ends follow-up"
+                if follow_up
+                else "patients without a liver transplant; diagnosis: death during follow-up"
+            )
         ),
         knowledge={"first": ["age"]},
+        years=table["time"][keep] / DAYS_PER_YEAR if follow_up else None,
     )
 
 

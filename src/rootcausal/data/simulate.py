@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve_triangular
-from scipy.special import expit
 
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64
 from ..errors import InputError
+from .exogenous_errors import FAMILIES, Population, draw_errors
+from .outcomes import EVENTS, CaseControl, Number, Outcome, Survival, YesNo
 
 RandomState = int | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.25, 1.0
 MAX_DRAWS = 1000
 DESIGNS = ("cohort", "case-control")
-# Of a population, drawn at once: the first of them also set its intercept.
-ROWS_A_BLOCK = 100_000
+OUTCOMES = ("yes_no", "survival", "number")
 MOST_ROWS = 10**9
 
 
@@ -38,28 +40,34 @@ class SimulatedCohort:
     ----------
     X : ndarray of shape (n, p)
         The variables. Their column order says nothing about their causal order.
-    y : ndarray of shape (n,), int
-        The diagnosis D: 1 for patients, 0 for controls.
+    y : ndarray of shape (n,), int or float
+        The diagnosis D, 1 for patients and 0 for controls; whether the event was seen, 1 or 0; or the number.
     errors : ndarray of shape (n, p)
         Each patient's exogenous errors, ``X = errors + X @ adjacency.T``. Their means are zero.
     true_shapley : ndarray of shape (n, p)
-        ``errors * effects``, the log-odds that each error adds (Proposition 1 of the paper).
+        ``errors * effects``, the log-odds that each error adds (Proposition 1 of the paper); the log-hazard,
+        or what it adds to the number, for the other outcomes.
     effects : ndarray of shape (p,)
-        Total effect of each error on the log-odds of D; exactly zero for non-ancestors of D.
+        Total effect of each error on the same; exactly zero for non-ancestors of D.
     target_weights : ndarray of shape (p,)
-        Direct effects on D: its log-odds are ``X @ target_weights + intercept``. Zero for non-parents.
+        Direct effects on D: its log-odds are ``X @ target_weights + intercept``, as are log-hazards and
+        expected numbers. Zero for non-parents.
     adjacency_sparse : csr_array of shape (p, p)
         The graph among the columns of X; ``[i, j]`` is the direct effect of j on i.
     feature_names : tuple of str
         Names of the columns of X.
     target_name : str
-        Name of the diagnosis.
+        Name of the outcome.
     intercept : float
         Log-odds of D where all variables are zero: zero, unless a prevalence was asked for.
+    time : ndarray of shape (n,), or None
+        When the event was seen, or the patient was last seen without it; None unless the outcome is survival.
+    event : ndarray of shape (n,), bool, or None
+        Which of the two; likewise.
     """
 
     X: F64
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     errors: F64
     true_shapley: F64
     effects: F64
@@ -68,6 +76,8 @@ class SimulatedCohort:
     feature_names: tuple[str, ...]
     target_name: str
     intercept: float = 0.0
+    time: F64 | None = None
+    event: NDArray[np.bool_] | None = None
 
     @property
     def adjacency(self) -> F64:
@@ -84,6 +94,8 @@ def simulate(
     random_state: RandomState = None,
     design: str = "cohort",
     prevalence: float | None = None,
+    outcome: str = "yes_no",
+    events: float | None = None,
 ) -> SimulatedCohort:
     """Draw a cohort from the paper's generator (Section 8.1.1).
 
@@ -103,6 +115,12 @@ def simulate(
     ``n_samples / 2`` cases and as many controls out of the population, in random order. The truth is that
     of the population, for these rows.
 
+    Nor need D be a diagnosis. The same weighted sum of its parents may be the logarithm of a constant hazard:
+    then there is the time to an event, cut short where follow-up ends, which is uniform on (0, c] and
+    independent of all else, c being such that the share `events` of the population is seen to have the event.
+    Or D may be a number, which is that sum and an error of its own, of one of the three distributions: a
+    vertex like any other, of whose variance the variables explain about half in the median cohort.
+
     Parameters
     ----------
     n_samples : int, default 1000
@@ -117,6 +135,10 @@ def simulate(
         Rows as they come, or as many cases as controls, which needs a prevalence.
     prevalence : float in (0, 1), default None
         Share of the population with the disease. None leaves the paper's log-odds, without an intercept.
+    outcome : {"yes_no", "survival", "number"}, default "yes_no"
+        What D is. Designs and a prevalence are those of yes or no.
+    events : float in (0, 1), default None
+        Share of the population whose event is seen, for ``outcome="survival"``; None is 0.62.
 
     Returns
     -------
@@ -132,12 +154,21 @@ def simulate(
     >>> cohort = simulate(n_samples=200, n_variables=10, random_state=0)
     >>> cohort.X.shape
     (200, 9)
+    >>> cohort = simulate(n_samples=200, n_variables=10, random_state=0, outcome="survival", events=0.35)
+    >>> cohort.time.shape, int(cohort.event.sum())
+    ((200,), 83)
     """
     n_samples = _integer_of_at_least(2 * ROWS_PER_CLASS, n_samples, "n_samples")
     n_variables = _integer_of_at_least(2, n_variables, "n_variables")
     if not (math.isfinite(expected_neighbors) and expected_neighbors > 0):
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
     _check_design(design, prevalence, n_samples)
+    _check_outcome(outcome, events, design, prevalence)
+    outcomes: dict[str, Callable[[Population], Outcome]] = {
+        "yes_no": partial(CaseControl if design == "case-control" else YesNo, prevalence=prevalence),
+        "survival": partial(Survival, events=EVENTS if events is None else events),
+        "number": Number,
+    }
     edge_probability = min(1.0, expected_neighbors / (n_variables - 1))
     rng = np.random.default_rng(random_state)
 
@@ -145,12 +176,15 @@ def simulate(
         graph = _draw_graph(n_variables, edge_probability, rng)
         if graph.nnz == 0:
             continue
-        cohort = _draw_cohort(graph, n_samples, design, prevalence, rng)
-        if np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
+        cohort = _draw_cohort(graph, n_samples, outcomes[outcome], rng)
+        if outcome == "number" or np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
             return cohort
+    share = "" if prevalence is None else ", or the prevalence"
+    if outcome == "survival":
+        share = ", or choose a share of events nearer to a half"
     raise InputError(
         f"{MAX_DRAWS} draws gave no graph with an edge and {ROWS_PER_CLASS} rows in each class: "
-        "raise expected_neighbors or n_samples" + ("" if prevalence is None else ", or the prevalence")
+        "raise expected_neighbors or n_samples" + share
     )
 
 
@@ -172,6 +206,19 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
         )
 
 
+def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
+    if outcome not in list(OUTCOMES):
+        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(OUTCOMES)}")
+    if events is not None:
+        if outcome != "survival":
+            raise InputError(f"events is the share of events of outcome='survival', not of {outcome!r}")
+        if not (isinstance(events, Real) and 0.0 < events < 1.0):
+            raise InputError(f"events must be a share between 0 and 1, not {events!r}")
+    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
+        name = "prevalence" if prevalence is not None else "design"
+        raise InputError(f"{name} belongs to outcome='yes_no', not to {outcome!r}: leave it out")
+
+
 def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:
     """Draw a lower triangular matrix of weights; ``[i, j]`` is the effect of j on i, so j < i.
 
@@ -190,9 +237,12 @@ def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Genera
 
 
 def _draw_cohort(
-    graph: csr_array, n_samples: int, design: str, prevalence: float | None, rng: np.random.Generator
+    graph: csr_array,
+    n_samples: int,
+    outcome_of: Callable[[Population], Outcome],
+    rng: np.random.Generator,
 ) -> SimulatedCohort:
-    """Choose D in a graph with at least one edge, and draw errors, variables and labels."""
+    """Choose D in a graph with at least one edge, and draw errors, variables and D."""
     n_parents = np.diff(graph.indptr)
     n_children = np.bincount(graph.indices, minlength=graph.shape[0])
     target = rng.choice(np.flatnonzero((n_parents > 0) & (n_children == 0)))
@@ -203,19 +253,19 @@ def _draw_cohort(
     effects = spsolve_triangular(system.T.tocsr(), target_weights, lower=False, unit_diagonal=True)
     ancestors = np.flatnonzero(effects)
 
-    family = rng.integers(3, size=len(others))
-    population = _Population(family[ancestors], effects[ancestors], prevalence, rng)
-    errors = _draw_errors(n_samples, family, rng)
-    if design == "case-control":
+    family = rng.integers(FAMILIES, size=len(others))
+    outcome = outcome_of(Population(family[ancestors], effects[ancestors], rng))
+    errors = draw_errors(n_samples, family, rng)
+    if isinstance(outcome, CaseControl):
         # Errors of other variables are independent of D: no need to draw them for all of the population.
-        errors[:, ancestors], y = population.cases_and_controls(n_samples // 2)
+        errors[:, ancestors], drawn = outcome.choose(n_samples)
     X = spsolve_triangular(system, errors.T, lower=True, unit_diagonal=True).T
     if not np.isfinite(X).all():
         raise InputError(
             "the variables overflow along the paths of so dense a graph: lower expected_neighbors"
         )
-    if design == "cohort":
-        y = population.labels(X @ target_weights)
+    if not isinstance(outcome, CaseControl):
+        drawn = outcome.draw(X @ target_weights)
 
     order = rng.permutation(len(others))
     # take, unlike indexing, keeps rows contiguous.
@@ -225,72 +275,18 @@ def _draw_cohort(
     true_shapley[:, ancestors] = errors[:, ancestors] * effects[ancestors]
     return SimulatedCohort(
         X=X.take(order, axis=1),
-        y=y,
+        y=drawn.y,
         errors=errors,
         true_shapley=true_shapley,
         effects=effects,
         target_weights=target_weights[order],
         adjacency_sparse=graph[order][:, order],
         feature_names=tuple(f"x{column}" for column in range(len(order))),
-        target_name="D",
-        intercept=population.intercept,
+        target_name=outcome.name,
+        intercept=outcome.intercept,
+        time=drawn.time,
+        event=drawn.event,
     )
-
-
-class _Population:
-    """Where the patients come from: the a ancestors of D, and how many of the people have D.
-
-    Attributes
-    ----------
-    intercept : of the log-odds; zero without a prevalence.
-    """
-
-    def __init__(
-        self,
-        family: NDArray[np.int64],
-        effects: F64,
-        prevalence: float | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self._family, self._effects, self._rng = family, effects, rng
-        self.intercept = 0.0
-        if prevalence is not None:
-            log_odds = self._draw() @ effects
-            self.intercept = float(
-                brentq(lambda shift: expit(log_odds + shift).mean() - prevalence, -1e3, 1e3)
-            )
-
-    def _draw(self) -> F64:
-        return _draw_errors(ROWS_A_BLOCK, self._family, self._rng)
-
-    def labels(self, log_odds: F64) -> NDArray[np.int64]:
-        """(n,): D of patients with these log-odds, the intercept aside."""
-        return (self._rng.random(log_odds.size) < expit(log_odds + self.intercept)).astype(np.int64)
-
-    def cases_and_controls(self, n_each: int) -> tuple[F64, NDArray[np.int64]]:
-        """Errors (2 n_each, a) and D of the first so many of each kind, in random order."""
-        found: tuple[list[F64], list[F64]] = ([], [])
-        wanted = [n_each, n_each]
-        while any(wanted):
-            errors = self._draw()
-            y = self.labels(errors @ self._effects)
-            for label in (0, 1):
-                rows = np.flatnonzero(y == label)[: wanted[label]]
-                found[label].append(errors[rows])
-                wanted[label] -= rows.size
-        shuffled = self._rng.permutation(2 * n_each)
-        y = np.repeat([0, 1], n_each)[shuffled]
-        return np.concatenate([*found[0], *found[1]])[shuffled], y
-
-
-def _draw_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Generator) -> F64:
-    """Draw each column from one of the paper's three distributions, all with mean zero."""
-    student, chi_square, uniform = (np.flatnonzero(family == kind) for kind in range(3))
-    errors = np.empty((n_samples, family.size))
-    errors[:, student] = rng.standard_t(5, (n_samples, len(student)))
-    errors[:, chi_square] = rng.chisquare(3, (n_samples, len(chi_square))) - 3
-    errors[:, uniform] = rng.uniform(-1, 1, (n_samples, len(uniform)))
-    return errors
 
 
 def _integer_of_at_least(smallest: int, value: int, name: str) -> int:

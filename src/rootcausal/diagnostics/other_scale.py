@@ -72,9 +72,11 @@ def settings_of(parameters: Mapping[str, Any]) -> Settings | None:
     variant = VARIANTS.get(str(parameters.get("variant")))
     attribution = ATTRIBUTIONS.get(str(parameters.get("attribution")))
     alpha = parameters.get("alpha")
-    if variant is None or attribution is None or alpha is None:
+    if variant is None or attribution is None or "alpha" not in parameters:
         return None
-    return Settings(variant, float(alpha), attribution, parameters.get("prevalence"))
+    return Settings(
+        variant, None if alpha is None else float(alpha), attribution, parameters.get("prevalence")
+    )
 
 
 def what_changes(before: F64, after: F64, y: np.ndarray, layout: Layout, settings: Settings) -> Change:

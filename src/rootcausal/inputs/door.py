@@ -15,14 +15,12 @@ from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, set_names
 from .groups import patients_of
-from .guess import IN_PYTHON
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
 from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
 from .outcomes import Known, Target
 from .patients import Patients
 from .rules import Findings, note_columns
-from .told_again import refuse_told_again
 
 
 @contextmanager
@@ -133,9 +131,9 @@ def _in_memory(
     if target is not None:
         with findings.noting():
             known = target.known(X, len(table), findings)
-    if known is not None and known.told is not None and not findings:
         with findings.noting():
-            refuse_told_again(*known.told, table, encoding.names, IN_PYTHON)
+            if known is not None:
+                target.refuse_itself(known, table, encoding.names)
     patients = None
     with findings.noting():
         patients = X.groups if of_a_file else patients_of(X, groups, len(table))

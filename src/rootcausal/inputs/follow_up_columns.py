@@ -133,12 +133,8 @@ class ChosenFollowUp:
     def known(self, values: Any) -> Target:
         return FollowUp(values["time"], values["event"], self.event.label, self.columns.horizon)
 
-    def known_by_name(self) -> Target:
-        columns = self.columns
-        return FollowUp(columns.time, columns.event, self.event.label, columns.horizon)
-
-    def told(self, values: Labels) -> tuple[str, F64]:
-        return f"the time {quoted(self.columns.time)}", values["time"]
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        return values["time"], values["event"]
 
     def refuse_few(self, values: Labels) -> None:
         if self.event.n_events < FEWEST_EVENTS:
@@ -152,7 +148,7 @@ class ChosenFollowUp:
         said = f"event: {one_line(columns.event)} = {one_line(event.text)} "
         said += f"({plural(event.n_events, 'event')} in {n_rows} {of_what})"
         if len(event.others) > 1:
-            said += f"; the end of follow-up are the labels {_counted(event.others)}"
+            said += f"; all other labels end the follow-up without it: {_counted(event.others)}"
         if not event.others:
             said += "; nobody's follow-up ended without it"
         followed = f"time: {one_line(columns.time)}"

@@ -24,7 +24,6 @@ from .patients import Patients
 from .reading import Reading
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
 from .rules import Findings
-from .told_again import refuse_told_again
 
 # On average. Somebody may have that many visits; that everybody has is rare.
 MOST_ROWS_A_PATIENT = 50
@@ -58,9 +57,6 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
     if reading.outcome.size:
         with findings.noting():
             chosen = roles.outcome.choose(reading.outcome, reading.outcome_rows)
-    if chosen is not None and everyone.target is not None:
-        with findings.noting():
-            _refuse_told_again(chosen, everyone)
     if findings:
         # The fit would refuse these by itself, but only once all else is mended.
         if chosen is not None:
@@ -72,13 +68,6 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
     findings.refuse()
     assert chosen is not None
     return _with_notes(path, patients, roles, chosen), chosen
-
-
-def _refuse_told_again(chosen: ChosenOutcome, patients: Patients) -> None:
-    assert patients.target is not None and patients.readings is not None
-    told, readings = chosen.told(patients.target), patients.readings
-    if told is not None:
-        refuse_told_again(*told, readings.table, readings.encoding.names, ON_COMMAND_LINE)
 
 
 def _with_notes(

@@ -267,7 +267,7 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
         warnings.warn(
             f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
             UserWarning,
-            stacklevel=_caller(),
+            stacklevel=caller(),
         )
 
 
@@ -279,11 +279,11 @@ def warn_of_lacking(names: Sequence[str]) -> None:
             f"{'is' if len(names) == 1 else 'are'} needed: what is expected, given all that was measured, "
             "stands in",
             UserWarning,
-            stacklevel=_caller(),
+            stacklevel=caller(),
         )
 
 
-def _caller() -> int:
+def caller() -> int:
     """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
 
     Nor is it scikit-learn, which wraps methods of estimators.

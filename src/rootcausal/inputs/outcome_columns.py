@@ -74,12 +74,8 @@ class ChosenOutcome(Protocol):
         """What happened to these patients, as the estimator takes it."""
         ...
 
-    def known_by_name(self) -> Target:
-        """The same for rows on a cluster: by the names of the columns."""
-        ...
-
-    def told(self, values: Labels) -> tuple[str, F64] | None:
-        """What no variable may tell again: what to call it, and its values (n,); None for labels."""
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        """The same as ``fit`` and ``diagnose`` take it, after X."""
         ...
 
     def refuse_few(self, values: Labels) -> None:
@@ -199,11 +195,8 @@ class ChosenDiagnosis:
     def known(self, values: Any) -> Target:
         return Diagnosis(values, self.disease.label)
 
-    def known_by_name(self) -> Target:
-        return Diagnosis(self.column.target, self.disease.label)
-
-    def told(self, values: Labels) -> None:
-        return None
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        return (values,)
 
     def refuse_few(self, values: Labels) -> None:
         refuse_few_of_a_class(*np.unique(values, return_counts=True))
@@ -287,11 +280,8 @@ class ChosenNumber:
     def known(self, values: Any) -> Target:
         return Amount(values)
 
-    def known_by_name(self) -> Target:
-        return Amount(self.column.target)
-
-    def told(self, values: Labels) -> tuple[str, F64]:
-        return f"the target {quoted(self.column.target)}", values
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        return (values,)
 
     def refuse_few(self, values: Labels) -> None:
         """Nothing: so few values were refused when it was chosen."""

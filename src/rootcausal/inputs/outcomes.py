@@ -6,13 +6,14 @@ Labels, times and numbers are matched to the rows of X by their place.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..core.clock import Clock
+from ..core.moments import FLAT, SMALLEST
 from ..core.number import FEWEST_VALUES, Number
 from ..core.outcome import Outcome
 from ..core.survival import FEWEST_EVENTS, Survival
@@ -20,10 +21,12 @@ from ..core.table import F64, LARGEST
 from ..core.yes_no import YesNo
 from ..errors import InputError
 from ..wording import listed, plain, plural
+from .itself import refuse_itself
 from .labels import place_of_disease
+from .matrices import caller
 from .patients import Patients
 from .rules import NAMED_AT_MOST, Findings
-from .target import encode_known, encode_target, labels_of, row_labels
+from .target import MOST_LABELS, encode_known, encode_target, labels_of, of_one_kind, row_labels
 
 # Times of zero are taken for this share of the shortest other one: only their ranks count.
 OF_THE_SHORTEST = 0.5
@@ -39,14 +42,12 @@ class Known:
     outcome : what they are like.
     classes : (2,) labels, the disease or the event second; empty for numbers.
     facts : what a model remembers of it.
-    told : what no variable may tell again: its name, and its numbers (n,); None where one may.
     """
 
     values: np.ndarray
     outcome: Outcome
     classes: np.ndarray
     facts: Mapping[str, Any]
-    told: tuple[str, F64] | None = None
 
     @property
     def rows(self) -> np.ndarray:
@@ -64,6 +65,9 @@ class Diagnosis:
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         labels, classes = encode_target(given(X, self.y), self.positive, n_rows, findings)
         return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())})
+
+    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
+        """Nothing: a column that tells the diagnosis is for the checks to judge."""
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Labels of new patients, by the classes of the model."""
@@ -84,7 +88,8 @@ class FollowUp:
     horizon: float | None = None
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        time, events, classes = self._read(X, n_rows, findings, None)
+        time, labels = self._read(X, n_rows, findings)
+        events, classes = _events(labels, self.positive)
         if self.horizon is not None and self.horizon > time.max():
             raise InputError(
                 f"horizon={self.horizon!r} is beyond the longest follow-up, {time.max():g}: nobody is known "
@@ -105,37 +110,40 @@ class FollowUp:
             "horizon": survival.horizon,
             "longest_follow_up": clock.longest,
         }
-        return Known(values, survival, classes, facts, ("time", time))
+        return Known(values, survival, classes, facts)
+
+    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
+        """Refuse columns that are the time again."""
+        refuse_itself(known.values[:, 0], table, names, "the time of follow-up", linear=False)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Times and events of new patients, by the label that is the event in the model."""
-        return np.column_stack(self._read(X, n_rows, Findings(), classes)[:2])
+        findings = Findings()
+        time, labels = self._read(X, n_rows, findings)
+        findings.refuse()
+        return np.column_stack([time, _events_again(labels, classes)])
 
-    def _read(
-        self, X: Any, n_rows: int, findings: Findings, classes: np.ndarray | None
-    ) -> tuple[F64, F64, np.ndarray]:
+    def _read(self, X: Any, n_rows: int, findings: Findings) -> tuple[F64, np.ndarray]:
+        """Times above zero, and how each ended; rows that lack one are noted, and left out."""
         time, event = self.time, self.event
         fields = getattr(getattr(time, "dtype", None), "names", None)
         if fields:
             if event is not None:
-                raise InputError("time holds the events too, in a field of its own: leave event away")
+                raise InputError("time holds the events too, in a field of its own: leave event out")
             time, event = _fields(time, fields)
         elif event is None:
             raise InputError(
                 "fit needs the time of follow-up and the event, fit(X, time, event), or both in one "
                 "structured array as scikit-survival has it"
             )
-        positive = self.positive if classes is None else plain(classes[1])
-        times, missing = _numbers(given(X, time), "time", n_rows)
-        labels, unlabelled = row_labels(given(X, event), n_rows, "event")
+        times, missing = _numbers(given(X, time, "time"), "time", n_rows)
+        labels, unlabelled = row_labels(given(X, event, "event"), n_rows, "event")
         gone = missing | unlabelled
         with findings.noting():
             _refuse_missing(gone, "time or event")
-        times = times[~gone]
         with findings.noting():
             _refuse_negative(times)
-        events, found = _events(labels[~gone], positive)
-        return _above_zero(times), events, found
+        return _above_zero(times[~gone]), labels[~gone]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +157,22 @@ class Amount:
         with findings.noting():
             _refuse_missing(missing, "y")
         values = values[~missing]
-        different = np.unique(values[:NAMED_AT_MOST]).size
-        if different < FEWEST_VALUES and not Number.is_enough(values):
-            raise InputError(
-                f"y holds {listed([f'{value:g}' for value in np.unique(values)])} only: a number needs at "
-                f"least {FEWEST_VALUES} different values; for yes or no use RCI"
+        _refuse_flat(values)
+        different = np.unique(values)
+        if different.size < FEWEST_VALUES:
+            warnings.warn(
+                f"y holds {different[0]:g} and {different[1]:g} only, and is taken for a number: for a "
+                "diagnosis that is yes or no use RCI",
+                UserWarning,
+                stacklevel=caller(),
             )
         number = Number.of(values)
         facts = {"outcome": number.name, "mean": number.mean, "sd": number.sd}
         return Known(values, number, np.empty(0), facts)
+
+    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
+        """Refuse columns that are y again."""
+        refuse_itself(known.values, table, names, "y", linear=True)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Numbers of new patients."""
@@ -170,9 +185,9 @@ class Amount:
 Target = Diagnosis | FollowUp | Amount
 
 
-def given(X: Any, y: Any) -> Any:
+def given(X: Any, y: Any, name: str = "y") -> Any:
     """What y gives or, for AnnData, names; what was read from a file is as it should be."""
-    return y if isinstance(X, Patients) else labels_of(X, y)
+    return y if isinstance(X, Patients) else labels_of(X, y, name)
 
 
 def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -190,7 +205,7 @@ def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.n
 def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
     """(n,) each: one number a row, and where there is none."""
     values, missing = row_labels(values, n_rows, name)
-    if values.dtype.kind not in "iufbO":
+    if values.dtype.kind not in "iufO":
         raise InputError(f"{name} must be numbers, not {values.dtype}")
     try:
         numbers = np.where(missing, np.nan, values).astype(np.float64)
@@ -211,8 +226,23 @@ def _refuse_negative(times: F64) -> None:
     if below.size:
         rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
         raise InputError(
-            f"{plural(below.size, 'time')} of follow-up below 0 (row {rows}): a time counts from the start "
-            "of follow-up; correct or drop these rows"
+            f"{plural(below.size, 'time')} of follow-up {'is' if below.size == 1 else 'are'} negative "
+            f"({'row' if below.size == 1 else 'rows'} {rows}): a time counts from the start of follow-up; "
+            "correct or drop these rows"
+        )
+
+
+def _refuse_flat(values: F64) -> None:
+    """Refuse numbers that do not vary, or too little, as columns of X that do not."""
+    least, largest = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    if not least < largest:
+        found = f" ({least:g})" if values.size else ""
+        raise InputError(f"y is constant{found}: nothing can be said of what does not vary between patients")
+    number = Number.of(values)
+    if not number.sd > max(FLAT * abs(number.mean), SMALLEST):
+        raise InputError(
+            f"y varies too little for 64-bit numbers to hold, from {least!r} to {largest!r}: subtract a "
+            "fixed number from it, or give it in another unit"
         )
 
 
@@ -223,36 +253,74 @@ def _above_zero(times: F64) -> F64:
         return times
     if zero.all():
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
-    followed = "1 patient was" if zero.sum() == 1 else f"{zero.sum()} patients were"
     warnings.warn(
-        f"{followed} followed for no time at all (0), which counts as less than anybody else's",
+        f"{plural(int(zero.sum()), 'time')} of follow-up {'is' if zero.sum() == 1 else 'are'} zero: such a "
+        "patient counts as followed for less time than anybody else",
         UserWarning,
-        stacklevel=2,
+        stacklevel=caller(),
     )
     return np.where(zero, OF_THE_SHORTEST * times[~zero].min(), times)
 
 
 def _events(labels: np.ndarray, positive: Any) -> tuple[F64, np.ndarray]:
     """Events (n,), 0 or 1, and the labels: what ends follow-up otherwise, and the event."""
-    found = np.unique(labels)
+    found = _different(labels)
     known = found.tolist()
     if positive is None:
-        place = place_of_disease(found) if found.size == 2 else None
-        if found.size == 1 and known[0] in (0, 1):
-            positive = True if found.dtype.kind == "b" else 1
-        elif place is None:
-            raise InputError(
-                f"event holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is "
-                f"the event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
-            )
-        else:
-            positive = known[place]
+        positive = _says_itself(found)
     elif positive not in known and not (known == [0] and positive == 1):
         raise InputError(
             f"positive={positive!r} is not a label of event, which holds "
             f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
         )
-    others = [label for label in known if label != positive]
     events = (labels == positive).astype(np.float64)
-    other = others[0] if len(others) == 1 else (type(positive)() if not others else "others")
-    return events, np.array([other, positive], dtype=None if type(other) is type(positive) else object)
+    if found.size == 2:
+        place = known.index(positive)
+        return events, found[[1 - place, place]]
+    if found.size == 1 and positive == 1:
+        return events, np.array([0, 1]).astype(found.dtype)
+    return events, np.array([f"not {positive}", plain(positive)], dtype=object)
+
+
+def _says_itself(found: np.ndarray) -> Any:
+    """The label, among all that there are, that says itself that it is the event."""
+    if found.size == 1 and found.tolist() in ([0], [1]):
+        return 1
+    place = place_of_disease(found) if found.size == 2 else None
+    if place is not None:
+        return found.tolist()[place]
+    if found.size > MOST_LABELS and found.dtype.kind in "iuf":
+        raise InputError(
+            f"event holds {found.size} different numbers, from {found[0]:g} to {found[-1]:g}: it must say of "
+            "each follow-up how it ended, 1 with the event and 0 without; if these are times, call "
+            "fit(X, time, event)"
+        )
+    raise InputError(
+        f"event holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is the "
+        f"event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
+    )
+
+
+def _events_again(labels: np.ndarray, classes: np.ndarray) -> F64:
+    """Events (n,) of new patients, none of whom need have had one."""
+    other, event = classes.tolist()
+    unknown = [label for label in _different(labels).tolist() if label not in (other, event)]
+    # Beside an event of which only that is known, any other label is the end of follow-up.
+    if unknown and other != f"not {event}":
+        raise InputError(
+            f"event holds {listed([repr(label) for label in unknown], NAMED_AT_MOST)}: the model knows "
+            f"{other!r} and {event!r}, which is the event"
+        )
+    return (labels == event).astype(np.float64)
+
+
+def _different(labels: np.ndarray) -> np.ndarray:
+    """Each label once, in order."""
+    try:
+        return np.unique(of_one_kind(labels))
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise InputError(
+            f"event holds labels of different types ({listed(kinds)}): give all of them as numbers, as "
+            "texts, or as truth values"
+        ) from None

@@ -151,8 +151,8 @@ def label_key(text: str) -> str:
         return folded
 
 
-def labels_of(X: Any, y: Any) -> Any:
-    """The diagnosis that y gives or, for AnnData, names. Labels are matched to rows by their place.
+def labels_of(X: Any, y: Any, name: str = "y") -> Any:
+    """The outcome that y gives or, for AnnData, names. Labels are matched to rows by their place.
 
     A dask Series is matched by its index; so that both mean the same, an index that is that of X in another
     order is refused.
@@ -164,8 +164,8 @@ def labels_of(X: Any, y: Any) -> Any:
         return y
     if len(rows) == len(y) and rows.isin(y.index).all() and y.index.isin(rows).all():
         raise InputError(
-            "y has the index of X in another order: use y.loc[X.index] to match labels by index, or "
-            "y.to_numpy() to match them by place"
+            f"{name} has the index of X in another order: use {name}.loc[X.index] to match labels by index, "
+            f"or {name}.to_numpy() to match them by place"
         )
     return y
 
@@ -175,7 +175,7 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
     labels, missing = row_labels(y, n_rows)
     with findings.noting():
         refuse_unlabelled(int(missing.sum()))
-    labels = _of_one_kind(labels[~missing])
+    labels = of_one_kind(labels[~missing])
     with _as_input_error():
         check_classification_targets(labels)
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -187,7 +187,7 @@ def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
     """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
     labels, missing = row_labels(y, n_rows)
     refuse_unlabelled(int(missing.sum()))
-    labels = _of_one_kind(labels)
+    labels = of_one_kind(labels)
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
     if unknown:
         healthy, disease = (repr(plain(c)) for c in classes)
@@ -203,10 +203,15 @@ def row_labels(y: Any, n_rows: int, name: str = "y") -> tuple[np.ndarray, np.nda
     if y is None:
         raise InputError(f"requires {name} to be passed, but the target {name} is None")
     with _as_input_error():
-        labels = column_or_1d(_target_values(y), warn=True)
+        values = _target_values(y)
+        if getattr(values, "dtype", np.dtype(object)).kind == "c":
+            raise InputError(f"{name} holds complex numbers. Complex data not supported")
+        labels = column_or_1d(values, warn=True)
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but {name} has {labels.size}: inconsistent numbers of samples")
-    if labels.dtype.kind not in "fO":
+    if labels.dtype.kind == "f":
+        return labels, np.isnan(labels)
+    if labels.dtype.kind != "O":
         return labels, np.zeros(n_rows, dtype=bool)
     return labels, np.fromiter(map(_is_missing, labels), dtype=bool, count=n_rows)
 
@@ -220,7 +225,8 @@ def _as_input_error() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _of_one_kind(labels: np.ndarray) -> np.ndarray:
+def of_one_kind(labels: np.ndarray) -> np.ndarray:
+    """Truth values as such, if all are."""
     # Truth values that stood beside gaps may still come as objects, which scikit-learn takes for no labels.
     truth = labels.dtype == object and set(map(type, labels)) <= {bool, np.bool_}
     return labels.astype(bool) if truth else labels

@@ -41,7 +41,8 @@ def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape])
     if own:
         return own[0], True
     others = [cells.name for cells in columns if cells.name != event]
-    free = [c.name for c in times if not any(belong_together(c.name, other) for other in others)]
+    free = [c.name for c in times if says_end(c.name)]
+    free = [name for name in free if not any(belong_together(name, other) for other in others)]
     free.sort(key=lambda name: "time" not in name.casefold())
     return (free[0], says_end(event)) if free else None
 

@@ -25,14 +25,11 @@ import numpy as np
 from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
-from ..backends.choose import choose_table, one_thread
+from ..backends.choose import one_thread
 from ..core.arrows import arrows_among, arrows_into_outcome
 from ..core.model import CausalModel
-from ..core.moments import describe_columns
 from ..core.outcome import Outcome
-from ..core.pipeline import learn
 from ..core.table import F64, Index
-from ..core.yes_no import YesNo
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
@@ -41,6 +38,7 @@ from ..long_work.workers import in_workers
 from ..version import __version__
 from ..wording import one_line, plain, shown
 from .draw_patients import MAX_DRAWS, draw_patients
+from .learning import learn_from, outcome_of
 from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
@@ -216,22 +214,15 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     Linear algebra stays on one thread in any case, since its sums depend on the number of threads.
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
-    prevalence = cohort.settings.prevalence
-    outcome = YesNo.of(cohort.y) if cohort.outcome is None else cohort.outcome
+    stratified = cohort.settings.prevalence is not None
     if cohort.groups is not None:
-        rows = draw_patients(cohort.y, cohort.groups, rng, outcome, by_class=prevalence is not None)
+        rows = draw_patients(cohort.y, cohort.groups, rng, outcome_of(cohort), by_class=stratified)
     else:
-        rows = _draw_rows(cohort.y, rng, outcome) if prevalence is None else _draw_by_class(cohort.y, rng)
+        rows = _draw_by_class(cohort.y, rng) if stratified else _draw_rows(cohort.y, rng, outcome_of(cohort))
+    # Missing values are filled in anew: intervals carry the doubt about what was not measured.
+    settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
-        X, y = cohort.X[rows], cohort.y[rows]
-        # A rare finding may be missing from a resample altogether; fmin and fmax pass over missing values.
-        varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
-        outcome = outcome.again(y)
-        raw = choose_table(cohort.backend, X[:, varies], outcome.rows(y))
-        # Missing values are filled in anew: intervals carry the doubt about what was not measured.
-        settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
-        layout = None if cohort.layout is None else cohort.layout.take(varies)
-        learned = learn(raw, describe_columns(raw, prevalence), settings, None, layout, outcome)
+        learned, varies, _ = learn_from(cohort, rows, settings)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)
     # Without its layout, which is that of all and may be large: a worker sends this back.
     return Resampled(learned.model.on_columns(varies, cohort.X.shape[1]), settled)

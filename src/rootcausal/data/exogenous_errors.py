@@ -1,0 +1,44 @@
+"""The exogenous errors of the paper's generator, and the people they make (Section 8.1.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.table import F64
+
+FAMILIES = 3
+# Of a population, drawn at once: the first of them also set what is to be so common in it.
+ROWS_A_BLOCK = 100_000
+
+
+def draw_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Generator) -> F64:
+    """Draw each column from one of the paper's three distributions, all with mean zero."""
+    student, chi_square, uniform = (np.flatnonzero(family == kind) for kind in range(FAMILIES))
+    errors = np.empty((n_samples, family.size))
+    errors[:, student] = rng.standard_t(5, (n_samples, len(student)))
+    errors[:, chi_square] = rng.chisquare(3, (n_samples, len(chi_square))) - 3
+    errors[:, uniform] = rng.uniform(-1, 1, (n_samples, len(uniform)))
+    return errors
+
+
+@dataclass(frozen=True)
+class Population:
+    """Where the patients come from, as far as the outcome goes: its a ancestors.
+
+    Attributes
+    ----------
+    family : (a,) which distribution each one's error has.
+    effects : (a,) of these errors on the outcome.
+    rng : draws the people.
+    """
+
+    family: NDArray[np.int64]
+    effects: F64
+    rng: np.random.Generator
+
+    def draw(self) -> F64:
+        """(ROWS_A_BLOCK, a): errors of the next people."""
+        return draw_errors(ROWS_A_BLOCK, self.family, self.rng)

@@ -1,0 +1,122 @@
+"""Cross-validated figures: what a model knows of patients whom it has not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, r2_score, roc_auc_score
+
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal.data import load_pbc, simulate
+from rootcausal.scoring import area, brier, concordance
+from rootcausal.uncertainty.cross_validation import _folds, fold_by_fold
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    drawn = simulate(300, 6, random_state=3)
+    g = np.random.default_rng(0)
+    hazard = np.exp(drawn.X @ drawn.target_weights)
+    died, left = g.exponential(1 / hazard), g.exponential(2.0, size=300)
+    return drawn, np.minimum(died, left), (died <= left).astype(int)
+
+
+def by_hand(model, rows, folds=5):
+    """Each fold told by an estimator of the same parameters, fitted on all other rows."""
+    member = _folds(rows, folds, np.random.default_rng(0))
+    for fold in range(folds):
+        yield np.flatnonzero(member == fold), np.flatnonzero(member != fold)
+
+
+def test_figures_of_a_diagnosis_are_those_of_models_that_did_not_see_the_patients(cohort):
+    drawn, *_ = cohort
+    model = RCI().fit(drawn.X, drawn.y)
+    figures = model.cross_validate()
+    areas, risk = [], np.empty(300)
+    for inside, outside in by_hand(model, model._cohort):
+        other = RCI().fit(drawn.X[outside], drawn.y[outside])
+        risk[inside] = other.predict_proba(drawn.X[inside])[:, 1]
+        areas.append(roc_auc_score(drawn.y[inside], risk[inside]))
+    assert figures["auc"] == pytest.approx(np.mean(areas), abs=1e-12)
+    assert figures["brier"] == pytest.approx(brier_score_loss(drawn.y, risk), abs=1e-12)
+    assert figures["brier"] < figures["brier_without_variables"]
+    assert model.provenance_["cross_validation"] == figures
+    assert figures == model.cross_validate() != model.cross_validate(random_state=1)
+
+
+def test_figures_of_follow_up(cohort):
+    drawn, time, event = cohort
+    model = RCISurvival(horizon=0.5).fit(drawn.X, time, event)
+    figures = model.cross_validate(folds=4)
+    inside_folds, risk = [], np.empty(300)
+    for inside, outside in by_hand(model, model._cohort, 4):
+        other = RCISurvival(horizon=0.5).fit(drawn.X[outside], time[outside], event[outside])
+        risk[inside] = other.predict_risk(drawn.X[inside])
+        inside_folds.append(other.score(drawn.X[inside], time[inside], event[inside]))
+    assert figures["concordance"] == pytest.approx(np.mean(inside_folds), abs=1e-12)
+    assert figures["brier"] == pytest.approx(brier(risk, time, event, 0.5), abs=1e-12)
+    assert figures["brier"] < figures["brier_without_variables"]
+    assert figures["horizon"] == 0.5
+
+
+def test_figures_of_a_number(cohort):
+    drawn, *_ = cohort
+    y = 40 + 5 * (drawn.X @ drawn.target_weights) + np.random.default_rng(1).normal(size=300)
+    model = RCIRegressor().fit(drawn.X, y)
+    figures = model.cross_validate()
+    told = np.empty(300)
+    for inside, outside in by_hand(model, model._cohort):
+        told[inside] = RCIRegressor().fit(drawn.X[outside], y[outside]).predict(drawn.X[inside])
+    assert figures["r2"] == pytest.approx(r2_score(y, told), abs=0.01)  # of means of folds, and of all
+    assert figures["error"] == pytest.approx(np.sqrt(np.mean((y - told) ** 2)), abs=1e-9)
+    assert figures["error_without_variables"] == pytest.approx(y.std(), rel=0.02)
+
+
+def test_a_cohort_of_noise_knows_nothing():
+    g = np.random.default_rng(5)
+    X, time, event = g.normal(size=(400, 5)), g.exponential(size=400), g.integers(0, 2, 400)
+    figures = RCISurvival().fit(X, time, event).cross_validate()
+    assert abs(figures["concordance"] - 0.5) < 0.08
+    assert figures["brier"] == pytest.approx(figures["brier_without_variables"], abs=0.01)
+
+
+def test_holes_patients_with_several_rows_and_a_prevalence(cohort):
+    drawn, time, event = cohort
+    g = np.random.default_rng(2)
+    X = np.where(g.random(drawn.X.shape) < 0.1, np.nan, drawn.X)
+    groups = np.repeat(np.arange(100), 3)
+    model = RCISurvival().fit(X, time, event, groups)
+    assert 0.5 < model.cross_validate()["concordance"] < 1
+    member = _folds(model._cohort, 5, np.random.default_rng(0))
+    assert all(np.unique(member[groups == patient]).size == 1 for patient in range(100))
+    assert set(RCI(prevalence=0.1).fit(drawn.X, drawn.y).cross_validate()) == {"auc", "folds", "random_state"}
+
+
+@pytest.mark.parametrize("folds", [1, 0, 2.5, "5", 301])
+def test_folds_that_cannot_be_cut(cohort, folds):
+    drawn, *_ = cohort
+    with pytest.raises(InputError, match="folds must be a whole number from 2"):
+        RCI().fit(drawn.X, drawn.y).cross_validate(folds)
+
+
+def test_too_few_cases_for_the_folds():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.zeros(40, dtype=int)
+    y[:2] = 1
+    model = RCI(variant="plus").fit(X, y)
+    with pytest.raises(InputError, match="folds are too many for this cohort"):
+        list(fold_by_fold(model._cohort, 5, 0))
+
+
+def test_figures_that_cannot_be_told_are_nan():
+    assert np.isnan(area(np.arange(3.0), np.zeros(3, dtype=int)))
+    assert np.isnan(concordance(np.arange(3.0), np.arange(3.0), np.zeros(3)))
+
+
+def test_follow_up_of_pbc_keeps_the_transplanted_until_their_transplant():
+    yes_no, followed = load_pbc(), load_pbc(follow_up=True)
+    assert (len(yes_no.y), len(followed.y), followed.y.sum()) == (258, 276, 111)
+    assert len(load_pbc(complete=False, follow_up=True).y) == 418
+    assert yes_no.years is None and followed.years.max() == pytest.approx(4556 / 365.25)
+    assert followed.to_frame().column_names[-2:] == ["years", "died"]
+    figures = RCISurvival(horizon=5).fit(followed.X, followed.years, followed.y).cross_validate()
+    assert figures["concordance"] > 0.77 and figures["brier"] < 0.14
