@@ -12,7 +12,7 @@ from level_cohort import VARIABLES, WARD, draw, fitted, frame_of, layout_of, lea
 from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
-from rootcausal.arrows import Arrow, Graph, arrows_to_disease, graph_of, graph_without_disease
+from rootcausal.arrows import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
 from rootcausal.cli.arrow_lines import ARROWS_SHOWN, say_arrows
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
@@ -167,8 +167,8 @@ def test_the_graph_knows_what_resamples_and_rules_say(resampled):
         assert (arrow.state == "unsure") == (not arrow.given and arrow.times < 16)
     assert {arrow.state for arrow in graph.edges} >= {"given"}
     strong = np.abs(model._model.effects_on_outcome()[shown]) >= 0.1
-    assert sorted(arrow.cause for arrow in graph.into_disease) == np.flatnonzero(strong).tolist()
-    for arrow in graph.into_disease:
+    assert sorted(arrow.cause for arrow in graph.into_outcome) == np.flatnonzero(strong).tolist()
+    for arrow in graph.into_outcome:
         assert arrow.effect == shown.size and not arrow.given and arrow.turned == 0
         assert arrow.times == pytest.approx(20 * on_outcome[graph.variables[arrow.cause]])
     assert [(band.name, band.first, band.last) for band in graph.bands] == [
@@ -183,16 +183,16 @@ def test_tiers_have_names_where_there_are_several():
 
     def names(*stage):
         return [
-            band.name for band in graph_without_disease(order, edges, Precedence.of(np.array(stage))).bands
+            band.name for band in graph_without_outcome(order, edges, Precedence.of(np.array(stage))).bands
         ]
 
     assert names(1, 2, 2) == ["first", "all others"]
     assert names(2, 2, 3) == ["tier 1", "tier 2"]
     assert names(1, 2, 4) == ["first", "tier 1", "tier 3"]
     assert names(2, 2, 2) == []
-    assert graph_without_disease(order, edges, None).bands == []
+    assert graph_without_outcome(order, edges, None).bands == []
     rules = Precedence.of(np.array([0, 2, 2]))
-    graph = graph_without_disease(order[1:], edges[1:, 1:], rules)
+    graph = graph_without_outcome(order[1:], edges[1:, 1:], rules)
     assert (graph.bands, graph.covariates, graph.known) == ([], [], True)
 
 
@@ -272,7 +272,7 @@ def test_the_page_knows_tiers_outcome_and_how_sure(resampled, tmp_path):
     facts = facts_of(tmp_path / "page.html")["graph"]
     graph = graph_of(model._model, np.array(facts["shown"]), model.bootstrap_)
     assert [arrow["said"] for arrow in facts["edges"]] == [arrow.said for arrow in graph.edges]
-    assert [arrow["state"] for arrow in facts["into_outcome"]] == [a.state for a in graph.into_disease]
+    assert [arrow["state"] for arrow in facts["into_outcome"]] == [a.state for a in graph.into_outcome]
     assert facts["tiers"][1] == {"name": "tier 1", "first": 2, "last": 4}
     assert facts["known"] and facts["covariates"] == []
     stage[model.causal_order_[-1]] = 0
@@ -309,7 +309,7 @@ def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):
     model = RCI.load(out)
     graph = graph_of(model._model, np.arange(model.causal_order_.size), model.bootstrap_)
     names = [*(model.feature_names_in_[k] for k in graph.variables), "disease"]
-    for arrows in (graph.edges, graph.into_disease):
+    for arrows in (graph.edges, graph.into_outcome):
         for arrow in arrows[:ARROWS_SHOWN]:
             line = next(
                 x for x in printed.splitlines() if f"{names[arrow.cause]} -> {names[arrow.effect]} " in x
@@ -358,12 +358,12 @@ def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, ca
     lines = capsys.readouterr().out.splitlines()
     assert "direct effects" in lines[0] and "total effects" in lines[-1]
     graph = graph_of(resampled._model, np.arange(8), resampled.bootstrap_)
-    shown = [*graph.into_disease[:ARROWS_SHOWN], *graph.edges[:ARROWS_SHOWN]]
+    shown = [*graph.into_outcome[:ARROWS_SHOWN], *graph.edges[:ARROWS_SHOWN]]
     assert any(arrow.absent for arrow in shown)
     assert "absent: weaker than 0.1, or one of the two was dropped" in lines
     for arrow in shown:
         assert arrow.times + arrow.turned + arrow.absent == 20
-    assert all("turned" not in arrow.said for arrow in graph.into_disease)
+    assert all("turned" not in arrow.said for arrow in graph.into_outcome)
 
 
 def test_fit_says_how_many_arrows_it_does_not_print(resampled, capsys):
@@ -382,7 +382,7 @@ def test_hostile_names_stay_one_short_line(capsys):
 
 
 def test_arrows_into_the_disease_come_strongest_first_whatever_their_sign() -> None:
-    found = arrows_to_disease(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), None)
+    found = arrows_to_outcome(np.array([4, 7, 9, 2]), np.array([0.2, -0.9, 0.5, -0.05]), None, 0.1)
     assert [(arrow.cause, arrow.effect, arrow.weight) for arrow in found] == [
         (1, 4, -0.9),
         (2, 4, 0.5),

@@ -1,9 +1,11 @@
-"""The rows in results/paper are what the code gives: single cells, run again."""
+"""The rows in results/paper and results/outcomes are what the code gives: single cells, run again."""
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,7 +15,8 @@ from rootcausal.experiments.sources import CohortSource, Resampled, Synthetic
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
 from rootcausal.experiments.tasks import Accuracy, Timing
 
-ROWS = Path(__file__).parent.parent / "results" / "paper" / "rows"
+ROOT = Path(__file__).parent.parent
+ROWS = ROOT / "results" / "paper" / "rows"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -50,3 +53,44 @@ def test_timed_variants_compare_the_same_pairs() -> None:
     committed = {(row.number, row.method): row for row in read_rows(ROWS / f"times-{source.name}.parquet")}
     for row in Timing(source, 3, ("local_plus", "original"), seed=0).run():
         assert row.pairs == committed[3, row.method].pairs
+
+
+# --- outcomes -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def outcomes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The benchmark that made results/outcomes."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("outcomes")
+
+
+def test_every_cohort_of_the_outcomes_is_there_and_the_page_is_what_they_say(outcomes: ModuleType) -> None:
+    rows, timed = (outcomes.read_rows(outcomes.FOLDER / f"{name}.csv") for name in ("rows", "times"))
+    seeds = {
+        cell: range(outcomes.FIRST_SEED, outcomes.FIRST_SEED + outcomes.COHORTS[cell[2]])
+        for cell in outcomes.CELLS
+    }
+    wanted = {(*cell, seed) for cell in outcomes.CELLS for seed in seeds[cell]}
+    assert sorted(map(outcomes.place, rows)) == sorted(wanted)
+    page = (outcomes.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert page == outcomes.render(rows, timed)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "cell", [("survival", 0.35, 300, 10), ("survival", 0.62, 1000, 50), ("number", "", 300, 30)]
+)
+def test_a_cohort_of_the_outcomes_run_again_gives_the_same_row(
+    outcomes: ModuleType, cell: tuple[object, ...]
+) -> None:
+    seed = outcomes.FIRST_SEED + 7
+    (committed,) = (
+        row
+        for row in outcomes.read_rows(outcomes.FOLDER / "rows.csv")
+        if outcomes.place(row) == (*cell, seed)
+    )
+    again = outcomes.evaluate(*cell, seed)
+    assert list(again) == list(committed)
+    for name, value in again.items():
+        assert committed[name] == (value if isinstance(value, str) else pytest.approx(value, abs=1e-5)), name

@@ -85,6 +85,8 @@ class SquareAttribution:
     """Every error adds its square times a weight, so that what it adds is not proportional to it."""
 
     kind: ClassVar[str] = "square"
+    outcome: ClassVar[str] = "yes_no"
+    notable: ClassVar[float] = 0.1
     ARRAYS: ClassVar[tuple[str, ...]] = ("weight",)
     PACKED: ClassVar[tuple[str, ...]] = ("weight",)
 
@@ -101,6 +103,9 @@ class SquareAttribution:
 
     def shapley(self, errors):
         return errors**2 * self.weight
+
+    def predicted(self, predictor):
+        return 1.0 / (1.0 + np.exp(-predictor))
 
     def check(self) -> None:
         pass

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .core.arrows import WEAKEST_EDGE
-from .core.linear import NOTABLE_LOG_ODDS as WEAKEST_ON_DISEASE
 from .core.model import CausalModel
 from .core.precedence import COVARIATE, FIRST, Precedence
 from .core.table import F64, Index
@@ -32,12 +31,13 @@ class Arrow:
 
     Attributes
     ----------
-    cause, effect : places among the variables shown; an effect just beyond the last is the disease.
+    cause, effect : places among the variables shown; an effect just beyond the last is the outcome.
     weight : for one standard deviation of the cause, all else held fixed: standard deviations of the effect,
-        or log-odds of the disease.
+        or what it adds to the outcome (log-odds, log-hazard, or units of a number).
     given : whether rules decided which of the two comes first.
     times, turned : in how many of so many ``resamples`` it points this way, and the other way.
     resamples : None where there was no bootstrap.
+    weakest : the smallest weight that is shown.
     """
 
     cause: int
@@ -47,6 +47,12 @@ class Arrow:
     times: int = 0
     turned: int = 0
     resamples: int | None = None
+    weakest: float = WEAKEST_EDGE
+
+    @property
+    def strength(self) -> float:
+        """How strong it is, whatever its scale: 0.1 for the weakest that are shown, as among variables."""
+        return abs(self.weight) * (WEAKEST_EDGE / self.weakest)
 
     @property
     def state(self) -> str:
@@ -91,7 +97,7 @@ class Graph:
     ----------
     variables : (m,) variables shown, in causal order.
     edges : arrows among them, strongest first, and not more than fit into a picture.
-    into_disease : arrows into the disease, strongest first; None where there is no disease.
+    into_outcome : arrows into the outcome, strongest first; None where there is no outcome.
     bands : the tiers, from first to last; none where there is at most one.
     covariates : variables that were adjusted for: no causes here.
     known : whether anything was known of the order before.
@@ -100,7 +106,7 @@ class Graph:
 
     variables: Index
     edges: list[Arrow]
-    into_disease: list[Arrow] | None
+    into_outcome: list[Arrow] | None
     bands: list[Band]
     covariates: list[int]
     known: bool
@@ -109,19 +115,20 @@ class Graph:
     @property
     def arrows(self) -> list[Arrow]:
         """All of them."""
-        return self.edges + (self.into_disease or [])
+        return self.edges + (self.into_outcome or [])
 
 
 def graph_of(model: CausalModel, shown: Index, resamples: Bootstrap | None = None) -> Graph:
-    """The graph of the variables at some places of the causal order, ascending, and of the disease."""
+    """The graph of the variables at some places of the causal order, ascending, and of the outcome."""
     known = None if model.layout is None else model.layout.precedence
     variables, edges = model.order[shown], model.direct_effects()[np.ix_(shown, shown)]
     arrows = edges_among(variables, strong_edges(edges), known, resamples)
-    into_disease = arrows_to_disease(variables, model.effects_on_outcome()[shown], resamples)
-    return _graph(variables, arrows, into_disease, known, resamples)
+    effects, weakest = model.effects_on_outcome()[shown], model.attribution.notable
+    into_outcome = arrows_to_outcome(variables, effects, resamples, weakest)
+    return _graph(variables, arrows, into_outcome, known, resamples)
 
 
-def graph_without_disease(variables: Index, edges: F64, known: Precedence | None) -> Graph:
+def graph_without_outcome(variables: Index, edges: F64, known: Precedence | None) -> Graph:
     """The graph of variables (m,) in causal order with these direct effects (m, m) in standard units.
 
     Covariates are among them: there is no risk to adjust.
@@ -164,19 +171,19 @@ def edges_among(
     return found
 
 
-def arrows_to_disease(
-    variables: Index, effects: F64, resamples: Bootstrap | None, weakest: float = WEAKEST_ON_DISEASE
+def arrows_to_outcome(
+    variables: Index, effects: F64, resamples: Bootstrap | None, weakest: float
 ) -> list[Arrow]:
     """Arrows of variables (m,) into the outcome, strongest first; it comes last, so none can turn round.
 
-    ``weakest`` is the least effect that is one, in what the outcome is told in.
+    ``weakest`` is the smallest effect that is one.
     """
     strongest = np.argsort(-np.abs(effects), kind="stable")
     strong = strongest[np.abs(effects[strongest]) >= weakest]
     counts = np.zeros(strong.size) if resamples is None else resamples.outcome_counts(variables[strong])
     n = None if resamples is None else len(resamples)
     return [
-        Arrow(int(place), variables.size, float(effects[place]), times=int(times), resamples=n)
+        Arrow(int(place), variables.size, float(effects[place]), False, int(times), 0, n, weakest)
         for place, times in zip(strong, counts, strict=True)
     ]
 
@@ -200,14 +207,14 @@ def covariates_of(known: Precedence | None) -> list[int]:
 def _graph(
     variables: Index,
     edges: list[Arrow],
-    into_disease: list[Arrow] | None,
+    into_outcome: list[Arrow] | None,
     known: Precedence | None,
     resamples: Bootstrap | None,
 ) -> Graph:
     return Graph(
         variables,
         edges,
-        into_disease,
+        into_outcome,
         _bands(variables, known),
         covariates_of(known),
         known is not None,

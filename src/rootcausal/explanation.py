@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -16,18 +17,24 @@ from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
 from .inputs.levels import TableInWords, level_texts
 from .inputs.matrices import Matrix
-from .uncertainty.spread import ranks, spread_of_adjustment, spread_of_values, with_doubt
-from .what_if import WhatIf, question, refuse_covariate, what_if
+from .uncertainty.spread import (
+    ranks,
+    spread_of_adjustment,
+    spread_of_prediction,
+    spread_of_values,
+    with_doubt,
+)
+from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
 
 
 @dataclass(frozen=True)
 class RootCause:
-    """A variable whose shock raised one patient's risk.
+    """A variable whose shock raised one patient's risk, hazard or value.
 
     Attributes
     ----------
     variable : its name.
-    shapley : log-odds that the shock adds.
+    shapley : what the shock adds, on the scale of ``Explanation.values``.
     error : the shock, in standard deviations.
     value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
     lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in.
@@ -53,9 +60,10 @@ class Explanation:
 
     Attributes
     ----------
-    values : (n, p) log-odds that each shock adds; zero for covariates, and outside the causal order.
-    base_value : log-odds of a patient whose shocks, and covariates, are all average. This is not the
-        prevalence.
+    values : (n, p) what each shock adds to the log-odds of the disease, to the log-hazard of the event, or to
+        the number, in its own unit; zero for covariates, and outside the causal order.
+    base_value : the same scale, of a patient whose shocks, and covariates, are all average: log-odds (this is
+        not the prevalence), 0 for hazards, or the value that is expected.
     errors : (n, p) the shocks, in standard deviations; zero for covariates, and outside the causal order.
     data : (n, p) the measurements in their own units, and where there is none what is expected given all
         others (on a log scale, the number whose logarithm is expected); of a variable with levels the numbers
@@ -73,8 +81,9 @@ class Explanation:
     rank_stability : (n, p) share of resamples in which the variable is a root cause of this patient and ranks
         as high as here, or higher; never above ``frequency``.
         These two are None unless the model has a bootstrap.
-    covariates : names of the variables that are adjusted for: they change the risk, and are no root causes.
-    covariate_effect : (n,) log-odds that they add together; zero where there are none.
+    covariates : names of the variables that are adjusted for: they change what is predicted, and are no root
+        causes.
+    covariate_effect : (n,) what they add together, on the scale of ``values``; zero where there are none.
     covariate_interval : (2, n) ends of its 95 % interval: over resamples, and over covariates that were not
         measured. None without covariates, and where ``lower`` is None.
     """
@@ -170,21 +179,24 @@ class Explanation:
     @property
     def log_odds(self) -> F64:
         """(n,): base value plus all that shocks and covariates add; of a diagnosis only."""
-        self._only("log_odds", "yes_no")
+        refuse_others("log_odds", self.outcome, "yes_no")
         return self.predictor
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease, with a ``prevalence`` in that population; or of the event in time."""
-        self._only("probability", "yes_no", "survival")
+        """(n,): risk of the disease, in the population of a ``prevalence``; of the event by the horizon."""
+        refuse_others("probability", self.outcome, "yes_no", "survival")
         return self.predicted
 
-    def _only(self, name: str, *outcomes: str) -> None:
-        if self.outcome not in outcomes:
-            raise AttributeError(
-                f"this outcome has no {name}: use predictor, what shocks add to, and predicted, what that "
-                "means for a patient"
-            )
+    @cached_property
+    def predicted_interval(self) -> F64 | None:
+        """(2, n): ends of the 95 % interval of ``predicted`` over resamples; None without a bootstrap.
+
+        It does not hold the doubt about values that were not measured.
+        """
+        if not self._resamples:
+            return None
+        return spread_of_prediction(self._resamples, self._cells.columns, self.predicted)
 
     def root_causes(self, top: int = 3, *, both_ways: bool = False) -> list[list[RootCause]]:
         """For each patient, up to ``top`` root causes, strongest first (Definition 1).
@@ -233,7 +245,7 @@ class Explanation:
         return self._cells.text(row, c)
 
     def what_if(self, variable: str | int, error: float | None = None, *, level: Any = None) -> WhatIf:
-        """Predict risk and measurements with one shock, or one level, set.
+        """Predict outcome and measurements with one shock, or one level, set.
 
         Parameters
         ----------
@@ -262,12 +274,12 @@ class Explanation:
         """Tidy table with one row for each patient and variable; covariates have none.
 
         Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
-        value was not measured), error (shock in standard deviations), shapley (log-odds), rank (1 is the
-        patient's strongest), root_cause (Definition 1); with a bootstrap also lower, upper, frequency and
-        rank_stability, and lower and upper where values were not measured; with covariates also covariates
-        (log-odds that these add to this patient, the same in all of a patient's rows) and, where there are
-        lower and upper, covariates_lower and covariates_upper. The table is of the library that X came in;
-        for arrays it is a pandas DataFrame.
+        value was not measured), error (shock in standard deviations), shapley (what the shock adds: log-odds,
+        log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1);
+        with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values
+        were not measured; with covariates also covariates (what these add to this patient, on the scale of
+        shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
+        and covariates_upper. The table is of the library that X came in; for arrays it is a pandas DataFrame.
         """
         shown = np.delete(np.arange(self.values.shape[1]), self._model.covariates)
         n, p = len(self.values), shown.size

@@ -21,7 +21,7 @@ FARTHEST, NEAREST_END, FARTHEST_END, BETWEEN_ENDS = 0.8, 0.08, 0.34, 0.09
 
 
 def draw_graph(ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int], adjusted_for: str) -> None:
-    """Draw a graph whose nodes have these names, that of the disease last where there is one.
+    """Draw a graph whose nodes have these names, that of the outcome last where there is one.
 
     ``unordered`` are the places of variables whose levels have no order, ``adjusted_for`` names the
     covariates; empty where there are none.
@@ -36,11 +36,11 @@ def draw_graph(ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int]
     for arrow, start, end in zip(graph.arrows, starts, ends, strict=True):
         bulge = FARTHEST * (arrow.effect - arrow.cause) / widest
         _draw_arrow(ax, arrow, bulge, (start, end), unordered, few)
-    disease = [] if graph.into_disease is None else [n - 1]
-    if graph.bands and disease:  # it belongs to no tier
+    outcome = [] if graph.into_outcome is None else [n - 1]
+    if graph.bands and outcome:  # it belongs to no tier
         ax.axhline(n - 1.5, color=GREY, linewidth=0.6, zorder=0)
-    ax.scatter([0.0] * (n - len(disease)), range(n - len(disease)), color="black", zorder=3)
-    ax.scatter([0.0] * len(disease), disease, color="white", edgecolor="black", marker="s", s=60, zorder=3)
+    ax.scatter([0.0] * (n - len(outcome)), range(n - len(outcome)), color="black", zorder=3)
+    ax.scatter([0.0] * len(outcome), outcome, color="white", edgecolor="black", marker="s", s=60, zorder=3)
     for place, name in enumerate(names):
         ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
     ax.set_xlim(-0.6, 1.0)
@@ -82,7 +82,7 @@ def _draw_arrow(
             path=Path(bend, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]),
             arrowstyle="->" if arrow.state == UNSURE else "-|>",
             mutation_scale=10,
-            linewidth=0.6 + 3 * min(abs(arrow.weight), 1.0),
+            linewidth=0.6 + 3 * min(arrow.strength, 1.0),
             linestyle=_line(arrow, unordered),
             color="black" if arrow.weight > 0 else GREY,
         )

@@ -14,6 +14,9 @@ from .core.halves import Attribution
 from .core.survival import HazardAttribution
 from .wording import one_line
 
+# What a number is called that the user gave no name.
+NO_NAME = "the outcome"
+
 
 class OutcomeWords(Protocol):
     """What is said of one outcome.
@@ -25,10 +28,16 @@ class OutcomeWords(Protocol):
     of_what : what it is the scale of: ``the disease``.
     prediction : what patients are told: ``risk``.
     is_chance : whether that is a probability.
+    is_ratio : whether adding on the scale means multiplying, so that axes show ratios.
+    axis : what an axis of the scale is called: ``log-odds``.
+    added : the same where it shows what shocks add: ``added log-odds``.
+    raises : what a variable is to patients whose shock on it adds, and whose others add less.
     """
 
     kind: ClassVar[str]
     is_chance: ClassVar[bool]
+    is_ratio: ClassVar[bool]
+    raises: ClassVar[tuple[str, str]]
 
     @property
     def scale(self) -> str: ...
@@ -39,12 +48,30 @@ class OutcomeWords(Protocol):
     @property
     def prediction(self) -> str: ...
 
+    @property
+    def axis(self) -> str: ...
+
+    @property
+    def added(self) -> str: ...
+
     def predicted(self, value: float) -> str:
         """A prediction for the screen: ``31%``, ``62.3 ml/min``."""
         ...
 
+    def reached(self, predictor: float, predicted: float) -> str:
+        """Where a patient stands on the axis: ``+1.24``, ``31%``, ``62.3 ml/min``."""
+        ...
+
+    def beside(self, value: float) -> str:
+        """A Shapley value beside its bar: ``+0.59``, ``×1.80``, ``+4.2``."""
+        ...
+
     def adds(self, value: float) -> str:
         """What a shock of this Shapley value does: ``raises the hazard 1.8-fold``, ``adds 4.2 ml/min``."""
+        ...
+
+    def moved_by(self, size: float) -> str:
+        """The outcome and a change of it: ``the disease by 0.1 log-odds``."""
         ...
 
 
@@ -54,16 +81,29 @@ class YesNoWords:
 
     kind: ClassVar[str] = "yes_no"
     is_chance: ClassVar[bool] = True
+    is_ratio: ClassVar[bool] = False
     scale: ClassVar[str] = "log-odds"
     prediction: ClassVar[str] = "risk"
+    axis: ClassVar[str] = "log-odds"
+    raises: ClassVar[tuple[str, str]] = ("a root cause", "the strongest")
+    added: ClassVar[str] = "added log-odds"
 
     of_what: str
 
     def predicted(self, value: float) -> str:
         return percent(value)
 
+    def reached(self, predictor: float, predicted: float) -> str:
+        return f"{predictor:+.2f}"
+
+    def beside(self, value: float) -> str:
+        return f"{value:+.2f}"
+
     def adds(self, value: float) -> str:
         return f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}"
+
+    def moved_by(self, size: float) -> str:
+        return f"{self.of_what} by {size:g} log-odds"
 
 
 @dataclass(frozen=True)
@@ -72,7 +112,10 @@ class SurvivalWords:
 
     kind: ClassVar[str] = "survival"
     is_chance: ClassVar[bool] = True
+    is_ratio: ClassVar[bool] = True
     scale: ClassVar[str] = "log-hazard"
+    added: ClassVar[str] = "hazard times"
+    raises: ClassVar[tuple[str, str]] = ("a root cause", "the strongest")
 
     of_what: str
     horizon: float
@@ -87,13 +130,26 @@ class SurvivalWords:
         """The horizon in words: ``5 years``, ``time 5``."""
         return f"{self.horizon:,g} {self.unit}" if self.unit else f"time {self.horizon:,g}"
 
+    @property
+    def axis(self) -> str:
+        return f"hazard ratio; {self.prediction}"
+
     def predicted(self, value: float) -> str:
         return percent(value)
+
+    def reached(self, predictor: float, predicted: float) -> str:
+        return percent(predicted)
+
+    def beside(self, value: float) -> str:
+        return f"×{fold(value)}"
 
     def adds(self, value: float) -> str:
         if value >= 0:
             return f"raises the hazard {fold(value)}-fold"
         return f"lowers the hazard {fold(-value)}-fold"
+
+    def moved_by(self, size: float) -> str:
+        return f"the hazard of {self.of_what} {fold(size)}-fold"
 
 
 @dataclass(frozen=True)
@@ -102,6 +158,8 @@ class NumberWords:
 
     kind: ClassVar[str] = "number"
     is_chance: ClassVar[bool] = False
+    is_ratio: ClassVar[bool] = False
+    raises: ClassVar[tuple[str, str]] = ("raises it", "raises it most")
 
     of_what: str
     spread: float
@@ -113,18 +171,39 @@ class NumberWords:
 
     @property
     def prediction(self) -> str:
-        return f"expected {self.of_what}"
+        return "expected value" if self.of_what == NO_NAME else f"expected {self.of_what}"
+
+    @property
+    def axis(self) -> str:
+        return f"{self.prediction} ({self.unit})" if self.unit else self.prediction
+
+    @property
+    def added(self) -> str:
+        return f"added to {self.of_what}" + (f" ({self.unit})" if self.unit else "")
 
     def predicted(self, value: float) -> str:
         return f"{self._number(value)} {self.unit}".rstrip()
 
+    def reached(self, predictor: float, predicted: float) -> str:
+        return self._number(predicted)
+
+    def beside(self, value: float) -> str:
+        size = self._number(abs(value))
+        return size if float(size.replace(",", "")) == 0.0 else f"{'+' if value >= 0 else '-'}{size}"
+
     def adds(self, value: float) -> str:
         return f"{'adds' if value >= 0 else 'takes away'} {self.predicted(abs(value))}"
 
+    def moved_by(self, size: float) -> str:
+        return f"{self.of_what} by {self.predicted(size)}"
+
+    @property
+    def digits(self) -> int:
+        """As many as a tenth of a standard deviation of the number needs, and one more."""
+        return min(max(0, 1 - math.floor(math.log10(self.spread / 10.0))), 12)
+
     def _number(self, value: float) -> str:
-        """With as many digits as a tenth of a standard deviation of the number needs, and one more."""
-        digits = max(0, 1 - math.floor(math.log10(self.spread / 10.0)))
-        return f"{value:,.{min(digits, 12)}f}"
+        return f"{value:,.{self.digits}f}"
 
 
 def words_of(attribution: Attribution, target: str | None = None, unit: str = "") -> OutcomeWords:
@@ -139,7 +218,7 @@ def words_of(attribution: Attribution, target: str | None = None, unit: str = ""
     if isinstance(attribution, HazardAttribution):
         return SurvivalWords(called or "the event", attribution.horizon, unit)
     if attribution.outcome == NumberWords.kind:
-        return NumberWords(called or "the outcome", attribution.notable * 10.0, unit)
+        return NumberWords(called or NO_NAME, attribution.notable * 10.0, unit)
     return YesNoWords(called or "the disease")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from .inputs.levels import TableInWords, columns_of_level, levels_listed, place_
 from .uncertainty.spread import spread_of_what_if
 from .wording import quoted
 
-# What a model answers about patients (n, q): its predictor (n,), and values (n, q).
+# What a model answers about patients (n, q): the predictor (n,), and values (n, q).
 Ask = Callable[[CausalModel, F64], tuple[F64, F64]]
 
 
@@ -28,7 +28,7 @@ class WhatIf:
     Attributes
     ----------
     predictor : (n,) log-odds of the disease, log-hazard of the event, or the expected value.
-    predicted : (n,) what that means: risk of the disease, risk of the event by the horizon, or the value.
+    predicted : (n,) risk of the disease, risk of the event by the horizon, or the expected value.
     data : (n, p) predicted measurements: what lies downstream follows. Of a binary or ordinal variable
         downstream this is an expectation, between its levels; of a nominal one the number that stands for the
         likeliest level.
@@ -40,39 +40,35 @@ class WhatIf:
     predictor: F64
     predicted: F64
     data: F64
+    _outcome: str = field(repr=False)
     _cells: TableInWords = field(repr=False)
-    _outcome: str = field(default="yes_no", repr=False)
     predictor_interval: F64 | None = None
     predicted_interval: F64 | None = None
     data_interval: F64 | None = None
 
     @property
     def log_odds(self) -> F64:
-        """(n,): of a diagnosis only."""
-        self._only("log_odds", "yes_no")
+        """(n,): ``predictor`` of a diagnosis."""
+        refuse_others("log_odds", self._outcome, "yes_no")
         return self.predictor
 
     @property
     def log_odds_interval(self) -> F64 | None:
-        """(2, n): ends of its 95 % intervals."""
-        self._only("log_odds_interval", "yes_no")
+        """(2, n): ``predictor_interval`` of a diagnosis."""
+        refuse_others("log_odds_interval", self._outcome, "yes_no")
         return self.predictor_interval
 
     @property
     def probability(self) -> F64:
-        """(n,): risk of the disease, or of the event by the horizon."""
-        self._only("probability", "yes_no", "survival")
+        """(n,): ``predicted``, where that is a risk."""
+        refuse_others("probability", self._outcome, "yes_no", "survival")
         return self.predicted
 
     @property
     def probability_interval(self) -> F64 | None:
-        """(2, n): ends of its 95 % intervals."""
-        self._only("probability_interval", "yes_no", "survival")
+        """(2, n): ``predicted_interval``, where that is of a risk."""
+        refuse_others("probability_interval", self._outcome, "yes_no", "survival")
         return self.predicted_interval
-
-    def _only(self, name: str, *outcomes: str) -> None:
-        if self._outcome not in outcomes:
-            raise AttributeError(f"this outcome has no {name}: use predictor and predicted")
 
     def levels(self) -> np.ndarray:
         """(n, p): the predicted levels in words, the nearest or likeliest ones; None for numbers."""
@@ -117,16 +113,30 @@ def refuse_covariate(name: str) -> NoReturn:
     )
 
 
+def refuse_others(name: str, outcome: str, *having: str) -> None:
+    """Say that an outcome has nothing of this name, where it is none of those that have it."""
+    if outcome not in having:
+        raise AttributeError(
+            f"this outcome has no {name}: use predictor, what shocks add to, and predicted, what that "
+            "means for a patient"
+        )
+
+
 def what_if(model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask) -> WhatIf:
     """What a model, and its resamples, answer about the patients of a table."""
     predictor, then = ask(model, cells.columns)
+    predicted = model.attribution.predicted(predictor)
     after = TableInWords(cells.variables, model.layout, then)
-    attribution = model.attribution
-    stated = predictor, attribution.predicted(predictor), after.numbers(), after, attribution.outcome
+    answer = WhatIf(predictor, predicted, after.numbers(), model.attribution.outcome, after)
     if not resamples:
-        return WhatIf(*stated)
-    ends = spread_of_what_if(resamples, cells.columns, ask, predictor, stated[1], then)
-    return WhatIf(*stated, ends[0], ends[1], _ends_by_variable(after, ends[2]))
+        return answer
+    spread = spread_of_what_if(resamples, cells.columns, ask, (predictor, predicted, then))
+    return replace(
+        answer,
+        predictor_interval=spread.predictor,
+        predicted_interval=spread.predicted,
+        data_interval=_ends_by_variable(after, spread.data),
+    )
 
 
 def _ends_by_variable(after: TableInWords, ends: F64) -> F64:

@@ -22,7 +22,7 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
         NONE_STRONG,
         SURE_FROM,
         UNSURE,
-        arrows_to_disease,
+        arrows_to_outcome,
         edges_among,
         n_strong_edges,
         strong_edges,
@@ -37,11 +37,10 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
     weakest = causal.attribution.notable
-    into_outcome = arrows_to_disease(order, causal.effects_on_outcome(), resamples, weakest)
+    into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
     if not (among or into_outcome):
-        least = lines.least_direct(weakest)
-        say(f"{NONE_STRONG}, nor {lines.subject} by {least}")
+        say(f"{NONE_STRONG}, nor {lines.words.moved_by(weakest)}")
         return
     say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
     _say_some(into_outcome, len(into_outcome), [*names, lines.node], nominal, lines.direct)

@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ..outcome_words import NumberWords, OutcomeWords, SurvivalWords, fold, words_of
@@ -96,10 +96,6 @@ class OutcomeLines(Protocol):
         """What a standard deviation of a cause does, all else held fixed; of some the sign means nothing."""
         ...
 
-    def least_direct(self, effect: float) -> str:
-        """The least of these that is shown, up or down."""
-        ...
-
     def base(self, value: float, average: str) -> str:
         """What is said of the base value beside a table; ``average`` ends in "shocks"."""
         ...
@@ -150,16 +146,13 @@ class YesNoLines:
         return f"{effect:+.3f}"
 
     def size(self, value: float) -> str:
-        return f"{value:+.2f}"
+        return self.words.beside(value)
 
     def end(self, value: float) -> str:
         return self.size(value)
 
     def direct(self, effect: float, signless: bool) -> str:
         return f" {abs(effect):.2f} log-odds" if signless else f"{effect:+.2f} log-odds"
-
-    def least_direct(self, effect: float) -> str:
-        return f"{effect:g} log-odds"
 
     def base(self, value: float, average: str) -> str:
         return (
@@ -234,9 +227,6 @@ class SurvivalLines:
     def direct(self, effect: float, signless: bool) -> str:
         return f"{fold(abs(effect) if signless else effect)}-fold"
 
-    def least_direct(self, effect: float) -> str:
-        return f"{fold(effect)}-fold"
-
     def base(self, value: float, average: str) -> str:
         return f"log-hazards are relative to a patient whose {average} are all average, who has 0"
 
@@ -301,9 +291,8 @@ class NumberLines:
 
     @property
     def least(self) -> float:
-        # Less is +0.0 on screen.
-        digits = len(self._plain(0.0).partition(".")[2])
-        return 0.5 * math.pow(10.0, -digits)
+        # Less is 0.0 on screen.
+        return 0.5 * math.pow(10.0, -self.words.digits)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -319,20 +308,14 @@ class NumberLines:
         return self.size(effect)
 
     def size(self, value: float) -> str:
-        return f"{'-' if value < 0 else '+'}{self._plain(abs(value))}"
-
-    def _plain(self, value: float) -> str:
-        return replace(self.words, unit="").predicted(value)
+        return self.words.beside(value)
 
     def end(self, value: float) -> str:
         return self.size(value)
 
     def direct(self, effect: float, signless: bool) -> str:
-        size = f" {self._plain(abs(effect))}" if signless else self.size(effect)
+        size = self.size(abs(effect)).replace("+", " ", 1) if signless else self.size(effect)
         return f"{size} {self.words.unit}".rstrip()
-
-    def least_direct(self, effect: float) -> str:
-        return self.words.predicted(effect)
 
     def base(self, value: float, average: str) -> str:
         return f"base value: {self.predicted(value)}, what is expected when all {average} are average"

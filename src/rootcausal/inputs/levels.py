@@ -99,7 +99,7 @@ class TableInWords:
         return np.abs(codes[:, None] - codes_of(self.variables[v])).argmin(axis=1).astype(np.float64)
 
     def with_each_level(self, model: CausalModel, v: int) -> F64:
-        """(n, m): log-odds of the disease with each of the levels of a variable set."""
+        """(n, m): the predictor of the outcome with each of the levels of a variable set."""
         places = range(len(self.variables[v].levels))
         wanted = [columns_of_level(self.variables[v], place) for place in places]
         return np.stack([model.with_level(self.columns, v, level)[0] for level in wanted], axis=1)

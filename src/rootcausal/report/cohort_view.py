@@ -16,17 +16,17 @@ HEAT_VARIABLES = 30
 SWARM_PATIENTS = 300
 
 
-def cohort_facts(values: F64, log_odds: F64) -> dict[str, Any]:
+def cohort_facts(values: F64, predictor: F64) -> dict[str, Any]:
     """Facts about the patients together.
 
     Parameters
     ----------
     values : (n, k) Shapley values of the variables in causal order.
-    log_odds : (n,) of the disease.
+    predictor : (n,) of the outcome: by it some of them are chosen to be drawn.
 
     Returns
     -------
-    dict with, for each variable, ``root_cause`` (patients whose risk its shock raises), ``strongest``
+    dict with, for each variable, ``root_cause`` (patients whose outcome its shock raises), ``strongest``
     (patients in whom none raises it more) and ``importance`` (mean absolute value); with ``by_importance``,
     ``none`` (patients without a root cause), ``swarm`` (rows to draw) and ``heat``.
     """
@@ -37,7 +37,7 @@ def cohort_facts(values: F64, log_odds: F64) -> dict[str, Any]:
         np.add.at(strongest, values[raised].argmax(axis=1), 1)
     importance = np.abs(values).mean(axis=0)
     by_importance = np.argsort(-importance, kind="stable")
-    by_risk = np.argsort(log_odds, kind="stable")
+    by_risk = np.argsort(predictor, kind="stable")
     swarm = by_risk[np.unique(np.linspace(0, n - 1, min(n, SWARM_PATIENTS)).astype(np.intp))]
     return {
         "root_cause": (values > 0).sum(axis=0).tolist(),

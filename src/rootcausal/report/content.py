@@ -14,13 +14,15 @@ from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64
 from ..errors import InputError
+from ..outcome_words import words_of
 from ..provenance import backend_used, left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
-from .level_view import level_facts, not_measured, risks_by_level, shown_data, shown_quantiles
+from .level_view import level_facts, not_measured, predictors_by_level, shown_data, shown_quantiles
+from .outcome_view import OutcomeView, view_of
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -62,7 +64,9 @@ def page_content(
         raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
     by = {} if horizon is None else {"horizon": horizon}
     explanation = model.explain(X, ids=ids, **by)
-    causal = model._model
+    causal, target = model._model, None if target is None else _text(target, "target") or None
+    units = {name: _unit(units, name) for name in units}
+    view = view_of(explanation, units, target)
     values = explanation.values[:, causal.order]
     tables = _tables(explanation, causal)
     n, k = values.shape
@@ -73,29 +77,33 @@ def page_content(
         blocks["imputed"] = _packed(not_measured(explanation, causal.order), "<u1")
     kept = None
     if explanation.lower is not None:
-        kept, intervals = _interval_blocks(explanation, causal.order, _size(blocks))
+        kept, intervals = _interval_blocks(explanation, causal.order, _size(blocks), view)
         blocks |= intervals
-    blocks |= _covariate_blocks(explanation, numbers)
+    blocks |= _covariate_blocks(explanation, numbers, view)
+    happened = None if known is None else known.known_again(X, n, getattr(model, "classes_", np.empty(0)))
+    blocks |= {name: _packed(table, numbers) for name, table in view.blocks(explanation, happened).items()}
     bootstrap = None
     if model.bootstrap_ is not None:
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
-    by_level = risks_by_level(explanation, causal, BYTES_IN_FULL - _size(blocks))
+    by_level = predictors_by_level(explanation, causal, BYTES_IN_FULL - _size(blocks))
     if by_level is not None:
-        blocks["by-level"] = _packed(by_level, "<i2")
+        blocks["by-level"] = _steps(by_level - view.origin, view)
     labels = _labels(explanation.ids, redact_ids)
     diagnosis = model._diagnose(X, known, labels)
     facts = {
         "numbers": numbers,
         "labels": labels,
         "n_patients": _repeated(explanation.ids if groups is None else groups),
-        "target": "the disease" if target is None else _text(target, "target") or "the disease",
-        "positive": str(model.classes_[1]),
+        "target": words_of(causal.attribution).of_what if target is None else target,
+        "positive": str(model.classes_[1]) if hasattr(model, "classes_") else None,
+        "outcome": {"kind": explanation.outcome, "step": view.step, "origin": view.origin, **view.facts()},
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
         "covariates": [str(name) for name in explanation.covariates],
-        "variables": _variables(model, explanation, units),
+        "variables": _variables(model, explanation, units, view),
         "quantiles": _quantiles(model, explanation, numbers),
-        "cohort": cohort_facts(values, explanation.predictor),
+        "cohort": cohort_facts(values, explanation.predictor)
+        | {"predicted": view.predictions(explanation.predicted)},
         "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
         "intervals": kept,
@@ -108,18 +116,21 @@ def page_content(
     return Content(facts, blocks, diagnosis)
 
 
-def _variables(model: Estimator, explanation: Explanation, units: Mapping[str, str]) -> list[dict[str, Any]]:
+def _variables(
+    model: Estimator, explanation: Explanation, units: Mapping[str, str], view: OutcomeView
+) -> list[dict[str, Any]]:
     """The variables in causal order; one of several columns has no unit to count in.
 
     ``sd`` is of the logarithm where a variable is on a log scale.
     """
     causal, ancestor = model._model, model.ancestor_probability_
-    unit_effects, scale = causal.unit_effects, causal.scale
+    unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
     return [
         {
             "name": (name := str(explanation.feature_names[column])),
-            "unit": _unit(units, name),
+            "unit": units.get(name, ""),
             "coef": float(unit_effects[place]),
+            "coef_interval": None if ends is None else ends[place],
             "sd": float(scale[place]) if np.isfinite(scale[place]) else None,
             "ancestor": None if ancestor is None else float(ancestor[column]),
             **level_facts(explanation, int(column)),
@@ -217,10 +228,12 @@ def _size(blocks: Mapping[str, str]) -> int:
     return sum(map(len, blocks.values()))
 
 
-def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[int, dict[str, str]]:
+def _interval_blocks(
+    explanation: Explanation, order: Any, used: int, view: OutcomeView
+) -> tuple[int, dict[str, str]]:
     """Intervals and frequencies of each patient's strongest shocks: how many, and their blocks, (n, kept).
 
-    All shocks where they fit. Numbers are kept as they are shown: hundredths of log-odds, whole percent.
+    All shocks where they fit. Numbers are kept as they are shown: in steps of the outcome, whole percent.
     """
     assert explanation.lower is not None
     assert explanation.upper is not None
@@ -232,20 +245,17 @@ def _interval_blocks(explanation: Explanation, order: Any, used: int) -> tuple[i
     def chosen(table: F64) -> F64:
         return np.take_along_axis(table[:, order], strongest, axis=1)
 
-    def hundredths(table: F64) -> F64:
-        return np.clip(np.round(chosen(table) * 100), -32767, 32767)
-
     blocks = {
         "interval-of": _packed(strongest, "<u2"),
-        "lower": _packed(hundredths(explanation.lower), "<i2"),
-        "upper": _packed(hundredths(explanation.upper), "<i2"),
+        "lower": _steps(chosen(explanation.lower), view),
+        "upper": _steps(chosen(explanation.upper), view),
     }
     if explanation.frequency is not None:
         blocks["frequency"] = _packed(np.round(chosen(explanation.frequency) * 100), "<u1")
     return kept, blocks
 
 
-def _covariate_blocks(explanation: Explanation, numbers: str) -> dict[str, str]:
+def _covariate_blocks(explanation: Explanation, numbers: str, view: OutcomeView) -> dict[str, str]:
     """What each patient's covariates add together (n,), its interval (n, 2), and whose are not all measured.
 
     No block where there are no covariates, there is no interval, or all was measured.
@@ -254,12 +264,16 @@ def _covariate_blocks(explanation: Explanation, numbers: str) -> dict[str, str]:
         return {}
     blocks = {"covariates": _packed(explanation.covariate_effect, numbers)}
     if explanation.covariate_interval is not None:
-        ends = np.clip(np.round(explanation.covariate_interval.T * 100), -32767, 32767)
-        blocks["covariates-interval"] = _packed(ends, "<i2")
+        blocks["covariates-interval"] = _steps(explanation.covariate_interval.T, view)
     expected = explanation.imputed[:, explanation._model.covariates].any(axis=1)
     if expected.any():
         blocks["covariates-expected"] = _packed(expected, "<u1")
     return blocks
+
+
+def _steps(table: F64, view: OutcomeView) -> str:
+    """In whole steps of the outcome's scale, which take a quarter of the place."""
+    return _packed(np.clip(np.round(table / view.step), -32767, 32767), "<i2")
 
 
 def _packed(table: Any, kind: str) -> str:
@@ -276,7 +290,7 @@ def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: D
         "parameters": {key: _for_json(value) for key, value in parameters_in_words(provenance).items()},
         "backend": backend_used(provenance),
         "rows": provenance["rows"],
-        "cases": provenance["cases"],
+        "cases": provenance.get("cases"),
         "columns": provenance["columns"],
         "log_scale": [model._encoding.names[place] for place in model._encoding.on_log_scale],
         "separated": bool(provenance["separated"]),

@@ -48,17 +48,16 @@ def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
     return marks
 
 
-def risks_by_level(explanation: Explanation, causal: CausalModel, room: int) -> F64 | None:
-    """(n, m) log-odds with each level set, in hundredths: of all levels of the first variable that has any,
-    then of the next. None where no variable has levels, or the page has no room for so many bytes.
+def predictors_by_level(explanation: Explanation, causal: CausalModel, room: int) -> F64 | None:
+    """(n, m) predictor with each level set: of all levels of the first variable that has any, then of the
+    next. None where no variable has levels, or the page has no room for so many bytes.
     """
     having = [variable for _, variable in _with_levels(explanation, causal.order)]
     n_levels = sum(len(explanation.variables[variable].levels) for variable in having)
     if not having or len(explanation.values) * n_levels * 2 * 4 / 3 > room:
         return None
     cells = explanation._cells
-    log_odds = np.concatenate([cells.with_each_level(causal, variable) for variable in having], axis=1)
-    return np.clip(np.round(log_odds * 100), -32767, 32767)
+    return np.concatenate([cells.with_each_level(causal, variable) for variable in having], axis=1)
 
 
 def _with_levels(explanation: Explanation, order: Index) -> list[tuple[int, int]]:

@@ -27,10 +27,12 @@ LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 SCRIPTS = (
     "words.js",
     "store.js",
+    "outcomes.js",
     "drawing.js",
     "checks.js",
     "picker.js",
     "waterfall.js",
+    "curves.js",
     "patient.js",
     "cohort.js",
     "graph.js",

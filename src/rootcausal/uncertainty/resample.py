@@ -97,7 +97,8 @@ class Bootstrap:
     @cached_property
     def outcome_frequency(self) -> F64:
         """(p,): share of resamples in which one standard deviation of each variable, all others held fixed,
-        changes the log-odds of the disease by at least 0.1.
+        changes the outcome by at least so much as is an arrow: 0.1 log-odds or log-hazard, or a tenth of a
+        standard deviation of a number.
         """
         return self.outcome_counts(np.arange(self.models[0].n_variables)) / len(self.models)
 
@@ -109,7 +110,7 @@ class Bootstrap:
         return counts
 
     def outcome_counts(self, variables: Index) -> Index:
-        """(m,): in how many resamples each of these variables has an arrow into the disease."""
+        """(m,): in how many resamples each of these variables has an arrow into the outcome."""
         counts = np.zeros(variables.size, dtype=np.intp)
         for model in self.models:
             counts += arrows_into_outcome(model, variables)

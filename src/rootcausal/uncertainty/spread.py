@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -91,29 +92,43 @@ def _chance_above_zero(draws: F64, doubt: F64 | None) -> F64:
     return np.where(doubt > 0, ndtr(draws / np.where(doubt > 0, doubt, 1.0)), certain)
 
 
+def spread_of_prediction(models: Sequence[CausalModel], X: F64, predicted: F64) -> F64:
+    """Interval (2, n) around what is ``predicted`` (n,) of patients X; each model by its own baseline."""
+    ends = np.empty((2, len(predicted)))
+    for rows in _blocks(len(predicted), len(models)):
+        ends[:, rows] = interval(np.stack([model.predicted(X[rows]) for model in models]), predicted[rows])
+    return ends
+
+
+class WhatIfSpread(NamedTuple):
+    """Ends of intervals around predictor (2, n), prediction (2, n) and data (2, n, q) of patients."""
+
+    predictor: F64
+    predicted: F64
+    data: F64
+
+
 def spread_of_what_if(
     models: Sequence[CausalModel],
     X: F64,
     ask: Callable[[CausalModel, F64], tuple[F64, F64]],
-    predictor: F64,
-    predicted: F64,
-    data: F64,
-) -> tuple[F64, F64, F64]:
-    """Intervals (2, n), (2, n) and (2, n, q) around what is stated of patients X.
+    stated: tuple[F64, F64, F64],
+) -> WhatIfSpread:
+    """Intervals around the ``stated`` predictor (n,), prediction (n,) and data (n, q) of patients X.
 
-    ``predicted`` (n,) is what the ``predictor`` (n,) means for them, and ``data`` (n, q) are their values.
     ``ask`` gives a model's own answer, predictor and data, about some of the patients.
     """
+    predictor, predicted, data = stated
     n, q = data.shape
-    ends, meant, data_ends = np.empty((2, n)), np.empty((2, n)), np.empty((2, n, q))
+    ends = WhatIfSpread(np.empty((2, n)), np.empty((2, n)), np.empty((2, n, q)))
     for rows in _blocks(n, len(models) * q):
-        draws = [ask(model, X[rows]) for model in models]
-        ends[:, rows] = interval(np.stack([draw[0] for draw in draws]), predictor[rows])
-        # A resample has a baseline of its own.
-        told = [model.attribution.predicted(draw[0]) for model, draw in zip(models, draws, strict=True)]
-        meant[:, rows] = interval(np.stack(told), predicted[rows])
-        data_ends[:, rows] = interval(np.stack([draw[1] for draw in draws]), data[rows])
-    return ends, meant, data_ends
+        answers = [ask(model, X[rows]) for model in models]
+        # By its own baseline, so that the doubt about that counts too.
+        means = [model.attribution.predicted(now) for model, (now, _) in zip(models, answers, strict=True)]
+        ends.predictor[:, rows] = interval(np.stack([now for now, _ in answers]), predictor[rows])
+        ends.predicted[:, rows] = interval(np.stack(means), predicted[rows])
+        ends.data[:, rows] = interval(np.stack([then for _, then in answers]), data[rows])
+    return ends
 
 
 def interval(draws: F64, stated: F64) -> F64:

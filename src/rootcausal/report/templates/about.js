@@ -1,13 +1,13 @@
 // How model and page were made, and what has to be true for them to be right.
 
 const ASSUMPTIONS = [
-  ["A sample of the population", "People are in the table as they came or, where a prevalence was given, cases and controls are each as the population's are. Sampled apart without a prevalence, what sampling made passes for mechanism."],
+  told.assumptions.sample,
   ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
   ["Shocks that are not bell-shaped", "Directions are learned from the skew and tails of the shocks. If the shocks follow a normal distribution, the order is a guess."],
   ["No loops", "No variable is, by a detour, a cause of itself within the time that the table covers."],
   ["Independent shocks", "No unmeasured thing moves two variables at once. If one does, its effect is counted as a shock on the earlier variable."],
-  ["The outcome comes last", "The variables lead to the outcome and not the other way round. A measurement that the disease or its treatment changes breaks this."],
-  ["Additive log-odds", "Each shock adds its own part to the log-odds, whatever the other shocks are."],
+  told.assumptions.last,
+  ...told.assumptions.more,
 ];
 
 function drawAbout() {
@@ -19,12 +19,9 @@ function drawAbout() {
     element(
       "dl",
       { class: "facts" },
-      line("Patients", `${made.rows.toLocaleString("en")}, of whom ${made.cases.toLocaleString("en")} (${percent(made.cases / made.rows)}) have the outcome “`, named(outcome), "”"),
-      content.prevalence === null
-        ? []
-        : line("Population", `${population()}: cases and controls count as many as in it, and risks are those in it`),
+      told.cohort(made).map((facts) => line(...facts)),
       line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
-      covariates.length ? line("Adjusted for", listOf(covariates), ": regressed out of all other variables first and part of the risk, but no root causes") : [],
+      covariates.length ? line("Adjusted for", listOf(covariates), ": regressed out of all other variables first and part of the " + told.it + ", but no root causes") : [],
       made.log_scale.length ? line("On a log scale", listOf(made.log_scale), ": the model works with the logarithm, and the page shows the value in its own unit") : [],
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),
       line(`${content.n_patients === null ? "Patients" : "Rows"} on this page`, labels.length.toLocaleString("en")),
@@ -46,8 +43,8 @@ function drawAbout() {
       line("Seed", content.bootstrap === null
         ? "none: no random numbers were drawn, so the same table gives the same model"
         : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
-      line("Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose ${ofAverage} are all average; not the prevalence`),
-      made.separated ? line("Caution", "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are uncertain.") : [],
+      line(...told.base()),
+      made.separated ? line("Caution", told.separated) : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),
     element("h3", {}, "How sure"),
@@ -83,7 +80,7 @@ function howSureMade() {
   const kept = content.intervals;
   return (
     `The whole method was repeated on ${count(resamples, "resample")} of the cohort. An interval holds the middle 95 % of ` +
-    "what a shock adds; the frequency says in how many resamples it is a root cause of this patient. " +
+    `what a shock adds; the frequency says in how many resamples ${told.oftenMeans}. ` +
     (kept < nVariables ? `On a page of this size, only each patient's ${kept} strongest shocks carry them.` : "")
   );
 }

@@ -17,15 +17,17 @@ function drawCohort() {
   const bars = element("div", { class: "chart", id: "prevalence" });
   const swarm = element("div", { class: "chart", id: "swarm" });
   const heat = element("div", { class: "chart", id: "heat" });
+  const predictions = element("div", { class: "chart", id: "predictions" });
   const ranked = cohort.by_importance;
   view.replaceChildren(
     element("h2", {}, `${count(n, "patient")} together`),
-    element("h3", {}, "Whose shock is a root cause, and for how many"),
+    ...(cohort.predicted === null ? [] : [element("h3", {}, told.predictionsTitle), predictions]),
+    element("h3", {}, told.countTitle),
     element(
       "p",
       {},
-      "Whole bar: patients whose risk this variable's shock raises at all. Its strong part, and the number in brackets: patients in whom no other shock raises it more. ",
-      cohort.none ? `${count(cohort.none, "patient")} ${cohort.none === 1 ? "has" : "have"} no root cause.` : "Every patient has a root cause.",
+      `Whole bar: patients whose ${told.it} this variable's shock raises at all. Its strong part, and the number in brackets: patients in whom no other shock raises it more. `,
+      told.withoutCause(cohort.none),
     ),
     bars,
     ranked.length > BARS ? caption(`The ${BARS} most important of ${nVariables} variables; all are in the table.`) : "",
@@ -35,7 +37,8 @@ function drawCohort() {
     element(
       "p",
       {},
-      "A dot is a patient: to the right, the shock raises the risk. Orange: the measured value is high in the cohort; blue: it is low. ",
+      `A dot is a patient: to the right, the shock raises the ${told.it}. `,
+      "Orange: the measured value is high in the cohort; blue: it is low. ",
       variables.some((variable) => variable.kind === "nominal") ? "Grey: levels without an order. " : "",
       hasImputed ? "A ring: not measured, but expected. " : "",
       "Choose a dot to open the patient.",
@@ -43,24 +46,46 @@ function drawCohort() {
     swarm,
     caption(
       cohort.swarm.length < n
-        ? `Drawn: ${cohort.swarm.length} of ${count(n, rowNoun)}, evenly spread from the lowest to the highest risk.`
+        ? `Drawn: ${cohort.swarm.length} of ${count(n, rowNoun)}, evenly spread from the lowest to the highest ${told.prediction}.`
         : `All ${rowNoun}s are drawn.`,
     ),
     element("h3", {}, "Patients ordered by similarity"),
-    element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is a group of patients with the same root cause."),
+    element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is " + told.alike + "."),
     element(
       "p",
       { class: "legend", "aria-hidden": "true" },
-      "lowers the risk ",
+      `lowers the ${told.it} `,
       element("span", { class: "gradient" }),
-      " raises the risk",
+      ` raises the ${told.it}`,
     ),
     heat,
     caption(heatCaption(cohort.heat, n)),
   );
+  if (cohort.predicted !== null) drawPredictions(predictions, cohort.predicted);
   drawBars(bars, d3.sort(ranked.slice(0, BARS), (variable) => -cohort.strongest[variable]));
   drawSwarm(swarm, ranked.slice(0, SWARM_ROWS));
   drawHeat(heat, ranked);
+}
+
+/** How many patients have which prediction. */
+function drawPredictions(place, { counts, edges }) {
+  const { width, narrow } = frame(place);
+  const bars = counts.map((count, bar) => ({ count, from: edges[bar], to: edges[bar + 1] }));
+  place.replaceChildren(
+    drawing({
+      ariaLabel: told.predictionsTitle,
+      width,
+      height: 210,
+      marginTop: 28,
+      marginBottom: 40,
+      marks: [
+        Plot.axisX({ labelAnchor: "center", ticks: narrow ? 4 : 8, ...told.predictionsAxis }),
+        Plot.axisY({ label: `${rowNoun}s`, ticks: 4, tickFormat: "d" }),
+        Plot.rectY(bars, { x1: "from", x2: "to", y: "count", fill: "var(--quiet)", inset: 0.5, title: told.barTitle }),
+        Plot.ruleY([0], { stroke: "currentColor" }),
+      ],
+    }),
+  );
 }
 
 function heatCaption(heat, n) {
@@ -74,12 +99,13 @@ function heatCaption(heat, n) {
 function prevalenceTable(ranked) {
   const cohort = content.cohort;
   const ancestry = ranked.some((variable) => variables[variable].ancestor !== null);
-  const heads = ["Variable", "Root cause for", "Strongest for", "Mean size (log-odds)"];
+  const heads = ["Variable", ...told.countHeads, told.sizeHead, ...told.effectHeads];
   const rows = ranked.map((variable) => [
     [named(variables[variable].name), star(variable)],
     String(cohort.root_cause[variable]),
     String(cohort.strongest[variable]),
-    cohort.importance[variable].toFixed(3),
+    told.sizeText(cohort.importance[variable]),
+    ...told.effectCells(variables[variable]),
     ...(ancestry ? [percent(variables[variable].ancestor)] : []),
   ]);
   if (ancestry) heads.push("Probability of being a cause");
@@ -152,7 +178,7 @@ function drawSwarm(place, shown) {
   const { width, narrow, marginLeft, letters } = frame(place);
   const rows = content.cohort.swarm;
   const all = shown.flatMap((variable) => rows.map((row) => shapley(row, variable)));
-  const domain = [Math.min(d3.min(all), -0.1), Math.max(d3.max(all), 0.1)];
+  const domain = [Math.min(d3.min(all), -told.little), Math.max(d3.max(all), told.little)];
   const dots = shown.flatMap((variable, line) =>
     spread(variable, rows, domain).map((dot) => ({
       ...dot,
@@ -161,7 +187,7 @@ function drawSwarm(place, shown) {
     })),
   );
   const picture = drawing({
-    ariaLabel: "What each variable's shock adds to the log-odds, one dot for each patient",
+    ariaLabel: `${told.addedWords}, one dot for each patient`,
     width,
     marginLeft,
     height: shown.length * 44 + 60,
@@ -170,13 +196,13 @@ function drawSwarm(place, shown) {
     y: { domain: [shown.length - 0.5, -0.5], axis: null },
     color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--guard"), ink("--middle"), ink("--harm")] },
     marks: [
-      Plot.axisX({ label: "added log-odds", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
+      Plot.axisX({ labelAnchor: "center", ...told.addedAxis(domain, narrow) }),
       Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line]].name, letters) }),
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {
         x: "value", y: "y", r: 2.4, fill: "share",
         ...(hasImputed || dots.some(isUnordered) ? outlines : {}),
-        title: (dot) => `${shownName(labels[dot.row])}: ${valueText(valueOf(dot.row, dot.variable))}, adds ${signed(dot.value)}`,
+        title: (dot) => `${shownName(labels[dot.row])}: ${valueText(valueOf(dot.row, dot.variable))}, ${told.inDot(dot.value)}`,
       }),
     ],
   });

@@ -24,7 +24,7 @@ function drawGraph() {
       "Variables stand in causal order, causes above their effects, and the outcome (□) comes last. A line runs from a cause to an effect: solid when more of the one means more of the other, dashed when it means less; the thicker, the stronger. " +
         (unordered.length ? "Dotted where levels without an order have no more and no less. " : "") +
         (onLogScale.length ? "Of variables on a log scale, a standard deviation is one of the logarithm. " : "") +
-        "Choose a variable to see what its shock moves; the number beside it is the log-odds that a shock of one standard deviation (SD) adds by all ways together. An arrow is one way alone, all else held fixed, so that the two may differ, even in sign.",
+        "Choose a variable to see what its shock moves; the number beside it is " + told.besideButtons + " by all ways together. An arrow is one way alone, all else held fixed, so that the two may differ, even in sign.",
     ),
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     asked(content.made) ?? "",
@@ -49,7 +49,7 @@ function edgeRule(graph) {
   return (
     `Drawn: ${count(graph.edges.length, "arrow")} of ${graph.n_possible.toLocaleString("en")} possible among the variables, those where one standard deviation ` +
     `of the cause moves the effect by at least ${graph.weakest} standard deviations, all else equal; and ${graph.into_outcome.length} into the outcome, ` +
-    `where it changes the log-odds by at least ${graph.weakest_on_outcome}` +
+    `where ${told.changes(graph.weakest_on_outcome)}` +
     (left ? `; ${count(left, "less important variable")} ${left === 1 ? "is" : "are"} not drawn.` : ".")
   );
 }
@@ -107,9 +107,18 @@ function nodeName(line) {
   return line === shown.length ? outcome : variables[shown[line]].name;
 }
 
+const intoOutcome = ({ effect }) => effect === content.graph.shown.length;
+
 function arrowWeight(arrow) {
-  const size = signOf(arrow) === "none" ? Math.abs(arrow.weight).toFixed(2) : signed(arrow.weight);
-  return `${size} ${arrow.effect === content.graph.shown.length ? "log-odds" : "SD"}`;
+  const signless = signOf(arrow) === "none";
+  if (intoOutcome(arrow)) return told.arrow(arrow.weight, signless);
+  return `${signless ? Math.abs(arrow.weight).toFixed(2) : signed(arrow.weight)} SD`;
+}
+
+/** How strong an arrow is, whatever its scale: 0.1 for the weakest that are drawn. */
+function strength(arrow) {
+  const { weakest, weakest_on_outcome: onOutcome } = content.graph;
+  return Math.abs(arrow.weight) * (intoOutcome(arrow) ? weakest / onOutcome : 1);
 }
 
 function arrowTable() {
@@ -161,7 +170,7 @@ function signOf(edge) {
 }
 
 function coefficient({ kind, coef }) {
-  return kind === "nominal" ? `±${Math.abs(coef).toFixed(2)}` : signed(coef);
+  return told.effect(coef, kind === "nominal");
 }
 
 /** What a shock does to a variable in its own terms: so many units more, so many times as much, or towards which level. */
@@ -195,7 +204,7 @@ function drawArcs(place) {
         insetStart: 4,
         insetEnd: 6,
         headLength: 7,
-        strokeWidth: (edge) => 1 + Math.min(Math.abs(edge.weight), 1) * 5,
+        strokeWidth: (edge) => 1 + Math.min(strength(edge), 1) * 5,
         stroke: chosenOnes ? (edge) => (edge.cause === chosen ? "var(--accent)" : "currentColor") : "var(--faint)",
         strokeDasharray: dashes,
         title: arrowTitle,
@@ -269,11 +278,9 @@ function drawDownstream(place) {
     element(
       "p",
       {},
-      variable.kind === "nominal"
-        ? "A shock of one standard deviation towards the levels that raise the risk changes the log-odds of “"
-        : "A shock of one standard deviation upwards changes the log-odds of “",
-      named(outcome),
-      `” by ${signed(variable.coef)} (${odds(variable.coef)}), all ways together. `,
+      variable.kind === "nominal" ? `A shock of one standard deviation towards the levels that raise the ${told.it} ` : "A shock of one standard deviation upwards ",
+      ...told.shockDoes(variable),
+      ", all ways together. ",
       variable.ancestor === null ? "" : `The model gives it a probability of ${percent(variable.ancestor)} to be a cause of it at all. `,
       "It moves the variable itself and, through the graph, what lies downstream:",
     ),

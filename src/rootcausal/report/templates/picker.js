@@ -37,7 +37,7 @@ function showMatches() {
           onclick: () => choose(row),
         },
         named(labels[row]),
-        element("span", { class: "match-risk" }, `risk ${percent(probability(logOdds(row)))}${riskNote}`),
+        element("span", { class: "match-risk" }, `${told.inList(predictor(row))}${riskNote}`),
       ),
     ),
   );
@@ -98,7 +98,7 @@ function showPatient(row) {
   document.getElementById("previous").disabled = row === 0;
   document.getElementById("next").disabled = row === labels.length - 1;
   document.getElementById("announce").textContent =
-    `Patient ${shownName(labels[row])}, risk ${percent(probability(logOdds(row)))}${riskNote}`;
+    `Patient ${shownName(labels[row])}, ${told.inList(predictor(row))}${riskNote}`;
 }
 
 function addressOf(view) {

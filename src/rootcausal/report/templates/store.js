@@ -12,6 +12,7 @@ const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
   errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
   imputed: Uint8Array, "by-level": Int16Array, covariates: full, "covariates-interval": Int16Array, "covariates-expected": Uint8Array,
+  known: full, "predicted-interval": full,
 };
 
 function unpack(name) {
@@ -34,19 +35,19 @@ function shock(row, variable) {
 // Where what shocks add is not proportional to them, the page has a block of it.
 const hasShapley = document.getElementById("block-shapley") !== null;
 
-/** The Shapley value: what this patient's shock on this variable adds to the log-odds. */
+/** The Shapley value: what this patient's shock on this variable adds. */
 function shapley(row, variable) {
   return hasShapley ? cell("shapley", row, variable) : shock(row, variable) * variables[variable].coef;
 }
 
-// Names of what is adjusted for: it is part of the risk, and no root cause.
+// Names of what is adjusted for: it is part of what is predicted, and no root cause.
 const covariates = content.covariates;
-// What is average in a patient of the base risk.
+// What is average in a patient of the base value.
 const ofAverage = covariates.length ? "shocks and covariates" : "shocks";
 const hasCovariateInterval = document.getElementById("block-covariates-interval") !== null;
 const hasCovariateExpected = document.getElementById("block-covariates-expected") !== null;
 
-/** What this patient's covariates add to the log-odds together, how sure that is, and whether one was not measured. */
+/** What this patient's covariates add together, how sure that is, and whether one was not measured. */
 function adjustment(row) {
   if (!covariates.length) return { value: 0, interval: null, expected: false };
   return {
@@ -58,11 +59,12 @@ function adjustment(row) {
 
 /** As that of a shock, but nothing counts how often covariates are root causes: they are none. */
 function covariateInterval(row) {
-  const [lower, upper] = [0, 1].map((end) => cell("covariates-interval", row, end, 2) / 100);
+  const [lower, upper] = [0, 1].map((end) => cell("covariates-interval", row, end, 2) * facts.step);
   return { lower, upper, frequency: null };
 }
 
-function logOdds(row) {
+/** What shocks and covariates add up to, on the scale of the outcome. */
+function predictor(row) {
   let sum = content.base_value + adjustment(row).value;
   for (let variable = 0; variable < nVariables; variable++) sum += shapley(row, variable);
   return sum;
@@ -79,18 +81,18 @@ function valueOf(row, variable) {
   return { data, unit, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null };
 }
 
-// Where each variable's levels start in a row of the risks by level, and how many such levels there are.
+// Where each variable's levels start in a row of the predictors by level, and how many such levels there are.
 const levelsFrom = d3.cumsum([0, ...variables.map((variable) => variable.levels.length)]);
 const hasByLevel = document.getElementById("block-by-level") !== null;
 
-/** The risk with each level set, all other shocks as they are; none for a number, or where the page has no room. */
-function risksByLevel(row, variable) {
+/** The predictor with each level set, all other shocks as they are; none for a number, or where the page has no room. */
+function byLevelOf(row, variable) {
   const { levels } = variables[variable];
   if (!levels.length || !hasByLevel) return [];
   const width = levelsFrom[nVariables];
   return levels.map((level, place) => ({
     level,
-    risk: probability(cell("by-level", row, levelsFrom[variable] + place, width) / 100),
+    predictor: facts.origin + cell("by-level", row, levelsFrom[variable] + place, width) * facts.step,
     now: !valueOf(row, variable).imputed && place === cell("data", row, variable),
   }));
 }
@@ -104,8 +106,8 @@ function contribution(row, variable) {
     value,
     shock: shock(row, variable),
     ...valueOf(row, variable),
-    riskWithout: probability(logOdds(row) - value),
-    byLevel: risksByLevel(row, variable),
+    without: predictor(row) - value,
+    byLevel: byLevelOf(row, variable),
     interval: intervalOf(row, variable),
   };
 }
@@ -119,8 +121,8 @@ function intervalOf(row, variable) {
   for (let column = 0; column < (kept ?? 0); column++) {
     if (cell("interval-of", row, column, kept) === variable) {
       return {
-        lower: cell("lower", row, column, kept) / 100,
-        upper: cell("upper", row, column, kept) / 100,
+        lower: cell("lower", row, column, kept) * facts.step,
+        upper: cell("upper", row, column, kept) * facts.step,
         frequency: content.bootstrap === null ? null : cell("frequency", row, column, kept),
       };
     }
@@ -141,8 +143,8 @@ function standing(kind, variable, number) {
   const above = 1 - d3.bisectRight(quantiles, number) / quantiles.length;
   const same = 1 - below - above;
   const share = Math.min(Math.max((below + 1 - above) / 2, 0), 1);
-  // Levels without an order are neither high nor low; a shock on them counts towards the levels that raise the risk.
-  const [high, low] = kind === "errors" && variables[variable].kind === "nominal" ? ["more towards the outcome", "less towards the outcome"] : ["higher", "lower"];
+  // Levels without an order are neither high nor low; a shock on them counts towards the levels that raise the outcome.
+  const [high, low] = kind === "errors" && variables[variable].kind === "nominal" ? told.towards : ["higher", "lower"];
   let words = `${below >= above ? `${high} than in ${ofHundred(below)}` : `${low} than in ${ofHundred(above)}`} of 100 patients`;
   if (same > MANY_TIES) {
     words = `the same in ${ofHundred(same)} of 100 patients`;
@@ -161,8 +163,3 @@ function commonness(variable, place) {
   const same = (d3.bisectRight(quantiles, place) - d3.bisectLeft(quantiles, place)) / quantiles.length;
   return same === 0 ? "in fewer than 1 of 100 patients" : same === 1 ? "the same in all patients" : `the same in ${ofHundred(same)} of 100 patients`;
 }
-
-/** What to call the outcome: 0/1 labels need no mention. */
-const outcome = /^(1|1\.0|true|yes)$/i.test(content.positive)
-  ? content.target
-  : `${content.target} = ${content.positive}`;

@@ -1,8 +1,6 @@
-// From the base risk to one patient's risk, a bar for each shock.
+// From the average patient to one patient, a bar for each shock.
 
 const WATERFALL_BARS = 6;
-// The plainest first: those that come later give way where there is no room.
-const PROBABILITY_TICKS = [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95];
 const TICK_WIDTH = 44;
 const LABEL_WIDTH = 54;
 
@@ -35,22 +33,22 @@ function barColour({ adjusted, value }) {
   return value > 0 ? "var(--harm)" : "var(--guard)";
 }
 
-/** Round probabilities as places on the log-odds axis, as many as fit without touching. */
-function probabilityTicks(domain, width) {
+/** Round risks as places on the axis of what shocks add to, as many as fit without touching; the plainest come first. */
+function predictionTicks(domain, width) {
   const across = d3.scaleLinear(domain, [0, width]);
   const kept = [];
-  for (const p of PROBABILITY_TICKS) {
-    const at = Math.log(p / (1 - p));
+  for (const risk of told.predictionTicks) {
+    const at = told.predictorAt(risk);
     if (at < domain[0] || at > domain[1]) continue;
     if (kept.every((other) => Math.abs(across(at) - across(other)) >= TICK_WIDTH)) kept.push(at);
   }
   return kept;
 }
 
-/** The stretch of log-odds that all bars need, and a little where there is next to nothing. */
+/** The stretch that all bars need, and a little where there is next to nothing. */
 function waterfallDomain(steps) {
   const [low, high] = d3.extent([content.base_value, ...steps.map((step) => step.to)]);
-  const spare = Math.max(0.5 - (high - low), 0) / 2;
+  const spare = Math.max(5 * told.little - (high - low), 0) / 2;
   return [low - spare, high + spare];
 }
 
@@ -61,31 +59,29 @@ function drawWaterfall(place, steps) {
   const marginRight = 8;
   const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: stepLabel(step, narrow) }));
   const ends = [
-    { place: 0, label: "base risk", at: content.base_value },
+    { place: 0, label: told.baseLabel, at: content.base_value },
     { place: steps.length + 1, label: `this patient${narrow ? riskNote.replace(" ", "\n") : riskNote}`, at: steps.at(-1)?.to ?? content.base_value },
   ];
   const rows = [ends[0], ...bars, ends[1]];
   const domain = waterfallDomain(steps);
   const axis = { labelAnchor: "center" };
-  const percents = probabilityTicks(domain, width - marginLeft - marginRight - 2 * LABEL_WIDTH);
+  const risks = predictionTicks(domain, width - marginLeft - marginRight - 2 * LABEL_WIDTH);
   place.replaceChildren(
     drawing({
-      ariaLabel: "Waterfall from the base risk to this patient's risk",
+      ariaLabel: `Waterfall ${told.fromTo.replace("From", "from")}`,
       width,
-      height: rows.length * 28 + 84,
+      height: rows.length * 28 + (told.predictionTicks.length ? 84 : 56),
       marginLeft,
       marginRight,
-      marginTop: 40,
+      marginTop: told.predictionTicks.length ? 40 : 12,
       marginBottom: 40,
       x: { domain, label: null, inset: LABEL_WIDTH },
       y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
       marks: [
-        Plot.axisX({
-          ...axis, anchor: "bottom", label: "log-odds", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]),
-        }),
-        Plot.axisX(percents, {
-          ...axis, anchor: "top", label: `probability${riskNote}`, tickFormat: (x) => `${+(probability(x) * 100).toFixed(1)}%`,
-        }),
+        Plot.axisX({ ...axis, anchor: "bottom", ...told.axis(domain, narrow) }),
+        ...(told.predictionTicks.length
+          ? [Plot.axisX(risks, { ...axis, anchor: "top", label: `${told.predictionAxis}${riskNote}`, tickFormat: told.tickText })]
+          : []),
         Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
         Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),
         Plot.link(bars, {
@@ -94,10 +90,10 @@ function drawWaterfall(place, steps) {
         Plot.barX(bars, {
           x1: "from", x2: "to", y: "place", fill: barColour,
         }),
-        ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => signed(bar.value), "right"),
-        ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => signed(bar.value), "left"),
+        ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => told.beside(bar.value), "right"),
+        ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => told.beside(bar.value), "left"),
         Plot.dot(ends, { x: "at", y: "place", r: 5, fill: "currentColor" }),
-        ...beside(ends, "at", (one) => percent(probability(one.at)), "right"),
+        ...beside(ends, "at", (one) => told.toText(one.at), "right"),
       ],
     }),
   );

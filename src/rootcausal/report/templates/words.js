@@ -77,21 +77,6 @@ function percent(risk) {
   return `${Math.round(risk * 100)} %`;
 }
 
-/** Whom the risks are about, where cases and controls were sampled apart. */
-function population() {
-  return `a population of which ${measured(content.prevalence * 100)} % have the outcome`;
-}
-
-function odds(logOdds) {
-  const ratio = Math.exp(Math.abs(logOdds));
-  const size = ratio < 2 ? ratio.toFixed(2) : ratio < 10 ? ratio.toFixed(1) : ratio < 1000 ? ratio.toFixed(0) : "over 1,000";
-  return logOdds < 0 ? `odds divided by ${size}` : `odds times ${size}`;
-}
-
-function probability(logOdds) {
-  return 1 / (1 + Math.exp(-logOdds));
-}
-
 function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -1,0 +1,340 @@
+// How each kind of outcome is spoken of: one object a kind, and `told` is that of this page.
+//
+// Shocks add to the predictor: log-odds, log-hazard, or the expected value. What that means for a patient is
+// predicted: a risk, a risk by the horizon, or the value itself. No other script asks which kind it is.
+
+const { outcome: facts } = content;
+const hasKnown = document.getElementById("block-known") !== null;
+const hasPredictedInterval = document.getElementById("block-predicted-interval") !== null;
+
+function odds(logOdds) {
+  const ratio = Math.exp(Math.abs(logOdds));
+  const size = ratio < 2 ? ratio.toFixed(2) : ratio < 10 ? ratio.toFixed(1) : ratio < 1000 ? ratio.toFixed(0) : "over 1,000";
+  return logOdds < 0 ? `odds divided by ${size}` : `odds times ${size}`;
+}
+
+/** Whom the risks are about, where cases and controls were sampled apart. */
+function population() {
+  return `a population of which ${measured(content.prevalence * 100)} % have the outcome`;
+}
+
+const NO_TREATMENT = "It is not what a treatment would achieve.";
+const SHOCK_AVERAGE = `What the model expects with this one shock set to average and all other shocks as they are. ${NO_TREATMENT}`;
+const LEVEL_SET = `What the model expects with this level set, all other shocks as they are, and what lies downstream following. ${NO_TREATMENT}`;
+const LAST = ["The outcome comes last", "The variables lead to the outcome and not the other way round. A measurement that the outcome or its treatment changes breaks this."];
+const SAMPLE = "People are in the table as they came.";
+
+/** What diagnoses and events have in common: a patient has a risk. */
+const ofRisks = {
+  name: () => content.target,
+  it: "risk",
+  small: 0.05,
+  little: 0.1,
+  baseLabel: "base risk",
+  fromTo: "From the base risk to this patient's risk",
+  prediction: "risk",
+  leading: (harmful, protective) => [harmful, protective],
+  strongest: "The strongest root cause",
+  raisingCards: 6,
+  loweringCards: 3,
+  raisingTitle: () => `Root causes: shocks that raise the ${told.it}`,
+  loweringTitle: () => `Protective shocks: they lower the ${told.it}`,
+  otherWay: () => `Working the other way, lowering the ${told.it}: `,
+  often: (percent) => `a root cause in ${percent} % of resamples`,
+  oftenMeans: "it is a root cause of this patient",
+  separated: "The shocks separate the two groups perfectly, or decide for some patients: ranks are useful, risks are uncertain.",
+  countTitle: "Whose shock is a root cause, and for how many",
+  countHeads: ["Root cause for", "Strongest for"],
+  withoutCause: (n) => (n ? `${count(n, "patient")} ${n === 1 ? "has" : "have"} no root cause.` : "Every patient has a root cause."),
+  alike: "a group of patients with the same root cause",
+  towards: ["more towards the outcome", "less towards the outcome"],
+  noShock: (way) => `No shock ${way} this patient's ${told.it}.`,
+  noCause: () => `No shock raises this patient's ${told.it}: the model sees no root cause. `,
+  picture: () => ({ parts: [], draw: () => {} }),
+  toText: (predictor) => percent(told.predict(predictor)),
+  inList: (predictor) => `risk ${told.toText(predictor)}`,
+  predictionTicks: [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95],
+  tickText: (predictor) => `${+(told.predict(predictor) * 100).toFixed(1)}%`,
+};
+
+/** Yes or no. Shocks add log-odds. */
+const ofDiagnosis = {
+  ...ofRisks,
+  // Labels that say yes need no mention.
+  name: () => (/^(1|1\.0|true|yes)$/i.test(content.positive) ? content.target : `${content.target} = ${content.positive}`),
+  predict: (predictor) => 1 / (1 + Math.exp(-predictor)),
+  predictorAt: (risk) => Math.log(risk / (1 - risk)),
+  opening: () => [content.prevalence === null ? "Under this model, the risk of “" : `Under this model, in ${population()}, the risk of “`, "” is "],
+  afterOpening: () => "",
+  itDoes: () => "",
+  thePrediction: "the risk",
+  titles: () => [`Base risk: all ${ofAverage} average (not the prevalence)`, "This patient's risk"],
+  besidePrediction: (predictor) => ` log-odds ${signed(predictor)}`,
+  notes: () => [],
+  beside: (value) => signed(value),
+  does: (value) => `adds ${signed(value)} to the log-odds`,
+  inDot: (value) => `adds ${signed(value)}`,
+  unitText: " log-odds",
+  inCard: (value) => [element("span", { class: "shapley" }, signed(value)), ` log-odds (${odds(value)})`],
+  range: (lower, upper) => `${signed(lower)} to ${signed(upper)}`,
+  withoutTitle: "Risk without this shock",
+  byLevelTitle: "Risk by level",
+  tableHeads: ["Adds (log-odds)", "Risk without"],
+  inTable: (value) => signed(value, 3),
+  waterfallCaption: () => `Each bar is what one shock adds to or takes from the log-odds${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: log-odds. Above: the same as probability${riskWord === null ? "" : `, ${riskWord}: see the checks`}.`,
+  axis: (domain, narrow) => ({ label: "log-odds", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
+  predictionAxis: "probability",
+  addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: "added log-odds" }),
+  addedWords: "What each variable's shock adds to the log-odds",
+  sizeHead: "Mean size (log-odds)",
+  sizeText: (value) => value.toFixed(3),
+  effectHeads: [],
+  effectCells: () => [],
+  besideButtons: "the log-odds that a shock of one standard deviation (SD) adds",
+  effect: (value, signless) => (signless ? `±${Math.abs(value).toFixed(2)}` : signed(value)),
+  arrow: (weight, signless) => `${signless ? Math.abs(weight).toFixed(2) : signed(weight)} log-odds`,
+  changes: (size) => `it changes the log-odds by at least ${size}`,
+  shockDoes: ({ coef }) => ["changes the log-odds of “", named(told.name()), `” by ${signed(coef)} (${odds(coef)})`],
+  glossary: () => [
+    ["Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."],
+    ["Base risk", `The risk of a patient whose ${ofAverage} are all average. It is not the prevalence: it is not the share of patients who have the outcome.`],
+    ...(content.prevalence === null ? [] : [["Risk", `The probability of the outcome in ${population()}, not among the patients of this study.`]]),
+    ["Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."],
+  ],
+  assumptions: {
+    sample: ["A sample of the population", "People are in the table as they came or, where a prevalence was given, cases and controls are each as the population's are. Sampled apart without a prevalence, what sampling made passes for mechanism."],
+    last: ["The outcome comes last", "The variables lead to the outcome and not the other way round. A measurement that the disease or its treatment changes breaks this."],
+    more: [["Additive log-odds", "Each shock adds its own part to the log-odds, whatever the other shocks are."]],
+  },
+  cohort: ({ rows, cases }) => [
+    ["Patients", `${rows.toLocaleString("en")}, of whom ${cases.toLocaleString("en")} (${percent(cases / rows)}) have the outcome “`, named(told.name()), "”"],
+    ...(content.prevalence === null ? [] : [["Population", `${population()}: cases and controls count as many as in it, and risks are those in it`]]),
+  ],
+  base: () => ["Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose ${ofAverage} are all average; not the prevalence`],
+};
+
+/** The hazard until a time of a patient whose shocks are all average; between edges it runs evenly. */
+function cumulativeHazard(time) {
+  const { times, hazards } = facts;
+  const after = Math.min(Math.max(d3.bisectRight(times, time), 1), times.length - 1);
+  const share = (time - times[after - 1]) / (times[after] - times[after - 1]);
+  return hazards[after - 1] + Math.min(share, 1) * (hazards[after] - hazards[after - 1]);
+}
+
+function timeText(time) {
+  return facts.unit ? withUnit(time, facts.unit) : `time ${measured(time)}`;
+}
+
+/** A hazard ratio, from its logarithm, with the digits that matter: "0.054", "1.84", "12". */
+function ratio(logarithm) {
+  const size = Math.exp(logarithm);
+  if (size >= 1000) return "over 1,000";
+  if (size < 0.1) return size < 0.001 ? "under 0.001" : size.toPrecision(2);
+  return size.toFixed(size < 10 ? 2 : 0);
+}
+
+/** "raises the hazard 1.80-fold" */
+function onHazard(value) {
+  return `${value < 0 ? "lowers" : "raises"} the hazard ${ratio(Math.abs(value))}-fold`;
+}
+
+/** Patients of 100, in words where it is none or all of them. */
+function ofHundredPatients(risk) {
+  const n = Math.round(risk * 100);
+  return n === 0 ? "fewer than 1" : n === 100 ? "nearly all" : String(n);
+}
+
+/** The ends of the interval of a patient's prediction, if there is one. */
+function predictedInterval(row) {
+  return hasPredictedInterval ? [0, 1].map((end) => cell("predicted-interval", row, end, 2)) : null;
+}
+
+/** The time to an event. Shocks add log-hazard, and are said as hazard ratios. */
+const ofEvent = {
+  ...ofRisks,
+  it: "hazard",
+  separated: "The shocks decide for some patients: ranks are useful, risks are uncertain.",
+  predict: (predictor) => 1 - Math.exp(-Math.exp(predictor) * cumulativeHazard(facts.horizon)),
+  predictorAt: (risk) => Math.log(-Math.log(1 - risk) / cumulativeHazard(facts.horizon)),
+  prediction: `risk by ${facts.when}`,
+  inList: (predictor) => `${told.prediction}: ${told.toText(predictor)}`,
+  opening: () => ["Under this model, the risk of “", `” by ${facts.when} is `],
+  afterOpening: (predictor) =>
+    `That is: of 100 patients like this one, ${ofHundredPatients(told.predict(predictor))} would have had it by then, and of 100 average ones ${ofHundredPatients(told.predict(content.base_value))}. `,
+  itDoes: (value) => `It ${onHazard(value)}. `,
+  thePrediction: "the risk",
+  titles: () => [`Risk by ${facts.when} with all ${ofAverage} average`, `This patient's risk by ${facts.when}`],
+  besidePrediction: (predictor) => (predictor === content.base_value ? "" : ` hazard × ${ratio(predictor)}`),
+  notes: (row) => [
+    ...(hasPredictedInterval ? [[`95 % interval ${predictedInterval(row).map(percent).join(" to ")}`]] : []),
+    ...(hasKnown ? [["What happened: ", ...happened(row)]] : []),
+  ],
+  picture: survivalPicture,
+  predictionsTitle: `Risks by ${facts.when}`,
+  predictionsAxis: { label: `risk by ${facts.when}`, tickFormat: (risk) => `${Math.round(risk * 100)}%` },
+  barTitle: ({ count: n, from, to }) => `${Math.round(from * 100)} to ${Math.round(to * 100)} %: ${count(n, rowNoun)}`,
+  beside: (value) => `×${ratio(value)}`,
+  does: onHazard,
+  inDot: (value) => `hazard × ${ratio(value)}`,
+  unitText: " hazard",
+  inCard: (value) => [element("span", { class: "shapley" }, onHazard(value))],
+  range: (lower, upper) => `of the hazard ratio ${ratio(lower)} to ${ratio(upper)}`,
+  withoutTitle: `Risk by ${facts.when} without this shock`,
+  byLevelTitle: `Risk by ${facts.when}, by level`,
+  tableHeads: ["Hazard", `Risk by ${facts.when} without`],
+  inTable: (value) => `×${ratio(value)}`,
+  waterfallCaption: () => `Each bar is how many times as high one shock makes the hazard${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: the hazard, as so many times that of a patient whose ${ofAverage} are all average. Above: the same as risk by ${facts.when}${riskWord === null ? "" : `, ${riskWord}: see the checks`}.`,
+  axis: (domain, narrow) => ({ label: "hazard ratio", ticks: doublings(domain, narrow ? 4 : 8), tickFormat: ratioTick }),
+  predictionAxis: `risk by ${facts.when}`,
+  addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: "hazard times" }),
+  addedWords: "How many times as high each variable's shock makes the hazard",
+  sizeHead: "Typical size (hazard ratio)",
+  sizeText: (value) => ratio(value),
+  effectHeads: ["Hazard ratio of one SD", ...(content.bootstrap === null ? [] : ["95 % interval"])],
+  effectCells: (one) => [ratio(one.coef), ...effectInterval(one, (end) => ratio(end))],
+  besideButtons: "how many times as high a shock of one standard deviation (SD) makes the hazard",
+  effect: (value, signless) => (signless ? `×÷${ratio(Math.abs(value))}` : `×${ratio(value)}`),
+  arrow: (weight, signless) => `${signless ? `×÷${ratio(Math.abs(weight))}` : `×${ratio(weight)}`} hazard`,
+  changes: (size) => `it changes the hazard at least ${ratio(size)}-fold`,
+  shockDoes: (one) => [`${one.coef < 0 ? "lowers" : "raises"} the hazard of “`, named(told.name()), `” ${ratio(Math.abs(one.coef))}-fold (hazard ratio ${ratio(one.coef)}${intervalText(one, ratio)})`],
+  glossary: () => [
+    ["Root cause", "A variable whose shock raises this patient's hazard. A high value that only follows from another variable is not one."],
+    ["Hazard", "How fast the event comes, at any time, among those who have not had it yet. Shocks multiply it: a hazard ratio of 2 doubles it, one of 0.5 halves it."],
+    ["Average patient", `One whose ${ofAverage} are all average: hazards are told as so many times that of this patient.`],
+    [`Risk by ${facts.when}`, "The probability that the event has come by then, if nothing else ends the follow-up before."],
+  ],
+  assumptions: {
+    sample: ["A sample of the population", SAMPLE],
+    last: LAST,
+    more: [
+      ["Proportional hazards", "A shock multiplies the hazard by the same number early and late, whatever the other shocks are."],
+      ["Follow-up that ends by chance", "Who is lost to follow-up would have fared as others like them. If the sickest leave first, risks are too low."],
+    ],
+  },
+  cohort: ({ rows }) => [
+    ["Patients", `${rows.toLocaleString("en")}, of whom ${facts.events.toLocaleString("en")} (${percent(facts.events / rows)}) had the event “`, named(told.name()), "” within their follow-up; the others were last seen without it"],
+    ["Longest follow-up", timeText(facts.times.at(-1))],
+    ["Horizon", `${timeText(facts.horizon)}: the time by which risks are told`],
+  ],
+  base: () => ["Base value", `the hazard of a patient whose ${ofAverage} are all average; their risk by ${facts.when} is ${told.toText(content.base_value)}`],
+};
+
+/** "“died” after 1,504 days", "without “died” when last seen, after 4,191 days", as elements. */
+function happened(row) {
+  const [time, event] = [0, 1].map((column) => cell("known", row, column, 2));
+  return [event ? "“" : "without “", named(outcome), `”${event ? "" : " when last seen,"} after ${withUnit(time, facts.unit, 4)}`];
+}
+
+function effectInterval({ coef_interval: ends }, text) {
+  return ends === null ? [] : [ends.map(text).join(" to ")];
+}
+
+function intervalText(one, text) {
+  return effectInterval(one, text).map((ends) => `, 95 % interval ${ends}`).join("");
+}
+
+/** Logarithms of powers of two within a domain, at most so many. */
+function doublings([low, high], most) {
+  const number = (high - low) / Math.LN2;
+  const step = Math.LN2 * (number < 2 ? 0.5 : Math.ceil(number / most));
+  return d3.range(Math.ceil(low / step), Math.floor(high / step) + 1).map((place) => place * step);
+}
+
+function ratioTick(logarithm) {
+  return `×${measured(Math.exp(logarithm), 2)}`;
+}
+
+/** A number, with as many digits as it needs. */
+function amount(value) {
+  const text = Math.abs(value).toLocaleString("en", { minimumFractionDigits: facts.digits, maximumFractionDigits: facts.digits });
+  return value < 0 && Number(text.replaceAll(",", "")) !== 0 ? `−${text}` : text;
+}
+
+const inUnit = (text) => (facts.unit ? `${text}\u00a0${facts.unit}` : text);
+const signedAmount = (value) => (amount(value).startsWith("−") || Number(amount(value).replaceAll(",", "")) === 0 ? amount(value) : `+${amount(value)}`);
+const onValue = (value) => `${value < 0 ? "takes away" : "adds"} ${inUnit(amount(Math.abs(value)))}`;
+const unitNote = facts.unit ? ` (${facts.unit})` : "";
+
+/** A number, such as a score of severity. Shocks add to it, in its own unit. */
+const ofNumber = {
+  ...ofRisks,
+  it: "outcome",
+  small: 0.05 * facts.spread,
+  little: 0.1 * facts.spread,
+  baseLabel: "all average",
+  fromTo: "From the average patient to this one",
+  prediction: "expected value",
+  predict: (predictor) => predictor,
+  leading: (harmful, protective) => ((harmful[0]?.value ?? 0) >= -(protective[0]?.value ?? 0) ? [harmful, protective] : [protective, harmful]),
+  strongest: "What moves it most",
+  loweringCards: 6,
+  raisingTitle: () => "Shocks that raise it",
+  loweringTitle: () => "Shocks that lower it",
+  otherWay: () => "Working the other way: ",
+  often: (percent) => `raises it in ${percent} % of resamples`,
+  oftenMeans: "it raises this patient's outcome",
+  separated: "What some shocks add has no finite estimate: ranks are useful, sizes are uncertain.",
+  countTitle: "Whose shock raises the outcome, and for how many",
+  countHeads: ["Raises it for", "Raises it most for"],
+  withoutCause: (n) => (n ? `In ${count(n, "patient")} no shock raises it.` : "In every patient some shock raises it."),
+  alike: "a group of patients whose outcome the same shock moved",
+  towards: ["more towards a high outcome", "less towards a high outcome"],
+  noCause: () => "No shock moves this patient's outcome. ",
+  toText: (predictor) => inUnit(amount(predictor)),
+  inList: (predictor) => `${told.toText(predictor)} expected`,
+  predictionTicks: [],
+  opening: () => ["Under this model, the expected value of “", "” is "],
+  afterOpening: () => "",
+  itDoes: (value) => `It ${onValue(value)}. `,
+  thePrediction: "the expected value",
+  titles: () => [`Expected of a patient whose ${ofAverage} are all average`, "Expected of this patient"],
+  besidePrediction: () => "",
+  notes: (row) => [
+    ...(hasPredictedInterval ? [[`95 % interval ${predictedInterval(row).map(amount).join(" to ")}`]] : []),
+    ...(hasKnown ? [[`Measured: ${inUnit(amount(cell("known", row, 0, 1)))}`]] : []),
+  ],
+  predictionsTitle: "Expected values",
+  predictionsAxis: { label: `expected value${unitNote}`, tickFormat: (value) => measured(value) },
+  barTitle: ({ count: n, from, to }) => `${amount(from)} to ${inUnit(amount(to))}: ${count(n, rowNoun)}`,
+  beside: signedAmount,
+  does: onValue,
+  inDot: onValue,
+  unitText: facts.unit ? ` ${facts.unit}` : "",
+  inCard: (value) => [element("span", { class: "shapley" }, onValue(value))],
+  range: (lower, upper) => `${signedAmount(lower)} to ${inUnit(signedAmount(upper))}`,
+  withoutTitle: "Expected without this shock",
+  byLevelTitle: "Expected by level",
+  tableHeads: [`Adds${unitNote}`, `Expected without${unitNote}`],
+  inTable: signedAmount,
+  waterfallCaption: () => `Each bar is what one shock adds to or takes from the expected value${facts.unit ? `, in ${facts.unit}` : ""}${covariates.length ? "; the grey one is what covariates do together" : ""}.`,
+  axis: (domain, narrow) => ({ label: `expected value${unitNote}`, ticks: narrow ? 4 : 8, tickFormat: (value) => measured(value) }),
+  addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: `added${unitNote}` }),
+  addedWords: "What each variable's shock adds",
+  sizeHead: `Mean size${unitNote}`,
+  sizeText: amount,
+  effectHeads: [`One SD adds${unitNote}`, ...(content.bootstrap === null ? [] : ["95 % interval"])],
+  effectCells: (one) => [signedAmount(one.coef), ...effectInterval(one, signedAmount)],
+  besideButtons: `what a shock of one standard deviation (SD) adds${facts.unit ? `, in ${facts.unit},` : ""}`,
+  effect: (value, signless) => (signless ? `±${amount(Math.abs(value))}` : signedAmount(value)),
+  arrow: (weight, signless) => inUnit(signless ? amount(Math.abs(weight)) : signedAmount(weight)),
+  changes: (size) => `it changes the expected value by at least ${inUnit(amount(size))}`,
+  shockDoes: (one) => ["changes the expected value of “", named(told.name()), `” by ${inUnit(signedAmount(one.coef))}`, intervalText(one, signedAmount)],
+  glossary: () => [
+    ["Root cause", "A variable whose shock moves this patient's value. A high value that only follows from another variable is not one."],
+    ["Average patient", `One whose ${ofAverage} are all average. What is expected of this patient is not the mean of the cohort.`],
+    ["Expected", "What the model expects of a patient with these shocks; the patient's own value lies around it."],
+  ],
+  assumptions: {
+    sample: ["A sample of the population", SAMPLE],
+    last: LAST,
+    more: [["Additive", "Each shock adds its own part to the expected value, whatever the other shocks are."]],
+  },
+  cohort: ({ rows }) => [
+    ["Patients", rows.toLocaleString("en")],
+    ["Outcome", "“", named(told.name()), `”: mean ${inUnit(amount(facts.mean))}, standard deviation ${inUnit(amount(facts.spread))}`],
+  ],
+  base: () => ["Base value", `${told.toText(content.base_value)}: what is expected of a patient whose ${ofAverage} are all average`],
+};
+
+const told = { yes_no: ofDiagnosis, survival: ofEvent, number: ofNumber }[facts.kind];
+const outcome = told.name();
