@@ -19,6 +19,7 @@ from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import TTest
 from rootcausal.data import simulate
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
+from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.roles import Roles
 from rootcausal.inputs.rules import Findings
 
@@ -90,7 +91,7 @@ def test_a_column_that_varies_only_where_others_are_missing_is_not_blamed(tmp_pa
     assert "holes" in said
     assert "'b'" not in said
     table.to_csv(tmp_path / "c.csv", index=False)
-    said = refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d")))
+    said = refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles(DiagnosisColumn("d"))))
     assert "'holes' (2)" in said
     assert "'b'" not in said
     # Without these rows b does not vary any more: the fit says so.
@@ -125,7 +126,7 @@ def test_labels_are_counted_on_all_rows_of_a_file(tmp_path: Path) -> None:
     """Cases only where another value is missing: that they are few is no finding."""
     path = tmp_path / "c.csv"
     path.write_text("a,b,d\n1,5,no\n2,9,no\n3,,yes\n4,,yes\n5,,\n")
-    said = refused(lambda: read_labelled_cohort(path, Roles("d")))
+    said = refused(lambda: read_labelled_cohort(path, Roles(DiagnosisColumn("d"))))
     assert "'b' (3), 'd' (the target) (1)" in said
     assert "things are wrong" not in said
 
@@ -133,14 +134,16 @@ def test_labels_are_counted_on_all_rows_of_a_file(tmp_path: Path) -> None:
 def test_no_row_is_left(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text("a,d\n,0\n1,\n")
-    said = refused(lambda: read_labelled_cohort(path, Roles("d", drop_missing=True)))
+    said = refused(lambda: read_labelled_cohort(path, Roles(DiagnosisColumn("d"), drop_missing=True)))
     assert "--drop-missing leaves no row of " in said
 
 
 def test_every_option_that_names_no_column(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text("age,died\n1,0\n2,1\n")
-    said = refused(lambda: read_labelled_cohort(path, Roles("dead", id_column="ag", drop=["who"])))
+    said = refused(
+        lambda: read_labelled_cohort(path, Roles(DiagnosisColumn("dead"), id_column="ag", drop=["who"]))
+    )
     assert said.startswith("3 things are wrong:\n(1) ")
     for sentence in ("no column 'dead' (--target)", "no column 'ag' (--id)", "no column 'who' (--drop)"):
         assert sentence in said
@@ -201,14 +204,18 @@ def test_what_else_is_wrong_with_a_column_that_has_holes(tmp_path: Path) -> None
     table.to_csv(tmp_path / "c.csv", index=False)
     for said in (
         refused(lambda: RCI(missing="refuse").fit(table.drop(columns="d"), table["d"])),
-        refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d"))),
-        refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d", drop_missing=True))),
+        refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles(DiagnosisColumn("d")))),
+        refused(
+            lambda: read_labelled_cohort(tmp_path / "c.csv", Roles(DiagnosisColumn("d"), drop_missing=True))
+        ),
     ):
         assert "'site' is constant" in said
         assert "'age' and 'months' are copies" in said
         assert "'void'" in said
     assert "'note' (15)" in refused(lambda: RCI(missing="refuse").fit(table.drop(columns="d"), table["d"]))
-    assert "'note' (15)" in refused(lambda: read_labelled_cohort(tmp_path / "c.csv", Roles("d")))
+    assert "'note' (15)" in refused(
+        lambda: read_labelled_cohort(tmp_path / "c.csv", Roles(DiagnosisColumn("d")))
+    )
 
 
 def test_constant_columns_do_not_hide_those_that_vary_too_little() -> None:
@@ -239,7 +246,7 @@ def test_odd_labels_do_not_hide_what_is_wrong_with_the_rows(kind: str) -> None:
 def test_too_many_labels_are_not_also_too_few_of_a_class(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text("a,b,d\n" + "".join(f"{k},{k * k},{k / 3}\n" for k in range(9)))
-    said = refused(lambda: read_labelled_cohort(path, Roles("d")))
+    said = refused(lambda: read_labelled_cohort(path, Roles(DiagnosisColumn("d"))))
     assert "9 labels" in said
     assert "only one row" not in said
 
@@ -253,7 +260,7 @@ def test_unreadable_ids_and_labels_hide_nothing(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     rows = {"a": [1.0, None, 3.0], "id": [b"\xff", b"b", b"c"], "d": [[0], [1], [0]]}
     pa.parquet.write_table(pa.table(rows), path)
-    said = refused(lambda: read_labelled_cohort(path, Roles("d", id_column="id")))
+    said = refused(lambda: read_labelled_cohort(path, Roles(DiagnosisColumn("d"), id_column="id")))
     for sentence in ("'d' (--target)", "'id' (--id)", "'a' (1)"):
         assert sentence in said
 
@@ -333,7 +340,7 @@ def test_one_case_is_said_beside_other_findings(tmp_path: Path) -> None:
     notes = [f"note {k}" for k in range(10)]
     table = pd.DataFrame({"a": np.arange(10.0) ** 2, "ward": notes, "d": [0, 1] + [0] * 8})
     table.to_csv(tmp_path / "t.csv", index=False)
-    said = refused(lambda: read_labelled_cohort(tmp_path / "t.csv", Roles("d")))
+    said = refused(lambda: read_labelled_cohort(tmp_path / "t.csv", Roles(DiagnosisColumn("d"))))
     assert "'ward'" in said
     assert "only one row has the label 1" in said
 

@@ -27,6 +27,7 @@ from rootcausal.inputs.cohort import Cohort, Target
 from rootcausal.inputs.door import open_cohort
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
 from rootcausal.inputs.kinds import TOO_MANY_LEVELS, Variable, Wishes
+from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.roles import Roles
 from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 
@@ -343,7 +344,7 @@ def test_files(tmp_path: Path, ending: str) -> None:
     table = X.assign(d=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
     wishes = Wishes({"stage": STAGES} if ending == "csv" else {}, may_miss=True)
-    patients, _ = read_labelled_cohort(path, Roles("d", wishes=wishes))
+    patients, _ = read_labelled_cohort(path, Roles(DiagnosisColumn("d"), wishes=wishes))
     assert patients.readings.encoding.variables == opened(X).variables
     np.testing.assert_array_equal(
         patients.readings.encoding.matrix(patients.readings.table), opened(X).rows[0]

@@ -515,7 +515,7 @@ def test_labels(values: Any, disease: str, healthy: str, guessed: bool) -> None:
     assert (target.disease, target.healthy, target.guessed) == (disease, healthy, guessed)
 
 
-@pytest.mark.parametrize("values", [np.arange(40) * 1.5, [1] * 40, [None] * 40, [f"t{k}" for k in range(40)]])
+@pytest.mark.parametrize("values", [[1] * 40, [None] * 40, [f"t{k}" for k in range(40)]])
 def test_targets_that_are_none(values: Any) -> None:
     seen = look(pa.table({"a": NOISE[:40, 0], "y": pa.array(values)}), "y")
     assert seen.target is not None and seen.target.disease is None
@@ -592,7 +592,7 @@ def test_json_has_its_keys_and_nothing_else_is_printed(tmp_path: Path) -> None:
     result = run("look", path, "--target", "ill", "--json")
     page = json.loads(result.stdout)
     assert result.stderr == ""
-    keys = "version file rows rows_asked columns target candidates findings suggested fit"
+    keys = "version file rows rows_asked columns target outcome time candidates pairs findings suggested fit"
     assert set(page) == set(keys.split())
     keys = "name kind different missing missing_share range levels example"
     assert set(page["columns"][0]) == set(keys.split())

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .explanation import Explanation
     from .inputs.knowledge import Knowledge
     from .lingam import DirectLiNGAM
+    from .loading import load
     from .rci import RCI
     from .regressor import RCIRegressor
     from .survival import RCISurvival
@@ -24,6 +25,7 @@ __all__ = [
     "RCIRegressor",
     "RCISurvival",
     "__version__",
+    "load",
 ]
 
 # The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
@@ -34,6 +36,7 @@ _HOMES = {
     "Explanation": "explanation",
     "DirectLiNGAM": "lingam",
     "Knowledge": "inputs.knowledge",
+    "load": "loading",
 }
 
 

@@ -198,17 +198,19 @@ class Explanation:
             return None
         return spread_of_prediction(self._resamples, self._cells.columns, self.predicted)
 
-    def root_causes(self, top: int = 3) -> list[list[RootCause]]:
+    def root_causes(self, top: int = 3, *, both_ways: bool = False) -> list[list[RootCause]]:
         """For each patient, up to ``top`` root causes, strongest first (Definition 1).
 
-        Only values above zero count: a shock with a negative value is protective. Patients may have none, and
-        covariates are never among them.
+        Only values above zero count: a shock with a negative value is protective. With ``both_ways`` those
+        below zero count as well, by their size: of a number, what raises it is not what is worse. Patients
+        may have none, and covariates are never among them.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
-        ranked = np.argsort(-self.values, axis=1, kind="stable")[:, :top]
+        strength = np.abs(self.values) if both_ways else self.values
+        ranked = np.argsort(-strength, axis=1, kind="stable")[:, :top]
         return [
-            [self._root_cause(row, c) for c in ranked[row] if self.values[row, c] > 0]
+            [self._root_cause(row, c) for c in ranked[row] if strength[row, c] > 0]
             for row in range(len(ranked))
         ]
 

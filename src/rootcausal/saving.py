@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,8 +57,13 @@ def save(model: Estimator, path: str | PathLike[str]) -> None:
 
 def load(estimator: type[Fitted], path: str | PathLike[str]) -> Fitted:
     """Read a model; a damaged, foreign or newer file is refused."""
+    return load_as(lambda outcome: estimator, path)
+
+
+def load_as(choose: Callable[[str], type[Fitted]], path: str | PathLike[str]) -> Fitted:
+    """Read a model as the estimator that is chosen by the name of its outcome."""
     with one_blas_thread():  # as resamples were learned: else their last bit may differ
-        return model_file.read(path, lambda saved: _restored(estimator, saved), _known)
+        return model_file.read(path, lambda saved: _restored(choose, saved), _known)
 
 
 def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
@@ -70,9 +75,10 @@ def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
         raise ValueError(str(error)) from None  # an InputError of reading names the file
 
 
-def _restored(estimator: type[Fitted], saved: SavedModel) -> Fitted:
+def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitted:
     """The estimator that was saved; ValueError where its parameters or its variables are none."""
     outcome = saved.model.attribution.outcome
+    estimator = choose(outcome)
     if estimator.outcome != outcome:
         raise InputError(
             f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "

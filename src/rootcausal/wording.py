@@ -1,5 +1,6 @@
 """Names, paths and counts in messages: safe to show on a terminal, short, and grammatical."""
 
+import math
 import shlex
 from collections.abc import Sequence
 from os import PathLike
@@ -43,6 +44,20 @@ def together(names: Sequence[str], limit: int = 60) -> str:
 def plural(count: int, noun: str) -> str:
     """Return the count with its noun: ``1 row``, ``2 rows``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def share(part: float) -> str:
+    """Return a share that the user gave, in percent with the digits given."""
+    return f"{100 * part:.10g}%"
+
+
+def amount(value: float) -> str:
+    """Return a number for the screen, with four digits or all of those before the point: ``4,795``."""
+    if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e12):
+        return f"{value:.4g}"
+    digits = 0 if not value else max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def plain(value: Any) -> Any:

@@ -34,6 +34,14 @@ _NO_FOLLOW_UP = words(
 )
 # The two ends of an interval, in a table with one row for each.
 _INTERVALS = (("start", "stop"), ("tstart", "tstop"), ("begin", "end"), ("entry", "exit"))
+# Beside a word for time, these say only that it is that of follow-up; beside none, that it is a length of it.
+_FOLLOW_UP = words(
+    "fu fup followup follow up surv survival survived obs observed observation event end to until in last "
+    "contact total study exit duration cens censor censored censoring"
+)
+_LENGTHS = words("futime fup followup survtime survivaltime lenfol tte duration followuptime stime obstime")
+# Beside what happened, these say that the column is whether it did.
+_WHETHER = words("status stat state event events indicator ind flag cens censor censored delta happened")
 # What happened to others, or earlier, does not come after the outcome.
 _EARLIER = words(
     "family fam fh history hist prior previous prev before mother father parent maternal baseline"
@@ -95,3 +103,43 @@ def level_says_end(level: str) -> bool:
     """Whether a level is an end: dead, alive, lost to follow-up."""
     parts = set(tokens(level))
     return bool(parts & (_END | {"alive"})) or {"follow", "up"} <= parts
+
+
+def time_of(name: str) -> str | None:
+    """What happens at the end of the time that a name says: "p" of ``ptime``, "os" of ``OS_MONTHS``.
+
+    Empty where the name says no more than a time of follow-up, as ``futime`` does; None where it is no such
+    time.
+    """
+    parts = tokens(name)
+    if (_EARLIER | _NO_FOLLOW_UP) & set(parts) or {"age"} & set(parts):
+        return None
+    if "".join(parts) in _LENGTHS:
+        return ""
+    glued = [part if part in _NO_TIME_TO else part.removesuffix("time") for part in parts]
+    rest = [part for part in glued if part and part not in _TIME - _NO_TIME_TO]
+    if rest == parts or _NO_FOLLOW_UP & set(rest):
+        return None
+    return "".join(part for part in rest if part not in _FOLLOW_UP and not part.isdigit())
+
+
+def event_of(name: str) -> str:
+    """What happens where a column says that it did: "p" of ``pstat``, "os" of ``OS_STATUS``, "death"."""
+    parts = [part for part in tokens(name) if part not in _WHETHER]
+    last = parts[-1] if parts else ""
+    ending = next((word for word in ("status", "stat", "event") if last.endswith(word)), "")
+    return "".join([*parts[:-1], last.removesuffix(ending)])
+
+
+def belong_together(time: str, event: str) -> bool:
+    """Whether a time is that of an event by their names: ptime and pstat, d.time and death."""
+    ends_in, happened = time_of(time), event_of(event)
+    if not ends_in or not happened:
+        return False
+    short = len(ends_in) <= len("rec") and (says_end(event) or happened != "".join(tokens(event)))
+    return ends_in == happened or (short and happened.startswith(ends_in))
+
+
+def says_censoring(name: str) -> bool:
+    """Whether a column by its name says who was censored, so that 1 may mean that the event did not come."""
+    return any(part.startswith("cens") and not part.startswith("census") for part in tokens(name))

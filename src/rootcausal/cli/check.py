@@ -1,8 +1,7 @@
 """``rootcausal check``: do the assumptions of the method hold for a cohort?"""
 
 import json
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,21 +19,37 @@ from .options import (
     Log,
     Missing,
     MissingWords,
+    chosen_kinds,
+    fitted,
+    read_labelled,
+    roles_of,
+)
+from .outcome_options import (
+    EventColumn,
+    Horizon,
     Negative,
+    OutcomeKind,
     Positive,
     Prevalence,
     TargetColumn,
-    chosen_kinds,
-    read_labelled,
-    roles_of,
+    TimeColumn,
+    TimeUnit,
+    Unit,
+    outcome_of,
 )
 
 
 def check(
     cohort: CohortFile,
-    target: TargetColumn,
+    target: TargetColumn = None,
+    outcome: OutcomeKind = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
     positive: Positive = None,
     negative: Negative = None,
+    horizon: Horizon = None,
+    time_unit: TimeUnit = None,
+    unit: Unit = None,
     id_column: IdColumn = None,
     drop: Drop = None,
     after: After = None,
@@ -67,25 +82,22 @@ def check(
     findings are.
 
     rootcausal check cohort.csv --target died
+    rootcausal check cohort.csv --time futime --event died
     rootcausal check cohort.csv --target died --id patient --json > findings.json
     rootcausal check study.csv --target case --prevalence 0.02
     rootcausal check cohort.csv --target died --first age,sex
     """
+    columns = outcome_of(
+        target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
+    )
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(
-        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
-    )
+    roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
     roles = known.with_roles(roles, cohort)
-    patients, disease = read_labelled(cohort, roles, prevalence, quiet=as_json)
-
-    from ..rci import RCI
-
-    settings: dict[str, Any] = {"prevalence": prevalence, "kinds": kinds, "missing": missing}
-    settings["transform"] = patients.transforms()
-    model = RCI(knowledge=roles.knowledge, positive=disease.label, progress=sys.stderr.isatty(), **settings)
-    model.fit(patients, patients.target)
-    diagnosis = model.diagnose(patients.X, patients.target, patient_labels(patients))
+    patients, chosen = read_labelled(cohort, roles, quiet=as_json)
+    settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge}
+    model = fitted(patients, chosen, settings)
+    diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))

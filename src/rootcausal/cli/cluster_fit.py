@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
 from ..wording import shown
-from .console import kinds_lines, say, say_cohort, say_disease, say_known, status_if_slow
+from .console import kinds_lines, say, say_cohort, say_known, status_if_slow
 from .knowing import Known
+from .options import chosen
 
 if TYPE_CHECKING:
     from ..inputs.roles import Roles
-    from ..rci import RCI
+    from ..loading import Fitted
 
 
 def fit_on_cluster(
     files: Sequence[Path], roles: "Roles", scheduler: str | None, settings: dict[str, Any], known: Known
-) -> "RCI":
+) -> "Fitted":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
-        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_labels
+        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..inputs.roles import columns_named, note_of_after
-    from ..rci import RCI
+    from ..loading import ESTIMATORS
 
     for file in files:
         refuse_streams(file)
@@ -38,15 +39,19 @@ def fit_on_cluster(
     logs = columns_named(list(frame.columns), roles.log)
     settings = {**settings, "transform": dict.fromkeys(logs, "log") or None}
     with local_cluster() if scheduler is None else connect(scheduler):
-        with status_if_slow(f"reading the target from {where}"):
-            X, y, disease = with_labels(frame, roles)
-        progress = sys.stderr.isatty()
-        model = RCI(**settings, backend="dask", positive=disease.label, progress=progress).fit(X, y)
+        with status_if_slow(f"reading the outcome from {where}"):
+            frame, outcome = with_outcome(frame, roles)
+        settings = {**chosen(settings), **outcome.parameters, "backend": "dask"}
+        model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
+        model.fit(frame, *(column for _, column in roles.outcome.named))
+    if outcome.remembered:
+        model.provenance_ = {**model.provenance_, "reading": outcome.remembered}
     n_rows: Any = model.provenance_["rows"]
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):
         say(line)
-    say_disease(roles.target, disease, n_rows, settings["prevalence"])
+    for line in outcome.lines(n_rows):
+        say(line)
     if roles.after:
         say(note_of_after(parquet_names(files), roles))
     if roles.knowledge is not None:

@@ -16,13 +16,13 @@ from ..wording import listed, one_line, plural, printable, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..estimator import Estimator
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
     from ..inputs.matrices import Readings
     from ..inputs.patients import Patients
-    from ..inputs.target import Disease
     from ..provenance import LeftOut
-    from ..rci import RCI
+    from .outcome_lines import OutcomeLines
 
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5
@@ -118,7 +118,7 @@ def say_known(knowledge: "Knowledge | dict[str, Any]") -> None:
     say(f"given: {Knowledge.of(knowledge).in_words()}")
 
 
-def say_filled_in(model: "RCI") -> None:
+def say_filled_in(model: "Estimator") -> None:
     """Say how missing values were filled in, and of which variables least is known for it."""
     filled = model.provenance_.get("missing")
     if filled and filled["cells"]:
@@ -160,30 +160,6 @@ def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
     return lines
 
 
-def say_disease(
-    target: str, disease: "Disease", n_rows: int, prevalence: float | None, of_what: str = "patients"
-) -> None:
-    """Say which label is the disease, how many have it, and what to ask where that number looks chosen."""
-    from ..inputs.sampling import chosen_ratio
-
-    say(disease_line(target, disease.text, disease.n_cases, n_rows, prevalence, of_what))
-    ratio = chosen_ratio(disease.n_cases, n_rows)
-    if ratio is not None and prevalence is None:
-        say(
-            f"cases and controls are {ratio}: if they were sampled apart (a case-control study), say with "
-            "--prevalence how common the disease is in the population (0.02 for 2%), or the answer is "
-            "biased; patients who came as they came need nothing"
-        )
-
-
-def disease_line(
-    target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None, of_what: str = "patients"
-) -> str:
-    """Return how common the disease is in the table and, where that is known, in the population."""
-    line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} {of_what})"
-    return line if prevalence is None else f"{line}; {share(prevalence)} in the population"
-
-
 def removed(n_removed: int, n_left: int) -> str:
     """Return how many rows ``--drop-missing`` left out."""
     return f"--drop-missing left out {n_removed} of {n_removed + n_left} rows because a value was missing"
@@ -195,31 +171,41 @@ def say_removed(n_removed: int, n_left: int) -> None:
         say(removed(n_removed, n_left))
 
 
-def say_order(model: "RCI") -> None:
+def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
+    from ..arrows import effect_intervals
     from ..provenance import left_out
 
     order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
     if model.covariates_.size:
         adjusted = listed([one_line(names[k], 40) for k in model.covariates_], 10)
-        say(f"adjusted for, in the risk and no root causes: {adjusted}")
+        say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
     if not order:
-        say("no variable depends on the disease: all Shapley values are zero")
+        say(f"no variable depends on {lines.subject}: all Shapley values are zero")
         return
-    say("causal order, and the log-odds of disease that a shock of one standard deviation adds:")
+    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, model.coef_)
+    sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
+    say(f"causal order, and {lines.of_order}{sure}:")
     first = {k: one_line(names[k], 40) for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
     for place, (k, name) in enumerate(first.items(), start=1):
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
-        size = f"{model.coef_[k]:+.3f}" if kinds[k] != "nominal" else f" {abs(model.coef_[k]):.3f} either way"
+        signless = kinds[k] == "nominal"
+        effect = abs(model.coef_[k]) if signless else model.coef_[k]
+        size = lines.per_sd(effect)
+        if signless:
+            size = f"{size.replace('+', ' ', 1)} either way"
+        if ends is not None:
+            low, high = map(lines.per_sd, ends[:, k])
+            size += f" ({low} to {high})"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_))
+    _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_), lines.subject)
 
 
-def say_names(model: "RCI", file: "Path | None" = None) -> None:
+def say_names(model: "Estimator", file: "Path | None" = None) -> None:
     """Say which columns the learned order puts where their names say they cannot be, and what to do.
 
     ``file`` is what ``--knowledge`` named: beside it no other option may say what is known.
@@ -247,13 +233,13 @@ def say_names(model: "RCI", file: "Path | None" = None) -> None:
         say(f"before you do: {'; '.join(notes)}")
 
 
-def _say_left_out(variables: "LeftOut") -> None:
-    independent = "no sign of a dependence on the disease"
+def _say_left_out(variables: "LeftOut", subject: str) -> None:
+    independent = f"no sign of a dependence on {subject}"
     if variables.adds_nothing is None:
         independent += ", or none once earlier variables are known"
     reasons = {
         independent: variables.independent,
-        "associated with the disease, but adding nothing once earlier variables are known": (
+        f"associated with {subject}, but adding nothing once earlier variables are known": (
             variables.adds_nothing
         ),
         "wholly explained by earlier variables": variables.exhausted,
@@ -263,33 +249,19 @@ def _say_left_out(variables: "LeftOut") -> None:
             say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
 
 
-def say_meaning(base_value: float, prevalence: float | None = None, covariates: Sequence[str] = ()) -> None:
+def say_meaning(lines: "OutcomeLines", base_value: float, covariates: Sequence[str] = ()) -> None:
     """Explain the printed numbers."""
-    average, parts = "", "what all variables add"
-    if covariates:
-        average, parts = " and covariates", "what these and all variables add"
-    say(
-        "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
-        "variable whose own shock, the part of its value that its causes do not explain, raises this\n"
-        "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves them.\n"
-        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all "
-        f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
-    )
+    say(lines.meaning(base_value, bool(covariates)))
     if covariates:
         say_adjusted(covariates)
-    if prevalence is not None:
-        say_population(prevalence)
+    for line in lines.populations():
+        say(line)
 
 
 def say_adjusted(covariates: Sequence[str]) -> None:
     """Say what covariates are."""
     names = listed([one_line(name, 40) for name in covariates], 10)
     say(f"Covariates ({names}) are adjusted for: what they add stands apart, and they are no root causes.")
-
-
-def say_population(prevalence: float) -> None:
-    """Say whom risks are about, where cases and controls were sampled apart."""
-    say(f"Risks and base value are those in a population of which {share(prevalence)} have the disease.")
 
 
 def patient_label(patients: "Patients", row: int) -> str:
@@ -322,12 +294,7 @@ def percent(risk: float, prevalence: float | None = None) -> str:
     return "over 99%" if risk > 0.99 else f"{risk:.0%}"
 
 
-def share(prevalence: float) -> str:
-    """Return a share that the user gave, with the digits given."""
-    return f"{100 * prevalence:.10g}%"
-
-
-def made_with(model: "RCI") -> dict[str, Any]:
+def made_with(model: "Estimator") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..inputs.knowledge import Knowledge
     from ..provenance import backend_used
@@ -338,6 +305,11 @@ def made_with(model: "RCI") -> dict[str, Any]:
     logs = parameters.pop("transform", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
+    if "horizon" in parameters:
+        parameters["horizon"] = f"{model.provenance_['horizon']:g}"
+    for name in ("alpha", "prevalence"):
+        if name in parameters and parameters[name] is None:
+            del parameters[name]
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
     if logs:

@@ -36,6 +36,7 @@ def demo(
     from ..inputs.outcomes import Diagnosis
     from ..rci import RCI
     from ..report import write_report
+    from .outcome_lines import lines_of
 
     check_output(out)
     cohort = load_pbc()
@@ -46,7 +47,8 @@ def demo(
     say(f"{cohort.description}.")
     say(f"disease: {cohort.target_name} = 1 ({int(cohort.y.sum())} of {len(cohort.y)} patients)")
     say_known(known)
-    say_order(model)
+    lines = lines_of(model)
+    say_order(model, lines)
     by_risk = np.argsort(explanation.log_odds, kind="stable")
     chosen = {"highest": by_risk[-1], "median": by_risk[len(by_risk) // 2], "lowest": by_risk[0]}
     for word, row in chosen.items():
@@ -55,7 +57,7 @@ def demo(
             f"Patient {cohort.ids[row]}, the {word} risk of the cohort", explanation, int(row), cohort.units
         )
     say()
-    say_meaning(explanation.base_value, covariates=explanation.covariates)
+    say_meaning(lines, explanation.base_value, explanation.covariates)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     diagnosis = write_report(
         model,

@@ -1,6 +1,6 @@
 """What ``rootcausal look`` would say, in a few lines, by commands that fit a model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -22,6 +22,7 @@ WORTH_A_LINE = (
     "row number",
     "date",
     "after the outcome",
+    "follow-up",
     "named like the target",
     "goes with follow-up",
     "absence tells",
@@ -46,12 +47,20 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
 
     if patients.X.num_columns > MOST_COLUMNS:
         return
-    table = patients.X.append_column(roles.target, pa.array(patients.target))
+    named = dict(roles.outcome.named)
+    target, time = named.get("--target", named.get("--event")), named.get("--time")
+    table = patients.X
+    assert patients.target is not None
+    for option, column in named.items():
+        # Of follow-up, the options are the names of the fields.
+        values = patients.target if time is None else patients.target[option.removeprefix("--")]
+        table = table.append_column(column, pa.array(values))
     if patients.ids is not None and roles.id_column is not None:
         table = table.append_column(roles.id_column, pa.array(patients.ids))
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
-    seen = look(table, roles.target, roles.id_column, _said(patients, roles))
+    kind: Literal["number"] | None = "number" if roles.outcome.of_labels is None else None
+    seen = look(table, target, roles.id_column, _said(patients, roles), time, kind)
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     doubts = [

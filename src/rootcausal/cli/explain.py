@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,21 +22,20 @@ from .console import (
     say,
     say_adjusted,
     say_meaning,
-    say_population,
     say_removed,
     status_if_slow,
 )
 from .options import DropMissing, MissingWords, check_output, columns_of, load_model, table_path
+from .outcome_options import Horizon
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
     from ..explanation import Explanation, RootCause
     from ..inputs.patients import Patients
-    from ..rci import RCI
+    from ..loading import Fitted
+    from .outcome_lines import OutcomeLines
 
 PATIENTS_SHOWN = 10
-# Log-odds. Less is +0.00 on screen; tables keep it.
-LEAST_SHOWN = 0.005
 # Letters for the names of covariates, above the column of what they add; their number needs fewer.
 COVARIATES_WIDTH = 24
 # What tells how sure a score is, where it is known.
@@ -56,6 +56,7 @@ def explain(
     top: Annotated[
         int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
     ] = None,
+    horizon: Horizon = None,
     what_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +69,7 @@ def explain(
         typer.Option(callback=table_path, help="Write all scores to this .csv or .parquet file."),
     ] = None,
 ) -> None:
-    """Rank the root causes of each patient, and give the risk.
+    """Rank the root causes of each patient, and give the risk, or what is expected of a number.
 
     Columns are matched by name, in any order; columns that the model does not
     know are not read, and those that it left out may be absent. Words for
@@ -76,7 +77,9 @@ def explain(
 
     With --out, the table has one row per patient: the id (or the row number),
     risk (a probability), log_odds, and for each variable the log-odds that the
-    patient's shock on it adds (its Shapley value). Covariates, which are adjusted
+    patient's shock on it adds (its Shapley value). Of the time to an event these
+    are the risk by the horizon, log_hazard, and log-hazards; of a number predicted,
+    and what each shock adds to it. Covariates, which are adjusted
     for, have one column together, covariates. In a CSV file, a name or id that a
     spreadsheet would run as a formula gets a leading apostrophe; numbers read
     back exactly as computed. A model fitted with --bootstrap adds the ends of a
@@ -91,10 +94,12 @@ def explain(
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv
     rootcausal explain model.rci new.csv --drop-missing --out scores.parquet
+    rootcausal explain model.rci new.csv --id patient --horizon 5
     rootcausal explain model.rci new.csv --id patient --what-if bili=0
     rootcausal explain model.rci new.csv --id patient --what-if sex=male
     """
     from ..inputs.from_file import stream_new_patients
+    from .outcome_lines import lines_of
 
     asked = check_question(what_if)
     if out is not None:
@@ -106,22 +111,36 @@ def explain(
     refuse_streams(model_file)
     if model_file.suffix.lower() in FORMATS:
         raise InputError(f"{shown(model_file)} is not a model: give the model first, then the patients.")
-    model = load_model(model_file)
+    model = load_model(model_file, horizon)
+    asks = Asked(model, horizon, lines_of(model, horizon))
     question = None if asked is None else understood(asked, model)
     wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
     pieces = _Counted(stream_new_patients(patients_file, **wanted))
-    made = made_with(model)
+    made = made_with(model) | ({} if horizon is None else {"horizon": f"{horizon:g}"})
     if out is None:
-        _print_first(patients_file, pieces, model, question, 3 if top is None else top)
+        _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, **made}
+        details = {"model": model_file.name, **made, **asks.lines.facts()}
         if question is not None:
             details["what_if"] = str(question)
-        scores = _Scores(model, id_column, question)
+        scores = _Scores(asks, id_column, question)
         if table_format(patients_file) == "parquet":
             scores.look_ahead(stream_new_patients(patients_file, **wanted))
         _write_scores(out, pieces, scores, details)
     say(provenance("explain", {"model": quoted(model_file.name), **made}))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model, the time by which it is asked for risks, if any was given, and what is said of its outcome."""
+
+    model: "Fitted"
+    horizon: float | None
+    lines: "OutcomeLines"
+
+    def explain(self, table: Any) -> "Explanation":
+        by = {} if self.horizon is None else {"horizon": self.horizon}
+        return self.model.explain(table, **by)
 
 
 class _Counted:
@@ -148,74 +167,77 @@ class _Counted:
 
 
 def _print_first(
-    patients_file: Path, pieces: _Counted, model: "RCI", question: Question | None, top: int
+    patients_file: Path, pieces: _Counted, asked: Asked, question: Question | None, top: int
 ) -> None:
     with status_if_slow(f"reading {quoted(patients_file)}"):
         first = next(iter(pieces))
         for _ in pieces:
             pass  # to the end, since any row may be wrong
     say_removed(pieces.n_removed, pieces.n_rows)
-    explanation = model.explain(first.X.slice(0, PATIENTS_SHOWN))
+    explanation = asked.explain(first.X.slice(0, PATIENTS_SHOWN))
     if question is not None:
-        print_answers(question, first, explanation)
+        print_answers(question, first, explanation, asked.lines)
     else:
-        _print_root_causes(first, explanation, top, pieces.n_rows)
+        _print_root_causes(first, explanation, asked.lines, top, pieces.n_rows)
 
 
-def _print_root_causes(patients: "Patients", explanation: "Explanation", top: int, n_rows: int) -> None:
-    prevalence = explanation.provenance["parameters"].get("prevalence")
-    covariates = explanation.covariates
+def _print_root_causes(
+    patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
+) -> None:
+    covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
     rows = [
         (
             patient_label(patients, row),
-            percent(explanation.probability[row], prevalence),
-            f"{explanation.log_odds[row]:+.2f}",
-            *([_adjustment(explanation, row)] if covariates else []),
-            ", ".join(_cause(cause, explanation, row) for cause in causes if cause.shapley >= LEAST_SHOWN)
-            or "none: no shock raises the risk",
+            *lines.cells(predicted[row], predictor[row]),
+            *([_adjustment(explanation, lines, row)] if covariates else []),
+            ", ".join(
+                _cause(cause, explanation, lines, row)
+                for cause in causes
+                if abs(cause.shapley) >= lines.least
+            )
+            or lines.no_causes,
         )
-        for row, causes in enumerate(explanation.root_causes(top=top))
+        for row, causes in enumerate(explanation.root_causes(top, both_ways=lines.both_ways))
     ]
     apart = [together(covariates, COVARIATES_WIDTH)] if covariates else []
-    print_table(
-        ("patient", "risk", "log-odds", *apart, "root causes, with the log-odds that each adds"), rows
-    )
+    print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
     if explanation.frequency is not None:
-        say("in brackets: 95% interval, and the share of resamples in which it is a root cause")
+        share = "" if lines.both_ways else ", and the share of resamples in which it is a root cause"
+        say(f"in brackets: 95% interval{share}")
     elif explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(explanation.base_value, prevalence, covariates)
+    say_meaning(lines, explanation.base_value, covariates)
 
 
-def _adjustment(explanation: "Explanation", row: int) -> str:
+def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
     """What covariates add to one patient, with its interval, and which of them were not measured."""
-    added = f"{explanation.covariate_effect[row]:+.2f}"
+    added = lines.size(explanation.covariate_effect[row])
     if explanation.covariate_interval is not None:
         lower, upper = explanation.covariate_interval[:, row]
         # Without resamples, covariates that were all measured have no interval: it is the value.
-        added += f" ({lower:+.2f} to {upper:+.2f})" if lower < upper else ""
+        added += f" ({lines.end(lower)} to {lines.end(upper)})" if lower < upper else ""
     places = explanation._model.covariates
     expected = [one_line(explanation.feature_names[k], 20) for k in places if explanation.imputed[row, k]]
     # On a line of its own, so that the column stays narrow.
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
-def _cause(cause: "RootCause", explanation: "Explanation", row: int) -> str:
+def _cause(cause: "RootCause", explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
     name = one_line(cause.variable, 40)
     value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
     if cause.imputed:
         name += f" (not measured; {value} expected)"
     elif cause.level is not None:
         name += f" = {value}"
-    text = f"{name} {cause.shapley:+.2f}"
-    if cause.lower is None or cause.lower == cause.upper:
+    text = f"{name} {lines.size(cause.shapley)}"
+    if cause.lower is None or cause.upper is None or cause.lower == cause.upper:
         return text
-    sure = "" if cause.frequency is None else f", {percent(cause.frequency)}"
-    return f"{text} ({cause.lower:+.2f} to {cause.upper:+.2f}{sure})"
+    sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
+    return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"
 
 
 class _Scores:
@@ -229,11 +251,12 @@ class _Scores:
     n_imputed : rows so far of which something was not measured.
     """
 
-    def __init__(self, model: "RCI", id_column: str | None, question: Question | None) -> None:
+    def __init__(self, asked: Asked, id_column: str | None, question: Question | None) -> None:
+        model = asked.model
+        self.lines = asked.lines
         self.base_value = float(model.intercept_)
-        self.prevalence = model.provenance_["parameters"].get("prevalence")
         self.covariates = [str(model.feature_names_in_[place]) for place in model.covariates_]
-        self._model = model
+        self._asked, self._model = asked, model
         self._id_column = id_column
         self._question = question
         self.kinds: list[str] | None = list(KINDS) if model.bootstrap_ is not None else None
@@ -266,14 +289,17 @@ class _Scores:
     def __call__(self, patients: "Patients") -> Any:
         import pyarrow as pa
 
-        explanation = self._model.explain(patients.X)
+        explanation = self._asked.explain(patients.X)
         names = explanation.feature_names
         ranked = [k for k in range(len(names)) if k not in self._model.covariates_]
         scores = {str(names[k]): explanation.values[:, k] for k in ranked}
         who: tuple[str, Any] = ("row", patients.row_numbers)
         if self._id_column is not None:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
-        risk = [("risk", explanation.probability), ("log_odds", explanation.log_odds)]
+        predicted, predictor = self.lines.columns
+        risk = [(predicted, explanation.predicted)]
+        if predictor is not None:
+            risk.append((predictor, explanation.predictor))
         if self.covariates:
             risk.append(("covariates", explanation.covariate_effect))
         before = _named_apart([who, *risk], scores)
@@ -288,7 +314,7 @@ class _Scores:
             called = list(before)[-1]  # "covariates", unless a variable has that name
             more = [*more, (f"{called}_lower", lower), (f"{called}_upper", upper)]
         if self._question is not None:
-            more += answer_columns(self._question, explanation)
+            more += answer_columns(self._question, explanation, predicted)
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
         after = _named_apart(more, scores | before)
         self.before, self.after = list(before), list(after)
@@ -336,7 +362,7 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
     say(f"scores of {plural(pieces.n_rows, pieces.row_noun)} written to {shown(out)}")
     first = listed([quoted(name) for name in scores.before])
     say(
-        f"columns: {first}, then the log-odds that each variable adds"
+        f"columns: {first}, then {scores.lines.of_columns}"
         + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
     )
     if scores.n_imputed:
@@ -349,11 +375,8 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
                 else ""
             )
         )
-    say(
-        f"base value: {scores.base_value:+.4f}, the log-odds when all shocks"
-        f"{' and covariates' if scores.covariates else ''} are average; it is not the prevalence"
-    )
+    say(scores.lines.base(scores.base_value, "shocks and covariates" if scores.covariates else "shocks"))
     if scores.covariates:
         say_adjusted(scores.covariates)
-    if scores.prevalence is not None:
-        say_population(scores.prevalence)
+    for line in scores.lines.populations():
+        say(line)

@@ -1,6 +1,7 @@
 """``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,22 +26,32 @@ from .options import (
     Log,
     Missing,
     MissingWords,
-    Negative,
-    Positive,
-    Prevalence,
     Resamples,
-    TargetColumn,
     VariantName,
     check_output,
     chosen_kinds,
+    fitted,
     read_labelled,
     roles_of,
 )
+from .outcome_options import (
+    EventColumn,
+    Horizon,
+    Negative,
+    OutcomeKind,
+    Positive,
+    Prevalence,
+    TargetColumn,
+    TimeColumn,
+    TimeUnit,
+    Unit,
+    outcome_of,
+)
 
 if TYPE_CHECKING:
-    from ..inputs.patients import Patients
+    from ..diagnostics import Diagnosis
     from ..inputs.roles import Roles
-    from ..rci import RCI
+    from ..loading import Fitted
 
 
 def _model_path(path: Path) -> Path:
@@ -57,10 +68,16 @@ def fit(
             help="Table with one row per patient: text, Parquet, Excel, Stata or SAS; on Dask, Parquet files."
         ),
     ],
-    target: TargetColumn,
     out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
+    target: TargetColumn = None,
+    outcome: OutcomeKind = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
     positive: Positive = None,
     negative: Negative = None,
+    horizon: Horizon = None,
+    time_unit: TimeUnit = None,
+    unit: Unit = None,
     id_column: IdColumn = None,
     drop: Drop = None,
     after: After = None,
@@ -77,7 +94,7 @@ def fit(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
-    alpha: Alpha = 0.2,
+    alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
@@ -93,15 +110,21 @@ def fit(
         Path | None, typer.Option(help="Keep finished resamples in this .npz file, and go on from it.")
     ] = None,
 ) -> None:
-    """Learn from a cohort which variables' shocks lead to the disease, and write a model.
+    """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
-    Every column is a variable, except the target, the ids, and what --drop and
-    --after leave out. A patient may have several rows, which --id tells; the
-    bootstrap then resamples patients. What is known of the causal order (--first,
-    --tiers, --causes, --not-causes, --covariate) is kept to.
+    The outcome is a diagnosis (--target), the time to an event (--time and
+    --event), or a number (--target with --outcome number). Every other column is a
+    variable, except the ids, and what --drop and --after leave out. A patient may
+    have several rows, which --id tells; the bootstrap then resamples patients. What
+    is known of the causal order (--first, --tiers, --causes, --not-causes,
+    --covariate) is kept to.
 
     rootcausal fit cohort.csv --target died --out model.rci
     rootcausal fit cohort.csv --target died --id patient --out model.rci
+    rootcausal fit cohort.csv --time futime --event died --out model.rci
+    rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
+    rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
+    rootcausal fit labs.csv --target egfr --outcome number --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci
@@ -116,19 +139,21 @@ def fit(
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
     rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
+    from .outcome_lines import lines_of
+
     on_cluster = scheduler is not None or backend == "dask"
     _check_bootstrap(bootstrap, jobs, resume, [*cohort, out], on_cluster)
     check_output(out, *cohort)
+    columns = outcome_of(
+        target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
+    )
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(
-        target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
-    )
+    roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
     settings = {
         "alpha": alpha,
         "variant": variant,
         "attribution": attribution,
-        "prevalence": prevalence,
         "kinds": kinds,
         "missing": missing,
     }
@@ -137,35 +162,35 @@ def fit(
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
             raise typer.BadParameter("--na and --negative need the table in memory, not on a cluster.")
-        model, patients = fit_on_cluster(cohort, roles, scheduler, settings, known), None
+        model, checked = fit_on_cluster(cohort, roles, scheduler, settings, known), None
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model, patients = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
+        model, checked = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
-    say_order(model)
+    lines = lines_of(model)
+    say_order(model, lines)
     say_names(model, knowledge)
-    say_arrows(model)
+    say_arrows(model, lines)
     say_filled_in(model)
+    for line in lines.populations():
+        say(line)
     say(f"model written to {shown(out)}")
-    if patients is not None:
-        warn_of_limits(model.diagnose(patients.X, patients.target), "rootcausal check")
+    if checked is not None:
+        warn_of_limits(checked(), "rootcausal check")
     say(provenance("fit", made_with(model)))
 
 
 def _fit_in_memory(
     cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known
-) -> "tuple[RCI, Patients]":
+) -> "tuple[Fitted, Callable[[], Diagnosis]]":
+    """Return the model, and what checks it on the rows of the fit."""
     roles = known.with_roles(roles, cohort)
-    patients, disease = read_labelled(cohort, roles, settings["prevalence"])
-
-    from ..rci import RCI
-
-    settings = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
-    model = RCI(**settings, positive=disease.label, progress=sys.stderr.isatty())
-    return model.fit(patients, patients.target), patients
+    patients, outcome = read_labelled(cohort, roles)
+    model = fitted(patients, outcome, {**settings, "knowledge": roles.knowledge})
+    return model, lambda: model._diagnose(patients.X, outcome.known(patients.target), None)
 
 
 def _check_bootstrap(

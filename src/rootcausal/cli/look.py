@@ -12,6 +12,7 @@ from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, shown
 from .console import print_table, say, status_if_slow
 from .options import CohortFile, IdColumn
+from .outcome_options import EventColumn, Outcome, OutcomeKind, TargetColumn, TimeColumn, outcome_of
 
 if TYPE_CHECKING:
     from ..looking.findings import Finding
@@ -26,7 +27,10 @@ LEVELS_SHOWN = 3
 
 def look(
     cohort: CohortFile,
-    target: Annotated[str | None, typer.Option(help="Column with the diagnosis.")] = None,
+    target: TargetColumn = None,
+    outcome: OutcomeKind = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
     id_column: IdColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
@@ -38,9 +42,12 @@ def look(
 
     rootcausal look cohort.csv
     rootcausal look cohort.csv --target died
+    rootcausal look cohort.csv --time futime --event died
     rootcausal look cohort.csv --target died --id patient --json
     """
-    seen = _read(cohort, target, id_column)
+    if target is not None or time is not None or event is not None:
+        outcome_of(target, outcome, time, event)  # what does not go together is wrong usage
+    seen = _read(cohort, target if time is None else event, id_column, time, outcome)
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(_as_dict(seen, cohort), indent=1))
@@ -48,22 +55,25 @@ def look(
         _print(seen, cohort)
 
 
-def _read(cohort: Path, target: str | None, id_column: str | None) -> "Look":
+def _read(
+    cohort: Path, target: str | None, id_column: str | None, time: str | None, outcome: Outcome | None
+) -> "Look":
     from ..files.tables import column_names, read_columns
     from ..inputs.roles import require_columns
     from ..looking.look import look as look_at
 
     names = column_names(cohort)
-    asked = {"--target": target, "--id": id_column}
+    asked = {"--target" if time is None else "--event": target, "--time": time, "--id": id_column}
     require_columns(cohort, names, {option: name for option, name in asked.items() if name is not None})
-    if target is not None and target == id_column:
-        raise InputError(f"{quoted(target)} is both --target and --id: choose one.")
+    for option, name in asked.items():
+        if option != "--id" and name is not None and name == id_column:
+            raise InputError(f"{quoted(name)} is both {option} and --id: choose one.")
     with status_if_slow(f"reading {quoted(cohort)}"):
         table = read_columns(cohort, names, id_column)
     if not table.num_rows:
         raise InputError(f"{shown(cohort)} has column names but no rows.")
     with status_if_slow(f"looking at {quoted(cohort)}"):
-        return look_at(table, target, id_column)
+        return look_at(table, target, id_column, time=time, outcome=outcome)
 
 
 # --- on the terminal --------------------------------------------------------------------------------------
@@ -99,7 +109,10 @@ def _print(seen: "Look", path: Path) -> None:
         say()
         say(as_line(again))
     else:
-        say("No line to fit can be proposed: it needs a target of two labels, and a column to learn from.")
+        say(
+            "No line to fit can be proposed: it needs an outcome (two labels, a number, or a time and an "
+            "event), and a column to learn from."
+        )
 
 
 def _print_hint(seen: "Look") -> None:
@@ -147,13 +160,25 @@ def _values(column: "ColumnFacts") -> str:
 def _print_target(seen: "Look") -> None:
     target = seen.target
     if target is None:
+        if seen.pairs:
+            both = [f"{quoted(time, 30)} with {quoted(event, 30)}" for time, event in seen.pairs]
+            _paragraph(f"Could be follow-up (--time with --event): {listed(both, CANDIDATES_SHOWN)}.")
         if seen.candidates:
             names = [quoted(name, 30) for name in seen.candidates]
             _paragraph(f"Could be the target (--target): {listed(names, CANDIDATES_SHOWN)}.")
         return
-    if target.disease is not None and not target.open:
-        repeated = any(finding.name == "repeated patients" for finding in seen.findings)
-        of_what = "rows" if repeated else "patients"
+    if seen.number:
+        return
+    repeated = any(finding.name == "repeated patients" for finding in seen.findings)
+    of_what = "rows" if repeated else "patients"
+    if seen.time is not None:
+        _paragraph(f"Time {quoted(seen.time)}: {of_what} were followed for {seen.followed}.")
+        if target.disease is not None and not target.open:
+            _paragraph(
+                f"Event {quoted(target.name)}: {quoted(target.disease, 30)} is the event "
+                f"({target.n_cases} of {target.n_cases + target.n_controls} {of_what})."
+            )
+    elif target.disease is not None and not target.open:
         _paragraph(
             f"Target {quoted(target.name)}: {quoted(target.disease, 30)} is the disease "
             f"({target.n_cases} of {target.n_cases + target.n_controls} {of_what}), "
@@ -213,7 +238,10 @@ def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
             "cases": target.n_cases,
             "controls": target.n_controls,
         },
+        "outcome": None if target is None else _kind(seen),
+        "time": seen.time,
         "candidates": list(seen.candidates),
+        "pairs": [{"time": time, "event": event} for time, event in seen.pairs],
         "findings": [
             {
                 "name": finding.name,
@@ -229,6 +257,10 @@ def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
         else None,
         "fit": None if arguments is None else {"arguments": arguments, "line": as_line(arguments)},
     }
+
+
+def _kind(seen: "Look") -> str:
+    return "number" if seen.number else "yes_no" if seen.time is None else "survival"
 
 
 def _column_as_dict(column: "ColumnFacts") -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Options that several commands take, and the files that they name: outputs, cohorts and models."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,45 +12,24 @@ from ..files.atomic_write import check_can_write
 from ..files.results import result_format
 from ..files.tables import refuse_streams
 from ..wording import quoted, shown
-from .console import say, say_cohort, say_disease, say_kinds, say_known, say_removed, status_if_slow
+from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
 from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
+    from ..inputs.outcome_columns import ChosenOutcome, OutcomeColumns
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
-    from ..inputs.target import Disease
-    from ..rci import RCI
+    from ..loading import Fitted
 
 
-def _between_0_and_1(alpha: float) -> float:
-    if not 0 < alpha <= 1:
+def _between_0_and_1(alpha: float | None) -> float | None:
+    if alpha is not None and not 0 < alpha <= 1:
         raise typer.BadParameter("must be above 0 and at most 1.")
     return alpha
 
 
-def _a_share(text: str) -> float:
-    number, percent = text.removesuffix("%"), text.endswith("%")
-    try:
-        share = float(number)
-    except ValueError:
-        share = float("nan")
-    if 0 < share < 1 and not percent:
-        return share
-    hint = f"; {share:g}% is {share / 100:g}" if 0 < share < 100 else ""
-    raise typer.BadParameter(f"must be a share between 0 and 1{hint}.")
-
-
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
-]
-TargetColumn = Annotated[str, typer.Option(help="Column with the diagnosis: two labels.")]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="Label that means disease. Not needed for 0/1, true/false, yes/no or control/case."),
-]
-Negative = Annotated[
-    str | None,
-    typer.Option(help="Label of the controls, beside --positive: rows with other labels are left out."),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
 Drop = Annotated[
@@ -57,7 +37,7 @@ Drop = Annotated[
 ]
 After = Annotated[
     list[str] | None,
-    typer.Option(help="Column that was measured after the diagnosis: left out, and remembered; likewise."),
+    typer.Option(help="Column that was measured after the outcome: left out, and remembered; likewise."),
 ]
 Keep = Annotated[
     list[str] | None,
@@ -95,23 +75,11 @@ MissingWords = Annotated[
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 Alpha = Annotated[
-    float, typer.Option(callback=_between_0_and_1, help="Level of the test that leaves variables out.")
-]
-Prevalence = Annotated[
     float | None,
     typer.Option(
-        parser=_a_share,
-        metavar="SHARE",
-        help="Share of the population with the disease, 0.02 for 2%; needed where cases and controls were "
-        "sampled apart.",
-    ),
-]
-Events = Annotated[
-    float | None,
-    typer.Option(
-        parser=_a_share,
-        metavar="SHARE",
-        help="Share of the population whose event is seen before follow-up ends; 0.62 unless given.",
+        callback=_between_0_and_1,
+        help="Level of the test that leaves variables out.",
+        show_default="0.2; of times and numbers so that about 20 without effect pass",
     ),
 ]
 VariantName = Annotated[
@@ -119,7 +87,8 @@ VariantName = Annotated[
     typer.Option(help="Which of the paper's four searches."),
 ]
 AttributionName = Annotated[
-    Literal["sharp", "paper"], typer.Option(help="How shocks become log-odds; paper: as published.")
+    Literal["sharp", "paper"],
+    typer.Option(help="How effects of shocks are learned; paper: as published."),
 ]
 BackendName = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
 Resamples = Annotated[
@@ -178,9 +147,7 @@ def check_output(path: Path, *others: Path) -> None:
 
 
 def roles_of(
-    target: str,
-    positive: str | None,
-    negative: str | None,
+    outcome: "OutcomeColumns",
     id_column: str | None,
     drop: list[str] | None,
     keep: list[str] | None,
@@ -195,40 +162,29 @@ def roles_of(
     from ..inputs.roles import Roles
     from ..parameters import chosen_wishes
 
-    if negative is not None:
-        if positive is None:
-            raise typer.BadParameter(
-                "say which label is the disease with --positive.", param_hint="--negative"
-            )
-        if positive.strip() == negative.strip():
-            raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
     if keep and drop:
         raise typer.BadParameter(
             "--keep alone names all the variables; leave --drop out.", param_hint="--keep"
         )
     return Roles(
-        target,
-        positive,
+        outcome,
         id_column,
         drop or (),
         drop_missing,
         chosen_wishes(kinds, missing),
         keep or (),
         na or (),
-        negative,
         log=log or (),
         after=after or (),
     )
 
 
-def read_labelled(
-    cohort: Path, roles: "Roles", prevalence: float | None, *, quiet: bool = False
-) -> "tuple[Patients, Disease]":
-    """Read a cohort with its diagnosis, and say what was read."""
+def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tuple[Patients, ChosenOutcome]":
+    """Read a cohort with its outcome, and say what was read."""
     from ..inputs.from_file import read_labelled_cohort
 
     with status_if_slow(f"reading {quoted(cohort)}"):
-        patients, disease = read_labelled_cohort(cohort, roles)
+        patients, outcome = read_labelled_cohort(cohort, roles)
     if not quiet:
         n_rows = patients.row_numbers.size
         say_cohort(shown(cohort), n_rows, patients.X.num_columns)
@@ -237,31 +193,50 @@ def read_labelled(
             say(note)
         if patients.readings is not None:
             say_kinds(patients.readings)
-        of_what = "patients" if patients.groups is None else "rows"
-        say_disease(roles.target, disease, n_rows, prevalence, of_what)
+        for line in outcome.lines(n_rows, "patients" if patients.groups is None else "rows"):
+            say(line)
         if roles.knowledge is not None:
             say_known(roles.knowledge)
     warn_of_doubts(patients, roles)
-    return patients, disease
+    return patients, outcome
 
 
-def load_model(path: Path) -> "RCI":
-    """Load a model that knows the names of its columns."""
-    from ..rci import RCI
+def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
+    """Fit the estimator of this outcome to the rows of a file."""
+    from ..loading import ESTIMATORS
+
+    settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
+    model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
+    return model.fit(patients, *outcome.arguments(patients.target))
+
+
+def chosen(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings without a level that nobody chose: estimators have levels of their own."""
+    return {name: value for name, value in settings.items() if name != "alpha" or value is not None}
+
+
+def load_model(path: Path, horizon: float | None = None) -> "Fitted":
+    """Load a model that knows the names of its columns and, where one is asked for, a ``horizon``."""
+    from ..loading import load
 
     refuse_streams(path)
     try:
-        model = RCI.load(path)
+        model = load(path)
     except OSError as error:
         raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
             f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
         )
+    if horizon is not None and "horizon" not in model.get_params():
+        raise InputError(
+            f"--horizon is for the time to an event, and {shown(path)} is a model of another outcome: leave "
+            "it out."
+        )
     return model
 
 
-def columns_of(model: "RCI", na: list[str] | None) -> dict[str, Any]:
+def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
     """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
 
     The reach is the largest value that can be scored. ``variables`` are those that are no numbers, or on a

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,25 +34,39 @@ from .options import (
     Log,
     Missing,
     MissingWords,
-    Negative,
-    Positive,
-    Prevalence,
     Resamples,
     VariantName,
     check_output,
     chosen_kinds,
     columns_of,
+    fitted,
     load_model,
     page_path,
     read_labelled,
     roles_of,
 )
+from .outcome_options import (
+    EventColumn,
+    Horizon,
+    Negative,
+    OutcomeKind,
+    Positive,
+    Prevalence,
+    TargetColumn,
+    TimeColumn,
+    TimeUnit,
+    Unit,
+    outcome_of,
+)
 
 if TYPE_CHECKING:
     from ..inputs.patients import Patients
-    from ..rci import RCI
+    from ..loading import Fitted
 
 FIT_ONLY = (
+    "outcome",
+    "time_unit",
+    "unit",
     "positive",
     "negative",
     "drop",
@@ -81,12 +95,16 @@ def report(
     ctx: typer.Context,
     table: CohortFile,
     out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
-    target: Annotated[
-        str | None, typer.Option(help="Column with the diagnosis: fit a model on this table first.")
-    ] = None,
+    target: TargetColumn = None,
+    outcome: OutcomeKind = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
     model_file: Annotated[
         Path | None, typer.Option("--model", help="Use this model, written by rootcausal fit.")
     ] = None,
+    horizon: Horizon = None,
+    time_unit: TimeUnit = None,
+    unit: Unit = None,
     id_column: IdColumn = None,
     redact_ids: Annotated[
         bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
@@ -108,7 +126,7 @@ def report(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
-    alpha: Alpha = 0.2,
+    alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
@@ -117,71 +135,83 @@ def report(
 ) -> None:
     """Write a page about each patient: one file that opens in a browser, offline.
 
-    Either give the diagnosis with --target, and a model is fitted on the table;
-    or give a model with --model, and the page is about new patients. The model
-    brings what it takes to say where their values lie in its cohort.
+    Either say what happened to the patients, with --target or with --time and
+    --event, and a model is fitted on the table; or give a model with --model, and
+    the page is about new patients. The model brings what it takes to say where
+    their values lie in its cohort.
 
     rootcausal report cohort.csv --target died --id patient --out report.html
+    rootcausal report c.csv --time futime --event died --horizon 5 --out c.html
     rootcausal report new.csv --model model.rci --id patient --out new.html
     rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
     rootcausal report cohort.csv --target died --redact-ids --out report.html
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
     rootcausal report cohort.csv --target died --first age,sex --out report.html
     """
-    if (target is None) == (model_file is None):
-        raise typer.BadParameter("give either --target, to fit a model on this table, or --model.")
+    given = target is not None or time is not None or event is not None
+    if given == (model_file is not None):
+        raise typer.BadParameter(
+            "give either --target, or --time and --event, to fit a model on this table, or --model."
+        )
     if jobs is not None and bootstrap is None:
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
+    known = None
     if model_file is not None:
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
             if source is not None and source.name == "COMMANDLINE":
                 option = f"--{name.replace('_', '-')}"
                 raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
-        model = load_model(model_file)
+        model = load_model(model_file, horizon)
         patients = _read_new(table, model, id_column, na, drop_missing)
+        called = model.provenance_.get("reading", {}).get("called")
     else:
-        assert target is not None
-        known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
-        kinds = chosen_kinds(kind)
-        roles = roles_of(
-            target, positive, negative, id_column, drop, keep, na, drop_missing, kinds, log, missing, after
+        columns = outcome_of(
+            target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
         )
-        roles = known.with_roles(roles, table)
-        patients, disease = read_labelled(table, roles, prevalence)
+        given_order = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
+        kinds = chosen_kinds(kind)
+        roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
+        roles = given_order.with_roles(roles, table)
+        patients, chosen = read_labelled(table, roles)
         settings = {
             "alpha": alpha,
             "variant": variant,
             "attribution": attribution,
             "backend": backend,
-            "positive": disease.label,
-            "prevalence": prevalence,
             "kinds": kinds,
-            "transform": patients.transforms(),
             "missing": missing,
             "knowledge": roles.knowledge,
         }
-        model = _fit(patients, settings, bootstrap, jobs)
+        model = fitted(patients, chosen, settings)
+        if bootstrap is not None:
+            model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
         say_names(model, knowledge)
-    from ..inputs.outcomes import Diagnosis
+        known, called = chosen.known(patients.target), chosen.called
     from ..report import write_report
+    from .outcome_lines import lines_of
 
+    lines = lines_of(model, horizon)
     with status_if_slow(f"writing {quoted(out)}"):
         diagnosis = write_report(
             model,
             patients.X,
             out,
-            known=None if patients.target is None else Diagnosis(patients.target, model.positive),
+            known=known,
             ids=patient_labels(patients),
-            target=target,
+            units=lines.units(),
+            target=called,
             notes=[
                 *patients.notes,
                 *([removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else []),
             ],
             redact_ids=redact_ids,
             groups=patients.groups,
+            horizon=horizon if model_file is not None else None,
         )
+    for line in lines.populations():
+        say(line)
     warn_of_limits(diagnosis, "the page")
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
@@ -190,7 +220,7 @@ def report(
 
 
 def _read_new(
-    table: Path, model: "RCI", id_column: str | None, na: list[str] | None, drop_missing: bool
+    table: Path, model: "Fitted", id_column: str | None, na: list[str] | None, drop_missing: bool
 ) -> "Patients":
     from ..inputs.from_file import read_new_patients
 
@@ -200,13 +230,3 @@ def _read_new(
         )
     say_removed(patients.n_removed, patients.row_numbers.size)
     return patients
-
-
-def _fit(patients: "Patients", settings: dict[str, Any], bootstrap: int | None, jobs: int | None) -> "RCI":
-    from ..rci import RCI
-
-    progress = sys.stderr.isatty()
-    model = RCI(**settings, progress=progress).fit(patients, patients.target)
-    if bootstrap is not None:
-        model.bootstrap(bootstrap, n_jobs=jobs, progress=progress)
-    return model

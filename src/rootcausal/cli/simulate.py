@@ -8,8 +8,9 @@ import typer
 from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
-from .console import disease_line, provenance, say, status_if_slow
-from .options import Events, Prevalence, check_output, table_path
+from .console import provenance, say, status_if_slow
+from .options import check_output, table_path
+from .outcome_options import Events, Prevalence
 
 if TYPE_CHECKING:
     from ..data import SimulatedCohort
@@ -99,6 +100,8 @@ def _outcome_columns(cohort: "SimulatedCohort") -> dict[str, Any]:
 
 
 def _outcome_line(cohort: "SimulatedCohort", prevalence: float | None) -> str:
+    from ..inputs.outcome_columns import disease_line
+
     *_, name = _outcome_columns(cohort)
     y, rows = cohort.y, len(cohort.y)
     if cohort.time is not None:

@@ -9,13 +9,14 @@ import typer
 
 from ..errors import InputError
 from ..wording import listed, one_line, quoted
-from .console import patient_label, percent, print_table, say
+from .console import patient_label, print_table, say
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..inputs.patients import Patients
-    from ..rci import RCI
+    from ..loading import Fitted
     from ..what_if import WhatIf
+    from .outcome_lines import OutcomeLines
 
 CHANGES_SHOWN = 3
 # Standard deviations. Hardly anybody has a shock beyond: who asks for one may mean a value.
@@ -61,7 +62,7 @@ def check_question(texts: list[str] | None) -> str | None:
     return text
 
 
-def understood(text: str, model: "RCI") -> Question:
+def understood(text: str, model: "Fitted") -> Question:
     """Read ``bili=0`` or ``sex=male``; names and levels may themselves hold an equals sign."""
     from ..inputs.levels import level_texts, place_of
     from ..what_if import refuse_covariate
@@ -90,7 +91,7 @@ def understood(text: str, model: "RCI") -> Question:
     return Question(name, shock)
 
 
-def _warn_of_large_shock(name: str, shock: float, model: "RCI") -> None:
+def _warn_of_large_shock(name: str, shock: float, model: "Fitted") -> None:
     """Say that a number which nobody's shock comes near is not taken for a value of the variable."""
     names = [model._encoding.names[k] for k in model.causal_order_]
     seen = "hardly ever seen"
@@ -116,17 +117,18 @@ def _not_understood() -> typer.BadParameter:
     )
 
 
-def print_answers(question: Question, patients: "Patients", explanation: "Explanation") -> None:
-    """Risk before and after for each patient, and the measurements that would change most."""
+def print_answers(
+    question: Question, patients: "Patients", explanation: "Explanation", lines: "OutcomeLines"
+) -> None:
+    """What is predicted before and after for each patient, and the measurements that would change most."""
     answer = question.answer(explanation)
-    prevalence = explanation.provenance["parameters"].get("prevalence")
     rows = []
-    for row in range(len(answer.probability)):
-        after = percent(answer.probability[row], prevalence)
-        if answer.probability_interval is not None:
-            low, high = answer.probability_interval[:, row]
-            after += f" ({percent(low, prevalence)} to {percent(high, prevalence)})"
-        now = percent(explanation.probability[row], prevalence)
+    for row in range(len(answer.predicted)):
+        after = lines.predicted(answer.predicted[row])
+        if answer.predicted_interval is not None:
+            low, high = answer.predicted_interval[:, row]
+            after += f" ({lines.predicted(low)} to {lines.predicted(high)})"
+        now = lines.predicted(explanation.predicted[row])
         changes = _changes(explanation, answer, row) or "nothing"
         rows.append((patient_label(patients, row), now, after, changes))
     name = one_line(question.variable, 40)
@@ -136,8 +138,8 @@ def print_answers(question: Question, patients: "Patients", explanation: "Explan
         say(f"what if the shock on {name} were {question.shock:g} standard deviations{of_what}?")
     else:
         say(f"what if {name} were {one_line(question.level, 40)}?")
-    print_table(("patient", "risk", "risk then", "what would change"), rows)
-    if answer.probability_interval is not None:
+    print_table(("patient", lines.header[0], f"{lines.told} then", "what would change"), rows)
+    if answer.predicted_interval is not None:
         say("in brackets: 95% intervals from the bootstrap")
     if not explanation.values[:, explanation.feature_names.index(question.variable)].any():
         nothing = "nothing changes" if question.level is None else "nothing else changes"
@@ -145,20 +147,24 @@ def print_answers(question: Question, patients: "Patients", explanation: "Explan
     say(SHOCK_SET if question.level is None else LEVEL_SET)
 
 
-def answer_columns(question: Question, explanation: "Explanation") -> list[tuple[str, Any]]:
-    """Columns for --out: the risk after, with its interval, and the predicted values, levels in words."""
+def answer_columns(question: Question, explanation: "Explanation", called: str) -> list[tuple[str, Any]]:
+    """Columns for --out: what is predicted after, with its interval, and the values, levels in words.
+
+    ``called`` is what the column of what is predicted now is called.
+    """
     import pyarrow as pa
 
     answer = question.answer(explanation)
-    columns: list[tuple[str, Any]] = [("what_if_risk", answer.probability)]
-    if answer.probability_interval is not None:
-        columns += zip(("what_if_risk_lower", "what_if_risk_upper"), answer.probability_interval, strict=True)
+    then = f"what_if_{called}"
+    columns: list[tuple[str, Any]] = [(then, answer.predicted)]
+    if answer.predicted_interval is not None:
+        columns += zip((f"{then}_lower", f"{then}_upper"), answer.predicted_interval, strict=True)
     levels = answer.levels()
     for place, variable in enumerate(explanation.variables):
         # Of a variable that the model left out there may be no measurement: a cell without a value.
-        then = pa.array(levels[:, place], pa.string()) if variable.levels else None
-        then = pa.array(answer.data[:, place], from_pandas=True) if then is None else then
-        columns.append((f"what_if_{variable.name}", then))
+        cells = pa.array(levels[:, place], pa.string()) if variable.levels else None
+        cells = pa.array(answer.data[:, place], from_pandas=True) if cells is None else cells
+        columns.append((f"what_if_{variable.name}", cells))
     return columns
 
 

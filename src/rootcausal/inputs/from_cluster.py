@@ -33,6 +33,7 @@ from .encoding import Encoding
 from .kinds import Wishes
 from .knowledge import Knowledge, note_known, precedence_of
 from .matrices import refuse_empty_rows
+from .outcome_columns import ChosenOutcome
 from .outcomes import Target
 from .roles import Roles, choose_features
 from .rules import (
@@ -49,7 +50,7 @@ from .rules import (
     refuse_too_large,
     suspected_copies,
 )
-from .target import Disease, choose_counted, one_spelling
+from .target import one_spelling
 
 SECONDS_TO_CONNECT = 20
 
@@ -114,21 +115,24 @@ def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.Dat
     features = choose_features(paths[0], names, roles)
     note_known(names, features, roles, findings)
     findings.refuse()
-    return frame[[*features, roles.target]]
+    return frame[[*features, *(column for _, column in roles.outcome.named)]]
 
 
-def with_labels(frame: dd.DataFrame, roles: Roles) -> tuple[dd.DataFrame, dd.Series, Disease]:
-    """The variables, the diagnosis in one spelling, and which of its labels is the disease."""
-    frame = _with_one_spelling(frame, roles.target)
+def with_outcome(frame: dd.DataFrame, roles: Roles) -> tuple[dd.DataFrame, ChosenOutcome]:
+    """The frame with the labels of the outcome, if it has any, in one spelling, and which one is which."""
+    labels = roles.outcome.of_labels
+    if labels is not None:
+        frame = _with_one_spelling(frame, labels)
     if roles.drop_missing:
         frame = frame.dropna()
-    counted = frame[roles.target].value_counts(sort=False).compute().sort_index()
+    if labels is None:
+        return frame, roles.outcome.choose_counted(np.empty(0), np.empty(0, dtype=np.intp))
+    counted = frame[labels].value_counts(sort=False).compute().sort_index()
     counted = counted[counted > 0]  # a categorical counts its unused labels too
     unique = np.array(counted.index.tolist())
     if unique.dtype.kind == "f" and (unique == np.floor(unique)).all():
         unique = unique.astype(np.int64)  # so that 1.0 reads as 1
-    disease = choose_counted(unique, counted.to_numpy(), roles.target, roles.positive)
-    return frame.drop(columns=roles.target), frame[roles.target], disease
+    return frame, roles.outcome.choose_counted(unique, counted.to_numpy())
 
 
 def _with_one_spelling(frame: Any, target: str) -> Any:

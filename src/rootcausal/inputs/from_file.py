@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order
@@ -20,11 +19,11 @@ from .guess import ON_COMMAND_LINE
 from .kinds import Variable
 from .knowledge import note_known
 from .matrices import note_holes, note_usable_readings, settled
+from .outcome_columns import ChosenOutcome, DiagnosisColumn
 from .patients import Patients
 from .reading import Reading
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
 from .rules import Findings
-from .target import Disease, choose_disease, refuse_few_of_a_class
 
 # On average. Somebody may have that many visits; that everybody has is rare.
 MOST_ROWS_A_PATIENT = 50
@@ -43,37 +42,39 @@ def read_cohort(
 
     What is ``more``, such as ``keep``, is named as in :class:`Roles`.
     """
-    roles = Roles(target, id_column=id_column, drop=drop, drop_missing=drop_missing, **more)
+    roles = Roles(DiagnosisColumn(target), id_column, drop, drop_missing, **more)
     patients, findings, *_ = _read_cohort(path, roles)
     findings.refuse()
     return patients
 
 
-def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, Disease]:
-    """Read a cohort to fit on, and which of its labels is the disease."""
-    patients, findings, labels, table = _read_cohort(path, roles)
-    everyone, disease = patients, None
+def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, ChosenOutcome]:
+    """Read a cohort to fit on, and what its outcome turned out to be."""
+    patients, findings, reading, table = _read_cohort(path, roles)
+    everyone, chosen = patients, None
     if not patients.row_numbers.size:  # what else is wrong shows only with the rows back
-        everyone, _, labels, _ = _read_cohort(path, replace(roles, drop_missing=False), table)
-    if labels.size:
+        everyone, _, reading, _ = _read_cohort(path, replace(roles, drop_missing=False), table)
+    if reading.outcome.size:
         with findings.noting():
-            disease = choose_disease(labels, roles.target, roles.positive)
+            chosen = roles.outcome.choose(reading.outcome, reading.outcome_rows)
     if findings:
         # The fit would refuse these by itself, but only once all else is mended.
-        if disease is not None:
+        if chosen is not None:
             with findings.noting():
-                refuse_few_of_a_class(*np.unique(labels, return_counts=True))
+                chosen.refuse_few(reading.outcome)
         readings = everyone.readings
         assert readings is not None
         note_usable_readings(readings, readings.encoding.matrix(readings.table), findings)
     findings.refuse()
-    assert disease is not None
-    return _with_notes(path, patients, roles), disease
+    assert chosen is not None
+    return _with_notes(path, patients, roles, chosen), chosen
 
 
-def _with_notes(path: str | PathLike[str], patients: Patients, roles: Roles) -> Patients:
+def _with_notes(
+    path: str | PathLike[str], patients: Patients, roles: Roles, chosen: ChosenOutcome
+) -> Patients:
     """The patients with what reading did to them, in words and for the model to remember."""
-    notes, reading = patients.notes, dict(patients.reading)
+    notes, reading = patients.notes, {**patients.reading, **chosen.remembered}
     if patients.groups is not None:
         n_rows, n_patients = len(patients.groups), int(patients.groups.max()) + 1
         notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples patients, not rows",)
@@ -90,25 +91,22 @@ def _with_notes(path: str | PathLike[str], patients: Patients, roles: Roles) -> 
         notes += (note_of_after(names, roles),)
     if roles.na:
         reading["na"] = list(roles.na)
-    if roles.negative is not None:
-        reading["negative"] = roles.negative
     return replace(patients, notes=notes, reading=reading)
 
 
 def _read_cohort(
     path: str | PathLike[str], roles: Roles, table: Any = None
-) -> tuple[Patients, Findings, npt.NDArray[Any], Any]:
-    """The patients, what is wrong with them, the labels that there are, and the table they were read from."""
+) -> tuple[Patients, Findings, Reading, Any]:
+    """The patients, what is wrong with them, how they were read, and the table they were read from."""
     names = column_names(path)
     features = chosen = choose_features(path, names, roles)
     if table is None:
-        columns = [*features, roles.target, *_listed(roles.id_column)]
+        columns = [*features, *(column for _, column in roles.outcome.named), *_listed(roles.id_column)]
         table = read_columns(path, columns, roles.id_column, roles.na)
     table, dates = in_days_of_the_cohort(table, features, columns_named(features, roles.keep))
     features = dates.without_refused(features)
-    reading = Reading(path, features, roles.target, roles.id_column, roles.drop_missing)
+    reading = Reading(path, features, roles.outcome, roles.id_column, roles.drop_missing)
     reading.may_miss = roles.wishes.may_miss
-    reading.choose_labels(roles.positive, roles.negative)
     dates.note(shown(path), reading.unreadable)
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
@@ -121,7 +119,7 @@ def _read_cohort(
     readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable)
     if roles.wishes.may_miss and len(readings.table):
         note_holes(readings.table, features, findings)
-    return replace(patients, readings=readings, reading=dates.reading()), findings, reading.labels, table
+    return replace(patients, readings=readings, reading=dates.reading()), findings, reading, table
 
 
 def read_new_patients(

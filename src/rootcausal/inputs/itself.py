@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from ..core.table import F64
 from ..errors import InputError
@@ -14,6 +15,8 @@ from .rules import are, is_copy, it_or_them
 FEWEST_ROWS = 12
 # Of two times only, a column may well say which.
 FEWEST_LEVELS = 3
+# Spearman's correlation: days rounded to months have no less, and two measurements never as much.
+ROUNDED = 0.9999
 # Rows by which nearly all columns are told not to be in the order of the outcome.
 FIRST_LOOK = 64
 
@@ -58,9 +61,11 @@ def _is_in_the_same_order(values: F64, column: F64) -> bool:
         return True
     levels, place = np.unique(values, return_inverse=True)
     own, own_place = np.unique(column, return_inverse=True)
-    if levels.size < FEWEST_LEVELS or levels.size != own.size:
+    if min(levels.size, own.size) < FEWEST_LEVELS:
         return False
-    return np.array_equal(place, own_place) or np.array_equal(place, levels.size - 1 - own_place)
+    if levels.size == own.size:
+        return np.array_equal(place, own_place) or np.array_equal(place, levels.size - 1 - own_place)
+    return abs(spearmanr(values, column).statistic) > ROUNDED
 
 
 def _is_linear_image(values: F64, column: F64) -> bool:

@@ -322,7 +322,7 @@ def note_known(names: Sequence[str], features: Sequence[str], roles: Roles, find
         what |= dict.fromkeys(columns_named(names, roles.after), "left out by --after")
         if roles.id_column is not None:
             what[roles.id_column] = "the --id column"
-        what[roles.target] = "the --target column"
+        what |= {column: f"the {option} column" for option, column in roles.outcome.named}
         with findings.noting():
             precedence_of(roles.knowledge, features, what)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-# Pairs of labels, (healthy, disease), that mean the same to everybody.
+# Pairs of labels, (healthy, disease), that mean the same to everybody; some tables name the code beside it.
 KNOWN_LABELS = (
     ("0", "1"),
     ("-1", "1"),
@@ -19,6 +19,14 @@ KNOWN_LABELS = (
     ("absent", "present"),
     ("benign", "malignant"),
     ("alive", "dead"),
+    ("alive", "died"),
+    ("alive", "deceased"),
+    ("living", "deceased"),
+    ("0:living", "1:deceased"),
+    ("censored", "dead"),
+    ("censored", "died"),
+    ("censored", "deceased"),
+    ("censored", "event"),
     ("control", "case"),
     ("healthy", "sick"),
     ("healthy", "diseased"),

@@ -24,7 +24,8 @@ class Patients:
     X : pyarrow.Table
         The variables: numbers as float64, NaN where missing, never infinite; texts as dictionaries.
     target : ndarray of shape (n,) or None
-        The diagnosis labels as int64, float64, bool or str; None where no target was asked for.
+        What happened to the patients: labels as int64, float64, bool or str; numbers; or times and events,
+        as fields of these names. None where nothing of it was asked for.
     ids : list of str or None
         The id column as text; None where no id column was asked for.
     row_numbers : ndarray of shape (n,)
@@ -37,7 +38,8 @@ class Patients:
         Sentences on what else was done when reading.
     reading : dict
         What of the reading the results depend on: ``na``, ``negative``, ``origins``,
-        ``date_orders`` (see :mod:`rootcausal.inputs.dates`).
+        ``date_orders`` (see :mod:`rootcausal.inputs.dates`); and what tells of them: what the outcome is
+        ``called``, and its ``unit``.
     """
 
     X: Any

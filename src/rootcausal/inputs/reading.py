@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import F64, LARGEST
+from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..files.tables import as_float64
-from ..wording import listed, one_line, plain, quoted, shown
+from ..wording import shown
 from .cells import Cells, Found, of_arrow
 from .encoding import Encoding
 from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
 from .log_columns import NotPositive, refuse_not_positive_patients
 from .matrices import warn_of_unseen
+from .outcome_columns import OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients
 from .rules import (
     FileWords,
@@ -30,7 +30,6 @@ from .rules import (
     refuse_text_in_file,
     refuse_too_large_in_file,
 )
-from .target import one_spelling, two_labels
 
 TO_FIT, TO_SCORE = "leave the column out with --drop COLUMN", "fill in what was measured"
 IMPUTE = "impute what is missing with --missing impute (the default), or leave these columns out with --drop"
@@ -44,7 +43,8 @@ class Reading:
 
     Attributes
     ----------
-    labels : those of the last piece that are not missing.
+    outcome : what happened to the patients of the last piece, where that is not missing.
+    outcome_rows : where these stand in the file.
     cells : the variables of the last piece.
     unreadable : what is wrong with whole columns.
     text : columns that hold text where a number is expected.
@@ -55,7 +55,7 @@ class Reading:
         self,
         path: str | PathLike[str],
         features: Sequence[str],
-        target: str | None,
+        outcome: OutcomeColumns | None,
         id_column: str | None,
         drop_missing: bool,
         needed: Sequence[str] | None = None,
@@ -64,7 +64,7 @@ class Reading:
     ) -> None:
         self._path = path
         self._features = features
-        self._target = target
+        self._outcome = outcome
         self._id_column = id_column
         self._drop_missing = drop_missing
         self._words = (
@@ -87,13 +87,8 @@ class Reading:
         self._n_rows = 0
         self._n_kept = 0
         self._n_whole = 0
-        self.labels: npt.NDArray[Any] = np.empty(0)
-        self._two_labels: tuple[str, str] | None = None
-
-    def choose_labels(self, positive: str | None, negative: str | None) -> None:
-        """Leave out rows with other labels than these two, where both are given."""
-        if positive is not None and negative is not None:
-            self._two_labels = (positive, negative)
+        self.outcome: npt.NDArray[Any] = np.empty(0)
+        self.outcome_rows: Index = np.empty(0, dtype=np.intp)
 
     @property
     def all_fine(self) -> bool:
@@ -106,18 +101,16 @@ class Reading:
         """The rows of a piece, without those that miss a value where these are to be left out."""
         missing = self._read(table)
         ids: list[str] | None = None
-        labels = no_label = None
-        others = neither = np.zeros(table.num_rows, dtype=bool)
+        outcome: OutcomeCells | None = None
+        neither = np.zeros(table.num_rows, dtype=bool)
         with self.unreadable.noting():
-            if self._target is not None:
-                labels, no_label = self._labels(table[self._target])
-                missing[self._target] = no_label
-                if self._two_labels is not None:
-                    labels, others = two_labels(labels, no_label, self._target, *self._two_labels)
-                    neither = others | no_label
+            if self._outcome is not None:
+                outcome = self._outcome.read(table, self._path)
+                missing |= outcome.missing
+                neither = outcome.left_out
         with self.unreadable.noting():
             if self._id_column is not None:
-                ids = self._texts(table[self._id_column], self._id_column, "--id")
+                ids = texts_in(table[self._id_column], self._id_column, "--id", self._path)
         whole = ~neither
         for name, where in missing.items():
             self._missing[name] += int((where & ~neither).sum())
@@ -130,19 +123,15 @@ class Reading:
         if row_numbers.size < keep.size:  # free of copies in the usual case, where no row is left out
             self.cells = {name: cells.take(keep) for name, cells in self.cells.items()}
             ids = None if ids is None else [text for text, kept in zip(ids, keep, strict=True) if kept]
+        values: npt.NDArray[Any] | None = None
         notes: tuple[str, ...] = ()
-        if labels is not None and no_label is not None:
-            if others.any():
-                notes = (_others_left_out(labels[others]),)
-            unlabelled = int((neither & no_label).sum())
-            if unlabelled:
-                notes += (
-                    f"{_rows(unlabelled)} without a label {'is' if unlabelled == 1 else 'are'} left out",
-                )
-            self.labels = _whole_numbers(labels[keep & ~no_label])
-            labels = _whole_numbers(labels[keep])
+        if self._outcome is not None and outcome is not None:
+            known = keep & ~np.any([*outcome.missing.values()], axis=0)
+            self.outcome = self._outcome.tidied(outcome.values[known])
+            self.outcome_rows = np.flatnonzero(known) + self._n_rows - keep.size + 1
+            values, notes = self._outcome.tidied(outcome.values[keep]), outcome.notes
         n_removed = keep.size - row_numbers.size - int(neither.sum())
-        return Patients(_as_table(self.cells), labels, ids, row_numbers, n_removed, notes=notes)
+        return Patients(_as_table(self.cells), values, ids, row_numbers, n_removed, notes=notes)
 
     def findings(self) -> Findings:
         """All that is wrong, once the whole file was read."""
@@ -155,12 +144,15 @@ class Reading:
             refuse_too_large_in_file(file, self._too_large)
         with findings.noting():
             refuse_not_positive_patients(self._not_positive, ON_COMMAND_LINE, file.name)
-        counts = self._missing
+        counts, outcome, only_these = self._missing, dict[str, str](), ""
+        if self._outcome is not None:
+            only_these = self._outcome.instead
+            outcome = {column: f"the {option.removeprefix('--')}" for option, column in self._outcome.named}
         if self.may_miss and not self._drop_missing:
-            counts = Counter({name: n for name, n in counts.items() if name == self._target})
+            counts = Counter({name: n for name, n in counts.items() if name in outcome})
         with findings.noting():
             rows = Rows(self._n_rows, self._n_kept, self._n_whole)
-            refuse_missing_in_file(file, counts, self._target, self._drop_missing, rows)
+            refuse_missing_in_file(file, counts, outcome, self._drop_missing, rows, only_these)
         warn_of_unseen({name: list(levels) for name, levels in self._unseen.items()})
         return findings
 
@@ -214,54 +206,8 @@ class Reading:
             self._unseen.setdefault(name, {}).update(dict.fromkeys(unseen[0]))
         return cells.without(np.isnan(table[:, 0]))
 
-    def _labels(self, column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-        """Return the target's labels and where they are missing."""
-        import pyarrow as pa
-
-        if pa.types.is_boolean(column.type):
-            return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
-        numbers = as_float64(column)
-        if numbers is not None:
-            return numbers, np.isnan(numbers)
-        assert self._target is not None
-        texts = self._texts(column, self._target, "--target")
-        spelling = one_spelling(texts)
-        labels = [spelling[text] for text in texts]
-        return (
-            np.array([label or "" for label in labels], dtype=np.str_),
-            np.array([label is None for label in labels], dtype=bool),
-        )
-
-    def _texts(self, column: Any, name: str, option: str) -> list[str]:
-        import pyarrow as pa
-
-        try:
-            return ["" if text is None else text for text in column.cast(pa.string()).to_pylist()]
-        except (pa.ArrowException, UnicodeDecodeError):
-            raise InputError(
-                f"column {quoted(name)} ({option}) of {shown(self._path)} is not text: correct it or choose "
-                "another."
-            ) from None
-
 
 def _as_table(cells: Mapping[str, Cells]) -> Any:
     import pyarrow as pa
 
     return pa.table({name: one.to_arrow() for name, one in cells.items()})
-
-
-def _others_left_out(labels: npt.NDArray[Any]) -> str:
-    named = [one_line(plain(label), 30) for label in np.unique(_whole_numbers(labels))]
-    are = "is" if labels.size == 1 else "are"
-    return f"{_rows(labels.size)} with other labels ({listed(named)}) {are} left out"
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
-
-
-def _whole_numbers(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Turn float labels into integers where nothing is lost, so that 1.0 reads as 1."""
-    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        return labels.astype(np.int64)
-    return labels

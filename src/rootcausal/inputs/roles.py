@@ -16,6 +16,7 @@ from .rules import Findings
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge
+    from .outcome_columns import OutcomeColumns
 
 
 @dataclass(frozen=True)
@@ -24,29 +25,25 @@ class Roles:
 
     Attributes
     ----------
-    target : the column with the diagnosis.
-    positive : the label that means disease; None where the labels say it.
+    outcome : the columns that tell what happened to the patients.
     id_column : the column with the patients' ids.
     drop : columns to leave out; several may stand in one text, with commas between.
     drop_missing : leave out rows with missing values.
     wishes : what the variables are, and whether values of them may be missing.
     keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
-    negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
     log : columns of which the logarithm is taken; several may stand in one text, with commas between.
-    after : columns that were measured after the diagnosis, likewise: left out too, and remembered as such.
+    after : columns that were measured after the outcome, likewise: left out too, and remembered as such.
     """
 
-    target: str
-    positive: str | None = None
+    outcome: OutcomeColumns
     id_column: str | None = None
     drop: Sequence[str] = ()
     drop_missing: bool = False
     wishes: Wishes = NO_WISHES
     keep: Sequence[str] = ()
     na: Sequence[str] = ()
-    negative: str | None = None
     knowledge: Knowledge | dict[str, Any] | None = None
     log: Sequence[str] = ()
     after: Sequence[str] = ()
@@ -61,7 +58,8 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     dropped, later, kept, logs = (
         columns_named(names, texts) for texts in (roles.drop, roles.after, roles.keep, roles.log)
     )
-    asked = [("--target", roles.target), *(("--drop", column) for column in dropped)]
+    outcome = {column: option for option, column in roles.outcome.named}
+    asked = [*roles.outcome.named, *(("--drop", column) for column in dropped)]
     asked += [("--after", column) for column in later]
     asked += [*(("--keep", column) for column in kept), *(("--log", column) for column in logs)]
     if roles.id_column is not None:
@@ -69,10 +67,10 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     for option, column in asked:
         with findings.noting():
             _require_column(path, names, option, column)
-    for option, column in asked[1:]:
+    for option, column in asked[len(roles.outcome.named) :]:
         with findings.noting():
-            if column == roles.target:
-                raise InputError(f"{quoted(column)} is both --target and {option}: choose one.")
+            if column in outcome:
+                raise InputError(f"{quoted(column)} is both {outcome[column]} and {option}: choose one.")
     with findings.noting():
         if roles.id_column is not None and roles.id_column in kept:
             raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
@@ -92,7 +90,7 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
         )
     if not features:
         raise InputError(
-            f"{shown(path)} has no variables left besides the target, the ids and the columns left out."
+            f"{shown(path)} has no variables left besides the outcome, the ids and the columns left out."
         )
     if "" in features:
         # Tables exported with their row index have such a column; as a variable it would be nonsense.

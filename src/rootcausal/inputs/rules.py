@@ -99,7 +99,7 @@ def refuse_text(text: Sequence[Any], example: str | None = None) -> None:
 def refuse_text_in_file(file: FileWords, columns: Mapping[str, Any]) -> None:
     """Refuse pyarrow columns that hold no numbers."""
     if columns:
-        found = [_with_example(column, name) for name, column in columns.items()]
+        found = [with_example(column, name) for name, column in columns.items()]
         raise InputError(
             f"{file.name} has columns that are not numbers: {listed(found)}. "
             f"Encode them as numbers, or {file.advice}."
@@ -150,31 +150,37 @@ class Rows:
 
 
 def refuse_missing_in_file(
-    file: FileWords, counts: Mapping[str, int], target: str | None, drop_missing: bool, rows: Rows
+    file: FileWords,
+    counts: Mapping[str, int],
+    outcome: Mapping[str, str],
+    drop_missing: bool,
+    rows: Rows,
+    only_these: str = "",
 ) -> None:
-    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
+    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left.
+
+    ``outcome`` says what the columns of it are, such as "the target", and ``only_these`` what else to do
+    where nothing but these is missing.
+    """
     found = [
-        f"{quoted(name)}{' (the target)' if name == target else ''} ({count})"
+        f"{quoted(name)}{f' ({outcome[name]})' if name in outcome else ''} ({count})"
         for name, count in (
             counts.items() if rows.n_kept else sorted(counts.items(), key=lambda one: -one[1])
         )
         if count
     ]
     if found and not drop_missing:
-        only_target = target is not None and sum(counts.values()) == counts[target]
+        only_outcome = not any(count for name, count in counts.items() if name not in outcome)
         empty = [quoted(name) for name, count in counts.items() if count == rows.n]
         says = f"{file.name} has missing values, here with their counts: {listed(found)}. "
         if rows.n_whole or empty:
-            says += "Leave out the rows concerned with --drop-missing" + (
-                ", or only these by naming both labels with --positive and --negative."
-                if only_target
-                else f", or {file.advice}."
-            )
-        elif only_target:
+            instead = only_these if only_outcome else file.advice
+            says += f"Leave out the rows concerned with --drop-missing, or {instead}."
+        elif only_outcome:
             says += (
                 "Leave these rows out of the file; --drop-missing would leave no row, since each misses a "
+                "value."
             )
-            says += "value."
         else:
             says += f"--drop-missing would leave no row: {file.instead}."
         raise InputError(
@@ -187,8 +193,8 @@ def refuse_missing_in_file(
         )
 
 
-def _with_example(column: Any, name: str) -> str:
-    """Describe a column that is not numeric by its first value that is not a number."""
+def with_example(column: Any, name: str) -> str:
+    """Name a pyarrow column that is not numeric, with its first value that is not a number."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -81,13 +81,15 @@ def choose_counted(
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
     ]
-    if len(unique) > MOST_LABELS and unique.dtype.kind in "iuf":
+    numbers = unique.dtype.kind in "iuf"
+    if len(unique) > MOST_LABELS and numbers:
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} different numbers, from {texts[0]} to "
-            f"{texts[-1]}, and a diagnosis is needed that is yes or no: make one by a threshold, in a column "
-            "of its own with 1 above it and 0 below."
+            f"{texts[-1]}: if the number itself is the outcome, add --outcome number. For an outcome that is "
+            "yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; for the "
+            "time to an event use --time and --event in place of --target."
         )
-    if len(unique) > 2 and positive is not None and _key(positive) in map(_key, texts):
+    if len(unique) > 2 and positive is not None and label_key(positive) in map(label_key, texts):
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} labels: {listed(named)}; beside --positive "
             f"{one_line(positive, 30)}, say which of the others are the controls: add --negative LABEL."
@@ -97,6 +99,7 @@ def choose_counted(
             f"only one label, {named[0]}"
             if len(unique) == 1
             else f"{len(unique)} labels: {listed(named)}; choose two with --positive LABEL --negative LABEL"
+            + (" or, if the number itself is the outcome, add --outcome number" if numbers else "")
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
@@ -122,12 +125,12 @@ def two_labels(
     labels: npt.NDArray[Any], missing: npt.NDArray[np.bool_], target: str, positive: str, negative: str
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """(n,) each: labels with the two chosen ones in one spelling, and where there is another one."""
-    wanted = {_key(positive): positive.strip(), _key(negative): negative.strip()}
+    wanted = {label_key(positive): positive.strip(), label_key(negative): negative.strip()}
     unique, codes = np.unique(labels, return_inverse=True)
-    keys = [_key(text_of(label)) for label in unique]
+    keys = [label_key(text_of(label)) for label in unique]
     there = {keys[code] for code in np.unique(codes[~missing])}
     for option, label in (("--positive", positive), ("--negative", negative)):
-        if _key(label) not in there:
+        if label_key(label) not in there:
             named = [quoted(text_of(unique[code]), 30) for code in np.unique(codes[~missing])]
             raise InputError(
                 f"{option} {quoted(label)} is not a label of {quoted(target)}, which holds "
@@ -139,7 +142,7 @@ def two_labels(
     return labels, others
 
 
-def _key(text: str) -> str:
+def label_key(text: str) -> str:
     """What labels that mean the same have in common: 2 and 2.0, Yes and yes."""
     folded = text.strip().casefold()
     try:

@@ -27,9 +27,16 @@ TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?
 
 
 def find_after(
-    columns: Sequence[Counted], kinds: dict[str, Shape], target: str, sample: Index
+    columns: Sequence[Counted],
+    kinds: dict[str, Shape],
+    target: str,
+    sample: Index,
+    time: Counted | None = None,
 ) -> list[Finding]:
-    """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``."""
+    """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``.
+
+    ``time`` is how long patients were followed, where that is part of the outcome.
+    """
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
     beside = ends_beside([*names, target])
@@ -47,7 +54,7 @@ def find_after(
                 True,
             )
         )
-    found += _with_follow_up(asked, after, sample)
+    found += _with_follow_up(asked, after, sample, time)
     said = {name for one in found for name in one.columns}
     if alike:
         found.append(
@@ -60,7 +67,8 @@ def find_after(
                 dropping(alike),
             )
         )
-    return found + _years([cells for cells in asked if cells.name not in said])
+    # Who came early was watched for longer, which does not matter where the outcome says how long.
+    return found if time is not None else found + _years([one for one in asked if one.name not in said])
 
 
 def _is_after(cells: Counted) -> bool:
@@ -72,11 +80,15 @@ def _is_after(cells: Counted) -> bool:
     return says_end(cells.name) or any(map(level_says_end, levels))
 
 
-def _with_follow_up(columns: Sequence[Counted], after: tuple[str, ...], sample: Index) -> list[Finding]:
+def _with_follow_up(
+    columns: Sequence[Counted], after: tuple[str, ...], sample: Index, time: Counted | None
+) -> list[Finding]:
     """Numbers whose ranks are nearly those of a time that is known only in the end."""
     sample = sample[:: -(-max(sample.size, 1) // ROWS_RANKED)]
     numbers = {c.name: c.numbers for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS}
     times = {name: values[sample] for name, values in numbers.items() if name in after}
+    if time is not None and time.numbers is not None:
+        times[time.name] = time.numbers[sample]
     found: dict[str, str] = {}
     for name, values in numbers.items() if times else ():
         if name in after:

@@ -7,21 +7,27 @@ from os import PathLike, fspath
 from ..wording import for_shell
 from .look import Look, variables_left
 
+# Options that say which column is the outcome: they are in the line by themselves.
+OF_OUTCOME = ("--time", "--event", "--outcome")
+
 
 def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
     """Arguments of ``rootcausal``; None where no fit can be proposed: no target, or no variable is left."""
     target = look.target
-    if target is None or target.disease is None or not variables_left(look):
+    if target is None or not (target.disease is not None or look.number) or not variables_left(look):
         return None
     file = fspath(path)
+    outcome = ["--target", target.name, *(["--outcome", "number"] if look.number else [])]
+    if look.time is not None:
+        outcome = ["--time", look.time, "--event", target.name]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
+    found = {option: None for option in found if option[0] not in OF_OUTCOME}
     order = ("--positive", "--negative", "--id", "--after", "--drop", "--na", "--kind")
     options = sorted(found, key=lambda option: order.index(option[0]))
     return [
         "fit",
         f"./{file}" if file.startswith("-") else file,
-        "--target",
-        target.name,
+        *outcome,
         *(argument for option in options for argument in option),
         "--out",
         "model.rci",
@@ -30,10 +36,14 @@ def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
 
 def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
     """Without a target: how to look again with the likeliest one."""
-    if look.target is not None or not look.candidates:
+    if look.target is not None or not (look.candidates or look.pairs):
         return None
     file = fspath(path)
-    return ["look", f"./{file}" if file.startswith("-") else file, "--target", look.candidates[0]]
+    outcome = ["--target", *look.candidates[:1]]
+    if look.pairs:
+        time, event = look.pairs[0]
+        outcome = ["--time", time, "--event", event]
+    return ["look", f"./{file}" if file.startswith("-") else file, *outcome]
 
 
 def as_line(arguments: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from .column_findings import (
 from .copies import find_coarser, find_copies, find_repeated_rows
 from .counted import Counted, counted_of
 from .findings import Finding
+from .follow_up import as_event, event_codes, find_event, find_pair, in_words, pairs_of, time_beside
 from .header import find_headers, repeated_headers
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
-from .target import TargetFacts, candidates, find_target, target_of
-from .telling import find_deciding, find_parts, find_telling_absence
+from .target import MOST_LABELS, TargetFacts, candidates, find_number, find_target, is_number, target_of
+from .telling import CASES, EVENTS, Who, find_deciding, find_parts, find_telling_absence
 
 # Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
 ROWS_ASKED = 20_000
@@ -43,8 +44,12 @@ class Look:
     ----------
     n_rows : patients.
     columns : one for each column, in the order of the table.
-    target : what the target holds; None where none was named.
+    target : what the target holds, or the event; None where none was named.
     candidates : columns that could be the target, where none was named.
+    pairs : (time, event) that could be the outcome, likewise.
+    time : the column that says how long patients were followed until the event, or not; None without one.
+    followed : how long that was, in words.
+    number : whether the target is taken for a number.
     findings : what to know before a fit.
     n_asked : in how many rows copies, and columns that decide the outcome, were looked for.
     """
@@ -55,6 +60,10 @@ class Look:
     candidates: tuple[str, ...]
     findings: tuple[Finding, ...]
     n_asked: int
+    pairs: tuple[tuple[str, str], ...] = ()
+    time: str | None = None
+    followed: str = ""
+    number: bool = False
 
 
 def look(
@@ -62,10 +71,13 @@ def look(
     target: str | None = None,
     id_column: str | None = None,
     said: Mapping[str, Kind] | None = None,
+    time: str | None = None,
+    outcome: Literal["yes-no", "number"] | None = None,
 ) -> Look:
-    """Look at a pyarrow table; ``target`` and ``id_column`` are columns of it.
+    """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
 
-    What the user ``said`` that a column is needs no guess, and no doubt.
+    What the user ``said`` that a column is needs no guess, and no doubt. With a ``time`` of follow-up the
+    target is the event; where neither that nor the kind of ``outcome`` is given, both are guessed.
     """
     headers = repeated_headers(table)
     if headers.size:
@@ -75,10 +87,15 @@ def look(
     kinds |= {name: kind for name, kind in (said or {}).items() if name in kinds}
     if id_column is not None:
         kinds[id_column] = "id"
-    if target is not None and kinds[target] == "id":
-        kinds[target] = "number" if counted_of(target, table[target]).form == "number" else "text"
+    by_name = {cells.name: cells for cells in columns}
+    proposed: list[Finding] = []
+    if target is not None and time is None and outcome is None:
+        target, time, proposed = _follow_up_found(target, columns, kinds)
+    for name in (target, time):
+        if name is not None and kinds[name] == "id":
+            kinds[name] = "number" if by_name[name].form == "number" else "text"
     facts = tuple(facts_of(cells, kinds[cells.name]) for cells in columns)
-    variables = [cells for cells in columns if cells.name != target]
+    variables = [cells for cells in columns if cells.name not in (target, time)]
     rows = _rows_asked(table.num_rows, table.num_columns)
     findings = [
         *find_headers(headers),
@@ -89,36 +106,72 @@ def look(
         *find_too_large(variables, kinds),
         *find_repeated_rows(columns, table),
     ]
-    labels = None
+    labels, number = None, False
     if target is not None:
-        cells = next(cells for cells in columns if cells.name == target)
-        labels, ill = target_of(cells)
+        labels, ill = target_of(by_name[target])
+        number = outcome == "number" or (outcome is None and time is None and is_number(by_name[target]))
+        who = CASES
+        if number:
+            ill, of_target = np.full(ill.size, -1), find_number(by_name[target])
+        elif time is not None:
+            ill, labels, who = event_codes(ill, by_name[target]), as_event(labels), EVENTS
+            of_target = find_event(labels, by_name[time])
+        else:
+            of_target = find_target(labels, table.num_rows)
         findings = [
-            *find_target(labels, table.num_rows),
+            *proposed,
+            *of_target,
             *findings,
-            *_of_outcome(variables, kinds, target, ill, rows),
+            *_of_outcome(variables, kinds, target, ill, rows, who, None if time is None else by_name[time]),
         ]
     findings += find_copies(_kept(variables, findings), kinds, rows)
     findings += find_coarser(_kept(variables, findings), kinds, rows)
     out = _left_out(findings)
     findings += [
-        *find_codes(columns, kinds, out, target),
-        *find_zeros(columns, kinds, out, target),
+        *find_codes([cells for cells in columns if cells.name != time], kinds, out, target),
+        *find_zeros([cells for cells in columns if cells.name != time], kinds, out, target),
         *find_mostly_missing(_kept(variables, findings), kinds),
         *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
     ]
     could = () if target is not None else tuple(candidates(columns, kinds))
-    return Look(table.num_rows, facts, labels, could, tuple(findings), rows.size)
+    pairs = () if target is not None else tuple(pairs_of(columns, kinds))
+    followed = "" if time is None else in_words(by_name[time])
+    out_of = (table.num_rows, facts, labels, could, tuple(findings), rows.size)
+    return Look(*out_of, pairs, time, followed, number)
+
+
+def _follow_up_found(
+    target: str, columns: list[Counted], kinds: dict[str, Shape]
+) -> tuple[str, str | None, list[Finding]]:
+    """The target or the event, the time of follow-up or None, and what to say of them.
+
+    Only one column was named; where names say it, another one belongs to it.
+    """
+    of_time = next((event for time, event in pairs_of(columns, kinds) if time == target), None)
+    if of_time is not None:
+        return of_time, target, find_pair(target, of_time, sure=True)
+    cells = next(cells for cells in columns if cells.name == target)
+    beside = time_beside(target, columns, kinds) if 2 <= cells.n_different <= MOST_LABELS else None
+    if beside is None:
+        return target, None, []
+    time, sure = beside
+    return target, time if sure else None, find_pair(time, target, sure)
 
 
 def _of_outcome(
-    variables: list[Counted], kinds: dict[str, Shape], target: str, ill: Index, rows: Index
+    variables: list[Counted],
+    kinds: dict[str, Shape],
+    target: str,
+    ill: Index,
+    rows: Index,
+    who: Who,
+    time: Counted | None,
 ) -> list[Finding]:
     """What tells the outcome: each column is named for the first reason only."""
-    findings = find_after(variables, kinds, target, rows)
-    findings += find_telling_absence(_kept(variables, findings), kinds, ill)
-    findings += find_parts(_kept(variables, findings), kinds, ill)
-    return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows))
+    findings = find_after(variables, kinds, target, rows, time)
+    findings += find_telling_absence(_kept(variables, findings), kinds, ill, who)
+    findings += find_parts(_kept(variables, findings), kinds, ill, who)
+    return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows), who)
 
 
 def _left_out(findings: list[Finding]) -> set[str]:
@@ -159,9 +212,9 @@ def _both_classes(ill: Index, rows: Index) -> Index:
 def variables_left(look: Look) -> list[str]:
     """The columns that the proposed line fits."""
     out = _left_out(list(look.findings))
-    target = None if look.target is None else look.target.name
+    told = {look.time, None if look.target is None else look.target.name}
     return [
         column.name
         for column in look.columns
-        if column.kind in FITTED and column.name not in out and column.name != target
+        if column.kind in FITTED and column.name not in out and column.name not in told
     ]

@@ -13,7 +13,7 @@ from ..core.table import Index
 from ..inputs.labels import place_of_disease
 from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
-from ..wording import listed, plural, quoted
+from ..wording import amount, listed, plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding
 from .names import near
@@ -132,6 +132,28 @@ def _choose(labels: list[str], rows: dict[str, int]) -> tuple[str, str, bool]:
 
 def _words(label: str) -> set[str]:
     return {label.strip().casefold(), *tokens(label)}
+
+
+def is_number(cells: Counted) -> bool:
+    """Whether a target is a number rather than labels."""
+    return cells.form == "number" and cells.n_different > MOST_LABELS
+
+
+def find_number(cells: Counted) -> list[Finding]:
+    """What there is to say about a target that is a number."""
+    name = quoted(cells.name)
+    if not is_number(cells):
+        return []
+    low, high = amount(float(cells.different[0])), amount(float(cells.different[-1]))
+    sentence = (
+        f"The target {name} is a number, from {low} to {high}: it is taken as it is, and what moves it is "
+        "learned. For an outcome that is yes or no, make a column of two labels by a threshold."
+    )
+    found = [Finding("target", (cells.name,), sentence, (("--outcome", "number"),), True)]
+    if cells.n_missing:
+        sentence = f"{plural(cells.n_missing, 'row')} without a number in {name}: leave them out of the file."
+        found.append(Finding("target missing", (cells.name,), sentence))
+    return found
 
 
 def find_target(facts: TargetFacts, n_rows: int) -> list[Finding]:

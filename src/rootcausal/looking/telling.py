@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
@@ -28,8 +29,26 @@ LEAST_OF_A_CLASS = 5
 LEAST_OF_A_LEVEL = 20
 
 
+@dataclass(frozen=True)
+class Who:
+    """What to call those with the outcome and those without, all of them and one, and the outcome itself."""
+
+    ill: str
+    well: str
+    one_ill: str
+    outcome: str
+
+
+CASES = Who("cases", "controls", "a case", "the disease")
+EVENTS = Who("patients with the event", "others", "one with the event", "the event")
+
+
 def find_deciding(
-    columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index, sample: np.ndarray
+    columns: Sequence[Counted],
+    kinds: dict[str, Shape],
+    ill: Index,
+    sample: np.ndarray,
+    who: Who = CASES,
 ) -> list[Finding]:
     """Columns that all by themselves nearly decide the outcome ``ill`` (n,), in the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
@@ -40,12 +59,12 @@ def find_deciding(
         if auc >= NEARLY_DECIDES and _z(auc, n_cases, n_controls) >= least_z:
             found[cells.name] = auc
     return [
-        *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, sure=True),
-        *_deciding({name: auc for name, auc in found.items() if auc < DECIDES}, sure=False),
+        *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, True, who),
+        *_deciding({name: auc for name, auc in found.items() if auc < DECIDES}, False, who),
     ]
 
 
-def _deciding(found: dict[str, float], sure: bool) -> list[Finding]:
+def _deciding(found: dict[str, float], sure: bool, who: Who) -> list[Finding]:
     if not found:
         return []
     names = tuple(found)
@@ -59,8 +78,8 @@ def _deciding(found: dict[str, float], sure: bool) -> list[Finding]:
             "decides" if sure else "nearly decides",
             names,
             f"{columns_in_words(names, lambda name: f'AUC {found[name]:.3f}')} "
-            f"{by_number(names, 'tells', 'tell')} cases from controls nearly alone: part of the definition "
-            f"of the disease, or an effect of it? {last}",
+            f"{by_number(names, 'tells', 'tell')} {who.ill} from {who.well} nearly alone: part of the "
+            f"definition of {who.outcome}, or an effect of it? {last}",
             dropping(names),
             sure,
         )
@@ -123,7 +142,9 @@ def _least_z(n_columns: int) -> float:
     return float(norm.isf(FALSE_ALARM / (2 * max(n_columns, 1))))
 
 
-def find_telling_absence(columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+def find_telling_absence(
+    columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index, who: Who = CASES
+) -> list[Finding]:
     """Columns of which it tells the outcome ``ill`` (n,) that they are missing, or that they are there."""
     labelled = ill >= 0
     y = ill[labelled]
@@ -147,7 +168,7 @@ def find_telling_absence(columns: Sequence[Counted], kinds: dict[str, Shape], il
         if (auc >= ABSENCE_TELLS and _z(auc, n_cases, n_controls) >= least_z) or (
             one_class and by_chance < np.log(FALSE_ALARM)
         ):
-            found[cells.name] = f"missing in {of_cases:.0%} of cases and {of_controls:.0%} of controls"
+            found[cells.name] = f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
     if not found:
         return []
     names = tuple(found)
@@ -163,7 +184,9 @@ def find_telling_absence(columns: Sequence[Counted], kinds: dict[str, Shape], il
     ]
 
 
-def find_parts(columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index) -> list[Finding]:
+def find_parts(
+    columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index, who: Who = CASES
+) -> list[Finding]:
     """Columns with a level in which everybody is a case, of ``ill`` (n,): a kind of the disease, perhaps."""
     asked = [c for c in columns if kinds[c.name] in ("binary", "nominal") and c.codes is not None]
     share = float((ill == 1).sum()) / max(int((ill >= 0).sum()), 1)
@@ -191,8 +214,8 @@ def find_parts(columns: Sequence[Counted], kinds: dict[str, Shape], ill: Index) 
         Finding(
             "part of the outcome",
             names,
-            f"{columns_in_words(names, found.__getitem__)}: everybody with that level is a case. A part of "
-            "the outcome, or the disease before the study? Neither is a cause of it.",
+            f"{columns_in_words(names, found.__getitem__)}: everybody with that level is {who.one_ill}. A "
+            f"part of the outcome, or {who.outcome} before the study? Neither is a cause of it.",
             dropping(names),
             True,
         )

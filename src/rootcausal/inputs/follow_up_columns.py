@@ -1,0 +1,231 @@
+"""Two columns of a file: how long each patient was followed, and whether the event ended that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.survival import FEWEST_EVENTS
+from ..core.table import F64, Index
+from ..errors import InputError
+from ..files.cells import holds_dates
+from ..files.written_dates import holds_written_dates
+from ..wording import amount, for_shell, listed, one_line, plural, quoted, shown
+from .labels import place_of_disease, text_of
+from .outcome_columns import Labels, OutcomeCells, labels_in, numbers_in, remembered, whole_numbers
+from .outcomes import FollowUp, Target
+from .rules import NAMED_AT_MOST, Findings
+from .target import MOST_LABELS, label_key
+
+OTHERS = "all others count as the end of follow-up"
+
+
+@dataclass(frozen=True)
+class FollowUpColumns:
+    """How long patients were followed, and whether the event ended that.
+
+    Attributes
+    ----------
+    time, event : names of the columns.
+    positive : the label that means the event; None where the labels say it. All others end follow-up.
+    horizon : the time by which risks are told; None for the median time of the events.
+    unit : of the times.
+    """
+
+    time: str
+    event: str
+    positive: str | None = None
+    horizon: float | None = None
+    unit: str | None = None
+
+    instead: ClassVar[str] = "only these in the file"
+
+    @property
+    def named(self) -> tuple[tuple[str, str], ...]:
+        return (("--time", self.time), ("--event", self.event))
+
+    @property
+    def of_labels(self) -> str:
+        return self.event
+
+    def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
+        findings = Findings()
+        times = events = no_event = None
+        with findings.noting():
+            times = _times(table[self.time], self.time, path)
+        with findings.noting():
+            events, no_event = labels_in(table[self.event], self.event, "--event", path)
+        findings.refuse()
+        assert times is not None and events is not None and no_event is not None
+        missing = {self.time: np.isnan(times), self.event: no_event}
+        return OutcomeCells(_together(times, events), missing, np.zeros(times.size, dtype=bool))
+
+    def tidied(self, values: Labels) -> Labels:
+        return _together(values["time"], whole_numbers(values["event"]))
+
+    def choose(self, values: Labels, rows: Index) -> ChosenFollowUp:
+        findings, event, times = Findings(), None, values["time"]
+        with findings.noting():
+            _refuse_negative(times, self.time, rows)
+        with findings.noting():
+            event = choose_event(*np.unique(values["event"], return_counts=True), self.event, self.positive)
+        with findings.noting():
+            self._refuse_late_horizon(float(times.max()))
+        findings.refuse()
+        assert event is not None
+        return ChosenFollowUp(self, event, float(times.max()), float(np.median(times)))
+
+    def choose_counted(self, unique: Labels, counts: Index) -> ChosenFollowUp:
+        return ChosenFollowUp(self, choose_event(unique, counts, self.event, self.positive))
+
+    def _refuse_late_horizon(self, longest: float) -> None:
+        if self.horizon is not None and self.horizon > longest:
+            raise InputError(
+                f"--horizon {self.horizon:g} is beyond the longest follow-up, {self.in_unit(longest)}: "
+                "nobody is known that long; choose an earlier time."
+            )
+
+    def in_unit(self, time: float) -> str:
+        """A time in words: ``4,795 days``."""
+        return amount(time) if self.unit is None else f"{amount(time)} {one_line(self.unit, 30)}"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Which label is the event, its text, how many rows have it, and which rows have others: (text, rows)."""
+
+    label: Any
+    text: str
+    n_events: int
+    others: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class ChosenFollowUp:
+    """Times, and which label is the event; the longest and the median one where the rows are at hand."""
+
+    kind: ClassVar[str] = "survival"
+
+    columns: FollowUpColumns
+    event: Event
+    longest: float | None = None
+    median: float = 0.0
+
+    @property
+    def called(self) -> str:
+        # 1, true and yes add nothing to a name such as died; 2 says which label of a status it is.
+        if self.event.text in ("1", "true", "yes", "y"):
+            return self.columns.event
+        return f"{self.columns.event} = {self.event.text}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"positive": self.event.label, "horizon": self.columns.horizon}
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        return remembered(self.called, self.columns.unit)
+
+    def known(self, values: Any) -> Target:
+        return FollowUp(values["time"], values["event"], self.event.label, self.columns.horizon)
+
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        return values["time"], values["event"]
+
+    def refuse_few(self, values: Labels) -> None:
+        if self.event.n_events < FEWEST_EVENTS:
+            raise InputError(
+                f"{plural(self.event.n_events, 'event')} in {plural(values.size, 'row')}: at least "
+                f"{FEWEST_EVENTS} are needed to say what makes it come sooner; is another label the event?"
+            )
+
+    def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
+        event, columns = self.event, self.columns
+        said = f"event: {one_line(columns.event)} = {one_line(event.text)} "
+        said += f"({plural(event.n_events, 'event')} in {n_rows} {of_what})"
+        if len(event.others) > 1:
+            said += f"; all other labels end the follow-up without it: {_counted(event.others)}"
+        if not event.others:
+            said += "; nobody's follow-up ended without it"
+        followed = f"time: {one_line(columns.time)}"
+        if self.longest is not None:
+            longest, median = columns.in_unit(self.longest), columns.in_unit(self.median)
+            followed += f"; {of_what} were followed for up to {longest}, median {median}"
+        return [said, followed]
+
+
+def choose_event(unique: Labels, counts: Index, event: str, positive: str | None) -> Event:
+    """Which label is the event; labels that do not say so themselves need ``positive``."""
+    texts = [text_of(label) for label in unique]
+    rows = list(zip(texts, map(int, counts), strict=True))
+    column = f"the event column {quoted(event)}"
+    if len(texts) > MOST_LABELS and unique.dtype.kind in "iuf":
+        raise InputError(
+            f"{column} holds {len(texts)} different numbers, from {texts[0]} to {texts[-1]}, and it has to "
+            "say whether the event happened, 1 or 0: is it the time? Then name it with --time."
+        )
+    place = _place_of_event(unique, texts, positive)
+    if place is None and positive is not None:
+        raise InputError(
+            f"--positive {quoted(positive)} is not a label of {quoted(event)}, which holds {_counted(rows)}."
+        )
+    if place is None and texts in (["0"], ["false"]):
+        raise InputError(
+            f"nobody had the event: {column} holds {_counted(rows)} and nothing else, which is the end of "
+            "follow-up without it; at least two events are needed."
+        )
+    if place is None:
+        # Of codes the last is mostly the worst; texts are the user's to choose.
+        example = "LABEL" if unique.dtype.kind not in "iuf" else for_shell(texts[-1])
+        hint = "" if example == "LABEL" else f" if '{texts[-1]}' is it"
+        raise InputError(
+            f"{column} holds {_counted(rows)}, which {'does' if len(rows) == 1 else 'do'} not say which "
+            f"label is the event: add --positive {example}{hint}; {OTHERS}."
+        )
+    others = [pair for k, pair in enumerate(rows) if k != place]
+    return Event(unique[place].item(), texts[place], rows[place][1], others)
+
+
+def _place_of_event(unique: Labels, texts: list[str], positive: str | None) -> int | None:
+    if positive is not None:
+        keys = [label_key(text) for text in texts]
+        return keys.index(label_key(positive)) if label_key(positive) in keys else None
+    if texts in (["1"], ["true"]):
+        return 0  # there is no censoring
+    return place_of_disease(unique) if len(texts) == 2 else None
+
+
+def _counted(rows: Sequence[tuple[str, int]]) -> str:
+    return listed([f"{quoted(text, 30)} ({plural(count, 'row')})" for text, count in rows], NAMED_AT_MOST)
+
+
+def _times(column: Any, name: str, path: str | PathLike[str]) -> F64:
+    if holds_dates(column) or holds_written_dates(column):
+        example = next((cell for cell in column.to_pylist() if cell is not None), "")
+        raise InputError(
+            f"column {quoted(name)} (--time) of {shown(path)} holds dates, such as {quoted(example, 30)}, "
+            "and a time of follow-up is a number: make a column of the days from its start to its end."
+        )
+    return numbers_in(column, name, "--time", path)
+
+
+def _refuse_negative(times: F64, name: str, rows: Index) -> None:
+    below = np.flatnonzero(times < 0.0)
+    if below.size:
+        cells = [f"{times[k]:g} in row {rows[k]}" for k in below[:NAMED_AT_MOST]]
+        more = f" and {plural(below.size - len(cells), 'more row')}" if below.size > len(cells) else ""
+        raise InputError(
+            f"{quoted(name)} (--time) has times below 0: {', '.join(cells)}{more}. A time counts from the "
+            "start of follow-up: correct these rows, or leave them out of the file."
+        )
+
+
+def _together(times: F64, events: Labels) -> Labels:
+    """(n,) with the fields that scikit-survival has, and labels as they are."""
+    both = np.empty(times.size, dtype=[("event", events.dtype), ("time", np.float64)])
+    both["event"], both["time"] = events, times
+    return both

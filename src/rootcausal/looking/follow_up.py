@@ -1,0 +1,141 @@
+"""Follow-up: one column says how long patients were followed, another whether the event ended that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..asking.ends import belong_together, says_censoring, says_end, time_of
+from ..core.table import Index
+from ..wording import amount, listed, plural, quoted
+from .counted import Counted
+from .findings import Finding
+from .shape import Shape
+from .target import LABEL, MOST_LABELS, TargetFacts, candidates
+
+# A time that more patients lack is known of the dead only, say: no time of follow-up of all.
+MOST_MISSING = 0.2
+DEATH = ("death", "dead", "died", "os", "mortality", "vital")
+
+
+def times_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Counted]:
+    """Columns that by name and values may be times of follow-up."""
+    return [
+        cells
+        for cells in columns
+        if time_of(cells.name) is not None
+        and kinds[cells.name] in ("number", "ordinal", "id")
+        and cells.form == "number"
+        and cells.n_different > MOST_LABELS
+        and cells.different[0] >= 0
+        and cells.n_missing <= MOST_MISSING * cells.n_rows
+    ]
+
+
+def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape]) -> tuple[str, bool] | None:
+    """The time of follow-up that goes with an event, and whether names say so; None where there is none."""
+    times = times_of([cells for cells in columns if cells.name != event], kinds)
+    own = [cells.name for cells in times if belong_together(cells.name, event)]
+    if own:
+        return own[0], True
+    others = [cells.name for cells in columns if cells.name != event]
+    free = [c.name for c in times if says_end(c.name)]
+    free = [name for name in free if not any(belong_together(name, other) for other in others)]
+    free.sort(key=lambda name: "time" not in name.casefold())
+    return (free[0], says_end(event)) if free else None
+
+
+def pairs_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[tuple[str, str]]:
+    """(time, event) of the table, by their names; death comes first, since it is what most ask about."""
+    found = []
+    for event in candidates(columns, kinds):
+        beside = time_beside(event, columns, kinds)
+        if beside is not None and beside[1]:
+            found.append((beside[0], event))
+    return sorted(found, key=lambda pair: not any(word in pair[1].casefold() for word in DEATH))
+
+
+def event_codes(ill: Index, cells: Counted) -> Index:
+    """(n,) 1 for who had the event, 0 for everybody else with a label, -1 for who has none."""
+    return ill if cells.codes is None else np.where(cells.codes < 0, -1, (ill == 1).astype(np.intp))
+
+
+def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
+    """That a table asked about a yes/no target holds the time to an event."""
+    options: tuple[tuple[str, ...], ...] = (("--time", time), ("--event", event))
+    if sure:
+        sentence = (
+            f"Column {quoted(time)} says how long patients were followed, and {quoted(event)} whether the "
+            f"event ended that. Both together are the outcome: with {quoted(event)} alone, who was followed "
+            "for a month counts as healthy as who was followed for ten years."
+        )
+        return [Finding("follow-up", (time,), sentence, options, True)]
+    sentence = (
+        f"Column {quoted(time)} may be how long patients were followed. If {quoted(event)} says whether that "
+        "ended with the event, both together are the outcome."
+    )
+    return [Finding("follow-up", (time,), sentence, options)]
+
+
+def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:
+    """What there is to say about the labels of an event, and about times."""
+    name, shown = quoted(facts.name), listed([f"{quoted(t, 30)} ({c})" for t, c in facts.labels], 10)
+    found = []
+    if facts.disease is None:
+        held = f"holds {shown}" if facts.labels else "holds many values"
+        sentence = f"The event column {name} {held}: it has to say whether the event came, 1 or 0."
+        return [Finding("target", (facts.name,), sentence)]
+    others = "All other labels are the end of follow-up."
+    if facts.open:
+        sentence = (
+            f"The labels of {name}, {shown}, do not say which is the event: say it with --positive. {others}"
+        )
+        found.append(Finding("target", (facts.name,), sentence, (("--positive", LABEL),), True))
+    elif facts.guessed or facts.others:
+        sentence = (
+            f"The labels of {name}, {shown}, do not say for certain which is the event: "
+            f"{quoted(facts.disease, 30)} is taken for it; say another with --positive if that is wrong. "
+            f"{others}"
+        )
+        found.append(Finding("target", (facts.name,), sentence, (("--positive", facts.disease),), True))
+    elif says_censoring(facts.name):
+        sentence = (
+            f"{quoted(facts.disease, 30)} in {name} is taken for the event, and by the name it may mean "
+            "censored: then the event is the other label."
+        )
+        options = () if facts.healthy is None else (("--positive", facts.healthy),)
+        found.append(Finding("target", (facts.name,), sentence, options))
+    gone = max(facts.n_missing, time.n_missing)
+    if gone:
+        sentence = (
+            f"{plural(gone, 'row')} or more have no time or no event: leave them out of the file, or all "
+            "rows with a missing value by --drop-missing."
+        )
+        found.append(Finding("target missing", (facts.name, time.name), sentence))
+    assert time.numbers is not None
+    zero, below = int((time.numbers == 0).sum()), int((time.numbers < 0).sum())
+    if below:
+        sentence = f"{plural(below, 'time')} in {quoted(time.name)} below 0: correct them in the file."
+        found.append(Finding("time", (time.name,), sentence))
+    elif zero:
+        sentence = (
+            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as followed for less "
+            "than anybody else."
+        )
+        found.append(Finding("time", (time.name,), sentence))
+    return found
+
+
+def in_words(time: Counted) -> str:
+    """How long patients were followed."""
+    assert time.numbers is not None
+    known = time.numbers[~np.isnan(time.numbers)]
+    return f"up to {amount(float(known.max()))}, median {amount(float(np.median(known)))}"
+
+
+def as_event(facts: TargetFacts) -> TargetFacts:
+    """The same, where all labels but that of the event count as one."""
+    n_labelled = sum(count for _, count in facts.labels)
+    return replace(facts, n_controls=n_labelled - facts.n_cases)
