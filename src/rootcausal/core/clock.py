@@ -109,6 +109,12 @@ class Clock:
         return np.append(0.0, self.times[self._of_events][self._last_steps])
 
     @property
+    def has_an_order(self) -> bool:
+        """Whether anybody was followed for longer than it took to an event, or as long without one."""
+        first = int(self._of_events[0])
+        return first + 1 < self.times.size or bool(self.leaving[first] > self.events[first])
+
+    @property
     def longest(self) -> float:
         """How long anybody was followed."""
         return float(self.times[-1])

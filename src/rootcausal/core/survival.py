@@ -68,14 +68,7 @@ class Survival:
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Survival.has_an_order(known)
-
-    @staticmethod
-    def has_an_order(known: np.ndarray) -> bool:
-        """Whether anybody was followed for longer than it took to an event, or as long without one."""
-        time, event = known[:, 0], known[:, 1] > 0
-        first = time[event].min(initial=np.inf)
-        return bool(((time > first) | ((time == first) & ~event)).any())
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of(*known.T).has_an_order
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:

@@ -102,12 +102,12 @@ class FollowUp:
                 f"{found} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say what makes it come "
                 "sooner; is another label the event?"
             )
-        if not Survival.has_an_order(values):
-            raise InputError(
-                f"all events are at the same time, {time.max():g}, and nobody was followed as long without "
-                "one: nothing tells what makes the event come sooner; give the times more exactly"
-            )
         clock = Clock.of(time, events)
+        if not clock.has_an_order:
+            raise InputError(
+                f"all events are at the same time, {clock.longest:g}, and nobody was followed as long "
+                "without one: nothing tells what makes the event come sooner; give the times more exactly"
+            )
         survival = Survival.by(clock, self.horizon)
         facts = {
             "outcome": survival.name,
