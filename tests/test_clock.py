@@ -151,6 +151,12 @@ def test_only_ranks_of_times_count(seed: int, on_other_scale) -> None:
     assert other.edges[1:] == pytest.approx(on_other_scale(clock.edges[1:]))
 
 
+def test_somebody_has_to_be_followed_beyond_an_event() -> None:
+    assert all(Clock.of(time, event).has_an_order for time, event in FOLLOW_UPS.values())
+    assert not Clock.of(np.full(9, 3.0), np.ones(9)).has_an_order
+    assert not Clock.of(np.array([1.0, 2.0, 3.0, 3.0]), np.array([0.0, 0.0, 1.0, 1.0])).has_an_order
+
+
 def test_the_middle_is_the_median_time_of_the_events() -> None:
     time, event = np.arange(1.0, 10.0), np.array([0, 1, 0, 1, 1, 0, 0, 0, 1.0])
     assert Clock.of(time, event).middle == 4.0

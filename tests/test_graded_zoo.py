@@ -15,11 +15,15 @@ import numpy as np
 import pytest
 from graded_zoo import BEFORE_OTHERS, GRADED_REFUSED, GRADED_ZOO, LAST_DIGIT, GradedAnimal
 from lifelines import KaplanMeierFitter
+from page_facts import facts_of
 from zoo import EXHAUSTED, NO_DEPENDENCE, UNSETTLED
-from zoo_fits import documented_warnings, finite
+from zoo_fits import assert_no_nan, documented_warnings, finite
 
-from rootcausal import Explanation, InputError, RCIRegressor, RCISurvival
+from rootcausal import Explanation, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.core.pipeline import ATTRIBUTIONS
+
+pytest.importorskip("matplotlib").use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 Model = RCISurvival | RCIRegressor
 RESAMPLES = 2
@@ -171,6 +175,8 @@ def test_explain(animal: GradedAnimal) -> None:
     assert explanation.predictor == pytest.approx(model.predict(animal.X))
     assert finite(explanation.lower, explanation.upper, explanation.errors, explanation.predicted)
     assert (explanation.lower <= explanation.values).all() and (explanation.values <= explanation.upper).all()
+    low, high = explanation.predicted_interval
+    assert ((low <= explanation.predicted) & (explanation.predicted <= high)).all()
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     causes = explanation.root_causes(top=2)[0]
@@ -191,6 +197,37 @@ def test_what_if(animal: GradedAnimal) -> None:
             expected = explanation.predictor - explanation.values[:, column]
             assert answer.predictor == pytest.approx(expected, abs=1e-9 * size)
             assert finite(answer.predicted)
+
+
+@every_animal
+def test_report(animal: GradedAnimal, tmp_path: Path) -> None:
+    resampled(animal).report(animal.X[:10], tmp_path / "page.html")
+    assert_no_nan(facts_of(tmp_path / "page.html"))
+
+
+@every_animal
+def test_plots(animal: GradedAnimal) -> None:
+    explanation = resampled(animal).explain(animal.X[:10])
+    for axes in (
+        plots.waterfall(explanation, 0),
+        plots.beeswarm(explanation),
+        plots.graph(resampled(animal)),
+    ):
+        assert finite(axes.get_xlim(), axes.get_ylim())
+        plt.close(axes.figure)
+
+
+@every_animal
+def test_cross_validate(animal: GradedAnimal) -> None:
+    if len(animal.X) < 30 or animal.name == "two_events":
+        return  # folds would be too small
+    figures = resampled(animal).cross_validate(folds=3)
+    assert finite(*figures.values())
+    if animal.estimator is RCISurvival:
+        assert 0.0 <= figures["concordance"] <= 1.0 and figures["horizon"] == resampled(animal).horizon_
+        assert 0.0 <= figures["brier"] < 1.3 * figures["brier_without_variables"]
+    else:
+        assert figures["r2"] <= 1.0 and figures["error"] < 1.5 * figures["error_without_variables"]
 
 
 @every_animal

@@ -22,8 +22,6 @@ MECHANISM_KINDS: dict[str, type[Mechanism]] = {LinearMechanism.kind: LinearMecha
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
     kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution)
 }
-# The outcome that each is of.
-OUTCOMES = {kind: half.outcome for kind, half in ATTRIBUTION_KINDS.items()}
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
 # Each becomes several objects: a file of a few bytes must not become millions of them.
@@ -135,6 +133,12 @@ def named_by_half(
     if "intercept" in header:
         renamed[f"{ATTRIBUTION}intercept"] = np.array([float(header["intercept"])])
     return header | {"mechanism": LinearMechanism.kind, "attribution": LinearAttribution.kind}, renamed
+
+
+def outcome_told_by(attribution: Any) -> str | None:
+    """The name of the outcome that an attribution of this kind is of; None where the kind is not known."""
+    known = attribution in list(ATTRIBUTION_KINDS)
+    return ATTRIBUTION_KINDS[attribution].outcome if known else None
 
 
 def is_seed(value: Any) -> bool:

@@ -29,13 +29,13 @@ from ..errors import InputError
 from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
 from .model_arrays import (
-    OUTCOMES,
     arrays_of,
     is_seed,
     kinds_of,
     model_from,
     model_names,
     named_by_half,
+    outcome_told_by,
     pack,
     packed_names,
     unpack,
@@ -316,7 +316,7 @@ def _provenance(provenance: Any, p: int, attribution: Any) -> dict[str, Any]:
 
 def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
     """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != OUTCOMES.get(attribution):
+    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
         raise ValueError("its attribution is not of the outcome that it remembers")
     if "outcome" not in provenance:
         if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
