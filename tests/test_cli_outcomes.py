@@ -332,7 +332,7 @@ def times(values: Any, where: np.ndarray = SOME) -> pd.DataFrame:
         (cohort(futime=pd.date_range("2001-01-01", periods=N)), "holds dates, such as '2001-01-01', and a"),
         (
             cohort(futime=pd.date_range("2001-01-01", periods=N).strftime("%d/%m/%Y")),
-            "holds dates, such as '01/01/2001', and a time of follow-up is a number: make a column of the days",
+            "holds dates, such as '01/01/2001', and a time of follow-up is a number: make a column of",
         ),
         (cohort(futime=0), "all times of follow-up are zero"),
         (times(None), "'futime' (the time) (3). Leave out the rows concerned with --drop-missing, or only"),
