@@ -1,4 +1,4 @@
-"""Take the pictures of the PBC page that the guide shows: ``make screenshots``."""
+"""Take the pictures of the PBC pages that the guide shows: ``make screenshots``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from rootcausal import RCI
+from rootcausal import RCI, RCISurvival
 from rootcausal.data import load_pbc
 
 IMAGES = Path(__file__).parent / "img"
@@ -28,6 +28,15 @@ def write_page(path: Path) -> None:
     model.report(table, path, y=cohort.y, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
 
 
+def write_page_of_times(path: Path) -> None:
+    cohort = load_pbc(follow_up=True)
+    table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
+    model = RCISurvival(horizon=5, knowledge=cohort.knowledge).fit(table, cohort.years, cohort.y)
+    model.bootstrap(200, n_jobs=2)
+    units = cohort.units | {"time": "years"}
+    model.report(table, path, cohort.years, cohort.y, cohort.ids, units=units, target="death")
+
+
 def save(picture: bytes, path: Path) -> None:
     small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)
     small.save(path, optimize=True)
@@ -39,8 +48,9 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page_file = Path(folder) / "pbc.html"
+        page_file, page_of_times = Path(folder) / "pbc.html", Path(folder) / "times.html"
         write_page(page_file)
+        write_page_of_times(page_of_times)
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         for screen, viewport in SCREENS.items():
             for scheme in ("light", "dark"):
@@ -53,6 +63,10 @@ def main() -> None:
                     save(page.screenshot(full_page=True), IMAGES / f"{view}-{screen}-{scheme}.png")
                     if (view, screen, scheme) == ("patient", "desktop", "light"):
                         save(page.screenshot(), IMAGES / "page.png")
+                if (screen, scheme) == ("desktop", "light"):
+                    page.goto(f"{page_of_times.as_uri()}#patient/{PATIENT}")
+                    page.wait_for_selector("html[data-ready]")
+                    save(page.screenshot(full_page=True), IMAGES / "times.png")
                 context.close()
         browser.close()
 

@@ -93,6 +93,12 @@ class ShardedTable:
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         return reduce(add, (part.logit_sums(cols, beta) for part in self._parts))
 
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        return reduce(add, (part.square_sums(cols, beta) for part in self._parts))
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        return reduce(add, (part.hazard_sums(cols, beta) for part in self._parts))
+
     def level_counts(self, cols: Index, edges: F64) -> F64:
         return _total(part.level_counts(cols, edges) for part in self._parts)
 

@@ -40,3 +40,6 @@ TABLES = [
     pytest.param(sharded(7), id="sharded7"),
     pytest.param(cupy_table, id="cupy", marks=pytest.mark.gpu),
 ]
+
+# Backends that fill in rows in memory.
+HOLED = ["numpy", "numba", pytest.param("cupy", marks=pytest.mark.gpu)]

@@ -29,6 +29,7 @@ from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.data import simulate
+from rootcausal.inputs.cluster_outcomes import LabelRows
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 
@@ -158,8 +159,7 @@ def test_discrete_columns(client: Client, prevalence: float | None) -> None:
     drawn = mixed(3, 400)
     frame = table(drawn.X, drawn.y).sort_values("d", kind="stable")  # so that some parts have one class only
     pieces = in_pieces(frame, [100, 0, 7, 293])
-    source = FrameRows(client, pieces, list(frame.columns[:-1]), "d")
-    source.set_classes([0, 1])
+    source = FrameRows(client, pieces, list(frame.columns[:-1]), LabelRows("d", 1))
     for variant in VARIANTS.values():
         found, expected = (
             order_columns(raw, describe_columns(raw, prevalence), variant, 0.2, layout=drawn.layout)

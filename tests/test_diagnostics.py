@@ -158,7 +158,7 @@ def test_findings_as_text_and_json():
 def test_one_column_and_no_survivor():
     rng = np.random.default_rng(1)
     x = rng.uniform(size=(100, 1))
-    with pytest.warns(UserWarning, match="no variable depends"):
+    with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI(alpha=1e-12).fit(x, rng.integers(0, 2, 100))
     diagnosis = model.diagnose(x, rng.integers(0, 2, 100))
     assert [check.name for check in diagnosis.checks] == NAMES

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from graded_tables import graded, with_holes
 from mixed_tables import mixed
 
-from rootcausal import RCI, DirectLiNGAM, InputError
+from rootcausal import RCI, DirectLiNGAM, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.moments import describe_columns
+from rootcausal.core.number import Number
 from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.survival import Survival
 from rootcausal.data import simulate
 
 pytestmark = pytest.mark.gpu
@@ -74,6 +80,89 @@ def test_same_order_as_the_cpu_with_discrete_columns(
                 )
                 np.testing.assert_array_equal(gpu.order, cpu.order)
                 np.testing.assert_allclose(gpu.mixing, cpu.mixing, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [7, 257, 20_000])
+@pytest.mark.parametrize("values_a_strip", [1 << 10, 1 << 25])
+def test_the_sums_of_every_loss_are_those_of_plain_numpy(
+    n: int, values_a_strip: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rootcausal.backends import cupy_gpu
+
+    monkeypatch.setattr(cupy_gpu, "VALUES_A_STRIP", values_a_strip)
+    X, followed, survival = graded(Survival, n, 5, 0)
+    _, values, number = graded(Number, n, 5, 0)
+    assert isinstance(survival, Survival)
+    hazards = np.log(survival.clock.null_hazards)
+    outcomes = {
+        "logit_sums": (np.arange(n) % 2, np.array([0.1])),
+        "square_sums": (number.rows(values), np.array([0.1])),
+        "hazard_sums": (survival.rows(followed), hazards + 0.2 * np.cos(np.arange(hazards.size))),
+    }
+    mean, sd = X.mean(axis=0), X.std(axis=0)
+    for method, (y, baseline) in outcomes.items():
+        raws = cupy_gpu.CupyRaw(X, y), ReferenceRaw(X, y)
+        gpu, cpu = (raw.standardize(np.arange(5), mean, sd) for raw in raws)
+        for cols in (np.array([3, 0, 4]), np.empty(0, dtype=np.intp)):
+            beta = np.append([0.4, -0.7, 0.2][: cols.size], baseline)
+            found, expected = (getattr(table, method)(cols, beta) for table in (gpu, cpu))
+            np.testing.assert_allclose(found.loglik, expected.loglik, rtol=1e-11)
+            np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-10 * n)
+            np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-9, atol=1e-10 * n)
+        shift = 0.9 * mean
+        moments, plain = (raw.column_moments(shift) for raw in raws)
+        assert (moments.score is None) == (plain.score is None)
+        if moments.score is not None:
+            size = float(np.abs(X - shift).sum())
+            np.testing.assert_allclose(moments.score, plain.score, rtol=1e-9, atol=1e-11 * size)
+        np.testing.assert_allclose(gpu.gram(), cpu.gram(), atol=1e-11 * n)
+        np.testing.assert_allclose(
+            raws[0].gram(np.arange(5), mean, sd), raws[1].gram(np.arange(5), mean, sd), atol=1e-11 * n
+        )
+
+
+def check_graded_fits(fit: Any, variants: tuple[str, ...]) -> None:
+    """``fit(variant, attribution, backend)`` gives the same on the GPU as by compiled loops."""
+    for variant in variants:
+        for attribution in ("sharp", "paper"):
+            gpu, cpu = (fit(variant, attribution, backend) for backend in ("cupy", "numba"))
+            assert gpu.provenance_["backend"] == "cupy"
+            np.testing.assert_array_equal(gpu.causal_order_, cpu.causal_order_)
+            np.testing.assert_allclose(gpu.coef_, cpu.coef_, rtol=1e-6, atol=1e-8)
+            assert gpu.intercept_ == pytest.approx(cpu.intercept_, rel=1e-6, abs=1e-9)
+            if gpu.ancestor_probability_ is not None:
+                np.testing.assert_allclose(
+                    gpu.ancestor_probability_, cpu.ancestor_probability_, rtol=1e-6, atol=1e-8
+                )
+
+
+@pytest.mark.parametrize(("n", "p"), [(101, 9), (300, 30), (1001, 12), (20_000, 7)])
+@pytest.mark.parametrize("holes", [False, True], ids=["complete", "holed"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_same_survival_as_the_cpu(n: int, p: int, holes: bool) -> None:
+    X, known, _ = graded(Survival, n, p, 1)
+    X = with_holes(X, 1) if holes else X
+
+    def fit(variant: str, attribution: str, backend: str) -> RCISurvival:
+        model = RCISurvival(variant=variant, attribution=attribution, backend=backend)
+        return model.fit(X, known[:, 0], known[:, 1])
+
+    check_graded_fits(fit, ("local_plus",) if holes else ("original", "plus", "local", "local_plus"))
+    survival = [fit("local_plus", "sharp", backend)._hazard.cumulative for backend in ("cupy", "numba")]
+    np.testing.assert_allclose(survival[0], survival[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "p"), [(101, 9), (300, 30), (1001, 12), (20_000, 7)])
+@pytest.mark.parametrize("holes", [False, True], ids=["complete", "holed"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_same_number_as_the_cpu(n: int, p: int, holes: bool) -> None:
+    X, values, _ = graded(Number, n, p, 2)
+    X = with_holes(X, 2) if holes else X
+
+    def fit(variant: str, attribution: str, backend: str) -> RCIRegressor:
+        return RCIRegressor(variant=variant, attribution=attribution, backend=backend).fit(X, values)
+
+    check_graded_fits(fit, ("local_plus",) if holes else ("original", "plus", "local", "local_plus"))
 
 
 def test_direct_lingam_on_the_gpu() -> None:

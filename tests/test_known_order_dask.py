@@ -23,6 +23,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, order_columns
 from rootcausal.core.precedence import Precedence
+from rootcausal.inputs.cluster_outcomes import LabelRows
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +37,7 @@ def client() -> Iterator[Client]:
 
 def on_cluster(client: Client, X: np.ndarray, y: np.ndarray) -> DaskRaw:
     frame = pd.DataFrame(X, columns=[f"x{c}" for c in range(X.shape[1])]).assign(d=y)
-    source = FrameRows(client, dd.from_pandas(frame, 2), list(frame.columns[:-1]), "d")
-    source.set_classes([0, 1])
+    source = FrameRows(client, dd.from_pandas(frame, 2), list(frame.columns[:-1]), LabelRows("d", 1))
     return DaskRaw(client, source)
 
 

@@ -152,7 +152,7 @@ def test_a_page_without_columns_that_the_model_left_out(
 
 
 def test_a_table_with_none_of_the_columns_is_refused(frame: pd.DataFrame, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="no variable depends"):
+    with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI(alpha=1e-9).fit(frame[["x2", "x3"]], frame["d"])
     assert model.predict(frame[["x2", "x4"]]).shape == (300,)
     with pytest.raises(InputError, match="'x2', 'x3' are missing from the new data"):

@@ -25,6 +25,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Learned, learn
 from rootcausal.data import simulate
+from rootcausal.inputs.cluster_outcomes import LabelRows
 from rootcausal.parameters import chosen_settings
 
 
@@ -54,8 +55,7 @@ def fitted(raw: Any, prevalence: float | None, variant: str) -> Learned:
 
 
 def on_cluster(client: Client, rows: Any) -> DaskHoles:
-    source = FrameRows(client, rows, list(rows.columns[:-1]), "d")
-    source.set_classes([0, 1])
+    source = FrameRows(client, rows, list(rows.columns[:-1]), LabelRows("d", 1))
     return DaskHoles(client, source)
 
 
@@ -103,8 +103,9 @@ def test_partitions_that_dask_merges_draw_the_same(
 
 def test_a_complete_cohort_knows_what_is_expected(client: Client, frame: pd.DataFrame) -> None:
     whole = frame.fillna(0.5)
-    source = FrameRows(client, dd.from_pandas(whole, npartitions=3), list(whole.columns[:-1]), "d")
-    source.set_classes([0, 1])
+    source = FrameRows(
+        client, dd.from_pandas(whole, npartitions=3), list(whole.columns[:-1]), LabelRows("d", 1)
+    )
     assert source.rows_with_holes == 0
     expected = fitted(
         choose_table("numba", whole.to_numpy()[:, :-1], whole["d"].to_numpy()), 0.1, "local_plus"

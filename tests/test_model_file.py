@@ -234,7 +234,7 @@ def test_what_could_not_be_read_back_is_not_saved(frame: pd.DataFrame, tmp_path:
 
 def test_a_model_without_variables_comes_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="no variable depends"):
+    with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI(alpha=1e-9).fit(rng.uniform(size=(40, 2)), np.arange(40) % 2)
     model.bootstrap(2).save(tmp_path / "model.rci")
     loaded = RCI.load(tmp_path / "model.rci")

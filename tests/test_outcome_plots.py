@@ -158,6 +158,7 @@ def test_words_of_hazards():
     assert (words.prediction, words.when) == ("risk by 5 years", "5 years")
     assert words.adds(np.log(1.8)) == "raises the hazard 1.80-fold"
     assert words.adds(-np.log(2)) == "lowers the hazard 2.00-fold"
+    assert words.adds(-0.001) == "hardly changes the hazard"
     assert [words.beside(np.log(ratio)) for ratio in (0.05, 0.5, 1, 3.14159, 12)] == [
         "×0.05",
         "×0.50",

@@ -144,9 +144,10 @@ class SurvivalWords:
         return f"×{fold(value)}"
 
     def adds(self, value: float) -> str:
-        if value >= 0:
-            return f"raises the hazard {fold(value)}-fold"
-        return f"lowers the hazard {fold(-value)}-fold"
+        size = fold(abs(value))
+        if size == "1.00":
+            return "hardly changes the hazard"
+        return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
 
     def moved_by(self, size: float) -> str:
         return f"the hazard of {self.of_what} {fold(size)}-fold"

@@ -72,7 +72,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         ----------
         X, groups : as in :meth:`rootcausal.RCI.fit`.
         y : (n,) a number for each patient, matched to the rows of X by place; for AnnData also the name of a
-            column of ``obs``.
+            column of ``obs``; for rows on a cluster the name of a column, or a dask Series.
         """
         return self._fit(X, Amount(y), groups)
 

@@ -92,9 +92,10 @@ class RCISurvival(Estimator):
         ----------
         X : as in :meth:`rootcausal.RCI.fit`.
         time : (n,) how long each patient was followed, in any unit; or scikit-survival's structured array of
-            events and times. For AnnData also the name of a column of ``obs``.
-        event : (n,) whether the event ended that (1, True), or something else (0, False); other labels need
-            ``positive``.
+            events and times. For AnnData also the name of a column of ``obs``; for rows on a cluster the name
+            of a column, or a dask Series.
+        event : (n,) whether the event ended that (1, True), or something else (0, False), given as ``time``
+            is; other labels need ``positive``.
         groups : (n,) the patient of each row, as in :meth:`rootcausal.RCI.fit`.
         """
         return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)

@@ -12,9 +12,10 @@ import cupy as cp
 import cupyx
 import numpy as np
 
-from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LossSums
+from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from ..errors import InputError
 from .level_rows import LevelColumns, LevelRows
+from .loss_rows import LossColumns
 
 WARPS_A_BLOCK = 4
 # Warps that keep every multiprocessor busy; with fewer tiles than this, rows are split between warps.
@@ -27,7 +28,7 @@ VALUES_A_STRIP = 1 << 25
 
 
 class CupyRaw:
-    """Rows of X (n, p), with labels y in {0, 1} or None, copied to the current device.
+    """Rows of X (n, p), with their outcome y or None, copied to the current device.
 
     Of an X that is there already only some, if ``rows`` names them.
     """
@@ -35,7 +36,7 @@ class CupyRaw:
     backend = "cupy"
 
     def __init__(self, X: Any, y: Any, rows: Any = None) -> None:
-        """``y`` has the labels of ``rows``."""
+        """``y`` has the outcome of ``rows``."""
         if rows is None:
             check_memory(X.shape)
         self._X = cp.asarray(X)
@@ -60,7 +61,7 @@ class CupyRaw:
 
     @property
     def labels(self) -> Any:
-        """(n,) on the device, or None."""
+        """What is known of the outcome of the rows, on the device; or None."""
         return self._y
 
     def column_moments(self, shift: F64) -> ColumnMoments:
@@ -69,15 +70,23 @@ class CupyRaw:
         centre = cp.asarray(shift)
         total = cp.zeros((len(classes), p))
         square = cp.zeros((len(classes), p))
+        score = self._y[:, SCORE] if self._y is not None and self._y.ndim == 2 else None
+        with_score = cp.zeros((3, p))
         for rows in _strips(n, p):
             z = self._strip(rows) - centre
             total += classes[:, rows] @ z
             square += classes[:, rows] @ (z * z)
-        return ColumnMoments(cp.asnumpy(classes.sum(axis=1)), cp.asnumpy(total), cp.asnumpy(square))
+            if score is not None:
+                s = score[rows]
+                with_score[0] += s @ z
+                with_score[1] += s.sum()
+                with_score[2] += s @ s
+        count, total, square = (cp.asnumpy(sums) for sums in (classes.sum(axis=1), total, square))
+        return ColumnMoments(count, total, square, score=None if score is None else cp.asnumpy(with_score))
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n = self.shape[0]
-        total = np.zeros((1 if self._y is None else 2, len(cols), len(cols)))
+        total = np.zeros((1 if _one_class(self._y) else 2, len(cols), len(cols)))
         chosen, centre, unit = cp.asarray(cols), cp.asarray(mean), cp.asarray(sd)
         for rows in _strips(n, len(cols)):
             z = (self._cells(rows, chosen) - centre) / unit
@@ -93,7 +102,7 @@ class CupyRaw:
         return CupyTable(Z, self._y)
 
 
-class CupyTable(LevelColumns):
+class CupyTable(LevelColumns, LossColumns):
     """Standardized columns Z (k, n), one row of the array a variable, and their correlations R (k, k)."""
 
     _xp = cp
@@ -222,9 +231,12 @@ class CupyTable(LevelColumns):
             hessian += (design * (chance * (1.0 - chance))) @ design.T
         return LossSums(float(loglik), cp.asnumpy(gradient), cp.asnumpy(hessian))
 
+    def _row_strips(self, width: int) -> Iterator[slice]:
+        return _strips(self.shape[0], width)
+
 
 def table_of(Z: F64, y: np.ndarray) -> CupyTable:
-    """Standardized columns (k, n), made on the host, and their labels."""
+    """Standardized columns (k, n), made on the host, and the outcome of their rows."""
     check_memory((Z.shape[1], Z.shape[0]))
     return CupyTable(cp.asarray(Z), cp.asarray(y, dtype=cp.float64))
 
@@ -262,9 +274,14 @@ def _free_bytes() -> int:
     return int(cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes())
 
 
+def _one_class(y: Any) -> bool:
+    """Whether rows have no labels: nothing is known of their outcome, or it is graded."""
+    return y is None or y.ndim == 2
+
+
 def _indicators(y: Any, n: int) -> Any:
     """(c, n): ones where a row belongs to the class."""
-    return cp.ones((1, n)) if y is None else cp.stack([1.0 - y, y])
+    return cp.ones((1, n)) if _one_class(y) else cp.stack([1.0 - y, y])
 
 
 def _strips(n: int, width: int) -> Iterator[slice]:

@@ -7,11 +7,12 @@ survived the first test only: from Parquet, no other column is read.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -29,22 +30,34 @@ from .holed import measured_moments
 from .numba_cpu import NumbaRaw
 from .threads import use_threads
 
-# The names of this many labels are kept: enough to show a user that a target has too many.
-LABELS_AT_MOST = 20
 CORRECT = "correct the partition, or the metadata of the dask dataframe"
+
+
+class OutcomeRows(Protocol):
+    """What is known of the outcome, partition by partition.
+
+    Attributes
+    ----------
+    columns : those of the frame that tell it.
+    """
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]: ...
+
+    def rows(self, partition: pd.DataFrame) -> np.ndarray:
+        """What tables keep of it (see :func:`..core.table.classes_of`)."""
+        ...
 
 
 @dataclass(frozen=True)
 class FirstLook:
-    """What one pass over the rows tells before anything is known about them.
+    """What one pass over the rows tells before anything is known of their columns.
 
     Attributes
     ----------
     rows : number of rows.
     missing, infinite, too_large : (p,) such values in each column.
-    labels_missing : rows without a label.
-    moments : sums about zero by label; a table without labels has the one label None.
-    too_many_labels : some labels are not in ``moments``.
+    moments : sums about zero by class.
     weight : Σ w over the rows, w standard normal.
     projection : (p,) Σ w x: a random projection, by which copies of a column are found.
     rows_by_partition : how the rows are spread.
@@ -56,9 +69,7 @@ class FirstLook:
     missing: Index
     infinite: Index
     too_large: Index
-    labels_missing: int
-    moments: dict[Hashable, ColumnMoments]
-    too_many_labels: bool
+    moments: ColumnMoments
     weight: float
     projection: F64
     rows_by_partition: tuple[int, ...]
@@ -66,18 +77,12 @@ class FirstLook:
     rows_without_values: int
 
     def __add__(self, other: FirstLook) -> FirstLook:
-        moments = dict(self.moments)
-        for label, more in other.moments.items():
-            moments[label] = moments[label] + more if label in moments else more
-        kept = sorted(moments, key=repr)[:LABELS_AT_MOST] if len(moments) > LABELS_AT_MOST else moments
         return FirstLook(
             self.rows + other.rows,
             self.missing + other.missing,
             self.infinite + other.infinite,
             self.too_large + other.too_large,
-            self.labels_missing + other.labels_missing,
-            {label: moments[label] for label in kept},
-            self.too_many_labels or other.too_many_labels or len(kept) < len(moments),
+            self.moments + other.moments,
             self.weight + other.weight,
             self.projection + other.projection,
             self.rows_by_partition + other.rows_by_partition,
@@ -94,28 +99,22 @@ class FrameRows:
     client : the cluster that reads.
     frame : dask dataframe.
     columns : the variables, by their names in the frame.
-    target : name of the column of labels, or None.
+    outcome : what is known of the rows, or None.
     """
 
-    def __init__(self, client: Client, frame: Any, columns: Sequence[Hashable], target: Hashable) -> None:
+    def __init__(
+        self, client: Client, frame: Any, columns: Sequence[Hashable], outcome: OutcomeRows | None
+    ) -> None:
         self._client = client
         self._frame = frame
         self._columns = list(columns)
-        self._target = target
-        self._classes: list[Any] | None = None
-        try:
+        self._of_outcome = [] if outcome is None else list(outcome.columns)
+        self._outcome = None if outcome is None else _shared(client, outcome)
+        with _promised(client, frame, [*self._columns, *self._of_outcome]):
             self.first_look: FirstLook = self._sums(
-                _first_look(partition, self._columns, target, place)
+                _first_look(partition, self._columns, self._outcome, place)
                 for place, partition in enumerate(self._partitions(self._columns))
             )
-        except (KeyError, IndexError, AttributeError, TypeError):
-            # Dask chooses the columns before a partition can be looked at.
-            self._refuse_lacking_columns()
-            raise
-
-    def set_classes(self, classes: Sequence[Any]) -> None:
-        """Say which label is class 0 and which is class 1."""
-        self._classes = list(classes)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -124,18 +123,9 @@ class FrameRows:
     def column_moments(self, shift: F64) -> ColumnMoments:
         if not shift.any():
             # The first look summed about zero already.
-            by_class = [self.first_look.moments[label] for label in self._classes or [None]]
-            measured = None
-            if self.first_look.rows_with_holes:
-                measured = np.concatenate([np.broadcast_to(m.values, m.total.shape) for m in by_class])
-            return ColumnMoments(
-                np.concatenate([m.count for m in by_class]),
-                np.concatenate([m.total for m in by_class]),
-                np.concatenate([m.square for m in by_class]),
-                measured,
-            )
+            return self.first_look.moments
         return self._sums(
-            _moments(partition, self._columns, self._target, self._classes, shift)
+            _moments(partition, self._columns, self._outcome, shift)
             for partition in self._partitions(self._columns)
         )
 
@@ -145,7 +135,7 @@ class FrameRows:
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         columns = [self._columns[c] for c in cols]
-        args = columns, self._target, self._classes, mean, sd
+        args = columns, self._outcome, mean, sd
         return self._sums(_gram(partition, *args) for partition in self._partitions(columns))
 
     def sums_of_holed(self, cols: Index, work: Work) -> Any:
@@ -157,7 +147,7 @@ class FrameRows:
 
     def _of_holed(self, cols: Index, work: Work) -> list[Any]:
         """What work makes of each partition, to be computed."""
-        assert self._classes is not None, "rows without labels have no holes"
+        assert self._outcome is not None, "rows without an outcome have no holes"
         columns = [self._columns[c] for c in cols]
         partitions = self._partitions(columns)
         rows = self.first_look.rows_by_partition
@@ -165,10 +155,9 @@ class FrameRows:
             # Dask merges partitions when only few of their columns are read.
             rows = self._sums(_length(partition) for partition in partitions)
         starts = np.cumsum((0, *rows[:-1])).tolist()
-        # One for all partitions: the matrices in it are sent once.
-        shared = self._client.submit(_same, work, key=f"work-{uuid4().hex}")
+        shared = _shared(self._client, work)
         return [
-            _of_holed(partition, columns, self._target, self._classes, start, shared)
+            _of_holed(partition, columns, self._outcome, start, shared)
             for partition, start in zip(partitions, starts, strict=True)
         ]
 
@@ -187,30 +176,55 @@ class FrameRows:
         only a preference, and a worker that joins later would never be given the task.
         """
         columns = [self._columns[c] for c in cols]
-        args = columns, self._target, self._classes, mean, sd, only
+        args = columns, self._outcome, mean, sd, only
         pieces = self._client.compute([_standardize(part, *args) for part in self._partitions(columns)])
         return joined(self._client, pieces, self.first_look.rows_by_partition, n_parts)
 
     def _partitions(self, columns: list[Hashable]) -> list[Any]:
-        wanted = columns if self._target is None else [*columns, self._target]
-        return self._frame[wanted].to_delayed()
-
-    def _refuse_lacking_columns(self) -> None:
-        wanted = self._columns if self._target is None else [*self._columns, self._target]
-        whole = self._client.compute([_columns_of(partition) for partition in self._frame.to_delayed()])
-        for place, found in enumerate(self._client.gather(whole)):
-            lacking = [column for column in wanted if column not in found]
-            if lacking:
-                raise InputError(
-                    f"partitions[{place}] of X lacks the promised column {lacking[0]!r}: {CORRECT}"
-                )
+        return self._frame[[*columns, *self._of_outcome]].to_delayed()
 
     def _sums(self, looks: Iterable[Any]) -> Any:
         return add_up(self._client, self._client.compute(list(looks)))
 
 
-def _same(work: Work) -> Work:
-    return work
+def sums_over(
+    client: Client, frame: Any, columns: Sequence[Hashable], look: Callable[[pd.DataFrame], Any]
+) -> Any:
+    """The sum of what ``look`` makes of some columns of each partition; no others are read."""
+    shared = _shared(client, look)
+    with _promised(client, frame, columns):
+        looks = [_looked_at(partition, shared) for partition in frame[list(columns)].to_delayed()]
+        return add_up(client, client.compute(looks))
+
+
+@contextmanager
+def _promised(client: Client, frame: Any, columns: Sequence[Hashable]) -> Iterator[None]:
+    """Name the partition that lacks a column: Dask chooses columns before one can be looked at."""
+    try:
+        yield
+    except (KeyError, IndexError, AttributeError, TypeError) as error:
+        whole = client.compute([_columns_of(partition) for partition in frame.to_delayed()])
+        for place, found in enumerate(client.gather(whole)):
+            lacking = [column for column in columns if column not in found]
+            if lacking:
+                raise InputError(
+                    f"partitions[{place}] of X lacks the promised column {lacking[0]!r}: {CORRECT}"
+                ) from error
+        raise
+
+
+def _shared(client: Client, what: Any) -> Future:
+    """One for all partitions: the arrays in it are sent once."""
+    return client.submit(_same, what, key=f"shared-{uuid4().hex}")
+
+
+def _same(what: Any) -> Any:
+    return what
+
+
+@delayed
+def _looked_at(partition: pd.DataFrame, look: Callable[[pd.DataFrame], Any]) -> Any:
+    return look(partition)
 
 
 def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
@@ -219,10 +233,8 @@ def _values(partition: pd.DataFrame, columns: list[Hashable]) -> F64:
     return partition[columns].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _codes(partition: pd.DataFrame, target: Hashable, classes: list[Any] | None) -> np.ndarray | None:
-    if classes is None:
-        return None
-    return (partition[target] == classes[1]).to_numpy(dtype=bool).astype(np.intp)
+def _outcomes(partition: pd.DataFrame, outcome: OutcomeRows | None) -> np.ndarray | None:
+    return None if outcome is None else outcome.rows(partition)
 
 
 @delayed
@@ -254,7 +266,9 @@ def _refuse_what_is_no_number(partition: pd.DataFrame, columns: list[Hashable], 
 
 
 @delayed
-def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashable, place: int) -> FirstLook:
+def _first_look(
+    partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows | None, place: int
+) -> FirstLook:
     _refuse_what_is_no_number(partition, columns, place)
     X = _values(partition, columns)
     missing = np.isnan(X)
@@ -262,16 +276,14 @@ def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashab
     weights = np.random.default_rng(place).standard_normal(len(X))
     # Infinite values are refused later, with the names of their columns; one with holes has no projection.
     with np.errstate(over="ignore", invalid="ignore"):
-        moments, labels_missing, too_many = _moments_by_label(X, partition, target)
+        moments = _column_moments(X, _outcomes(partition, outcome), np.zeros(X.shape[1]))
         projection = weights @ X
     return FirstLook(
         rows=len(X),
         missing=missing.sum(axis=0),
         infinite=np.isinf(X).sum(axis=0),
         too_large=(np.abs(X) > LARGEST).sum(axis=0),
-        labels_missing=labels_missing,
         moments=moments,
-        too_many_labels=too_many,
         weight=float(weights.sum()),
         projection=projection,
         rows_by_partition=(len(X),),
@@ -280,45 +292,11 @@ def _first_look(partition: pd.DataFrame, columns: list[Hashable], target: Hashab
     )
 
 
-def _moments_by_label(
-    X: F64, partition: pd.DataFrame, target: Hashable
-) -> tuple[dict[Hashable, ColumnMoments], int, bool]:
-    """Sums about zero by label, rows without a label, and whether there were too many labels to keep."""
-    zero = np.zeros(X.shape[1])
-    if target is None:
-        return {None: _column_moments(X, None, zero)}, 0, False
-    codes, labels = pd.factorize(partition[target])
-    names = labels.tolist()
-    if len(names) <= 2:
-        both = _column_moments(X, codes, zero)
-        sums = {
-            name: ColumnMoments(
-                both.count[[c]],
-                both.total[[c]],
-                both.square[[c]],
-                None if both.measured is None else both.measured[[c]],
-            )
-            for c, name in enumerate(names)
-        }
-    else:
-        # Such a target is refused; what the user is told are the labels and their counts.
-        empty = np.zeros((1, X.shape[1]))
-        sums = {
-            name: ColumnMoments(np.array([float((codes == c).sum())]), empty, empty)
-            for c, name in enumerate(names[:LABELS_AT_MOST])
-        }
-    return sums, int((codes < 0).sum()), len(names) > LABELS_AT_MOST
-
-
 @delayed
 def _moments(
-    partition: pd.DataFrame,
-    columns: list[Hashable],
-    target: Hashable,
-    classes: list[Any] | None,
-    shift: F64,
+    partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows | None, shift: F64
 ) -> ColumnMoments:
-    return _column_moments(_values(partition, columns), _codes(partition, target, classes), shift)
+    return _column_moments(_values(partition, columns), _outcomes(partition, outcome), shift)
 
 
 def _column_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
@@ -328,29 +306,17 @@ def _column_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
 
 @delayed
 def _gram(
-    partition: pd.DataFrame,
-    columns: list[Hashable],
-    target: Hashable,
-    classes: list[Any] | None,
-    mean: F64,
-    sd: F64,
+    partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows | None, mean: F64, sd: F64
 ) -> F64:
-    raw = NumbaRaw(_values(partition, columns), _codes(partition, target, classes))
+    raw = NumbaRaw(_values(partition, columns), _outcomes(partition, outcome))
     return raw.gram(np.arange(len(columns)), mean, sd)
 
 
 @delayed
 def _of_holed(
-    partition: pd.DataFrame,
-    columns: list[Hashable],
-    target: Hashable,
-    classes: list[Any],
-    first_row: int,
-    work: Work,
+    partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows, first_row: int, work: Work
 ) -> Any:
-    labels = _codes(partition, target, classes)
-    assert labels is not None
-    return work(holed_rows("numba", _values(partition, columns), labels, first_row))
+    return work(holed_rows("numba", _values(partition, columns), outcome.rows(partition), first_row))
 
 
 @delayed
@@ -362,15 +328,14 @@ def _length(partition: pd.DataFrame) -> tuple[int, ...]:
 def _standardize(
     partition: pd.DataFrame,
     columns: list[Hashable],
-    target: Hashable,
-    classes: list[Any] | None,
+    outcome: OutcomeRows | None,
     mean: F64,
     sd: F64,
     only: int | None,
 ) -> tuple[F64, np.ndarray | None]:
-    """(k, n) standardized columns, and labels; of one class ``only``, if there is one."""
-    labels = _codes(partition, target, classes)
-    if only is not None and labels is not None:
-        partition, labels = partition[labels == only], labels[labels == only]
+    """(k, n) standardized columns, and the outcome of their rows; of one class ``only``, if there is one."""
+    known = _outcomes(partition, outcome)
+    if only is not None and known is not None:
+        partition, known = partition[known == only], known[known == only]
     everything = np.arange(len(columns))
-    return NumbaRaw(_values(partition, columns), labels).standardize(everything, mean, sd).columns, labels
+    return NumbaRaw(_values(partition, columns), known).standardize(everything, mean, sd).columns, known

@@ -26,7 +26,7 @@ Work = Callable[[MemoryHoles], Any]
 
 
 class HoledSource(Protocol):
-    """Where labelled rows with holes come from; read anew for each pass."""
+    """Where rows with an outcome and holes come from; read anew for each pass."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -41,12 +41,12 @@ class HoledSource(Protocol):
         ...
 
     def parts_of_holed(self, cols: Index, work: Work, n_parts: int) -> list[Future]:
-        """Parts of the standardized columns, and labels, that ``work`` makes of columns of each partition."""
+        """Parts of the standardized columns, and outcomes, that ``work`` makes of some of each partition."""
         ...
 
 
 class DaskHoles:
-    """A labelled cohort with missing values on a cluster."""
+    """A cohort with an outcome and missing values on a cluster."""
 
     backend = "dask"
 
@@ -97,7 +97,7 @@ class DaskFilled:
         counts: F64,
     ) -> None:
         """Of one class ``only``, or None; ``cols`` of the source are those of the filling's view, and
-        ``counts`` (2,) the rows of each class.
+        ``counts`` (c,) the rows of each class.
         """
         self._client = client
         self._source = source

@@ -16,7 +16,7 @@ from .numba_cpu import NumbaTable
 
 
 def joined(client: Client, pieces: list[Future], rows: Sequence[int], n_parts: int) -> list[Future]:
-    """Parts made of pieces, each standardized columns and labels, where Dask happened to read them.
+    """Parts made of pieces, each standardized columns and their outcome, where Dask happened to read them.
 
     ``rows`` by partition, if every partition is a piece.
     """

@@ -7,7 +7,7 @@ Nothing here retries or schedules, and no task names a worker.
 
     source ── standardize ── regress_out ── regress_out      one chain a part; only its end is in memory
                   │               │              │
-               gram, ...      pair_sums     logit_sums       sums, added up on this side
+               gram, ...      pair_sums     loss sums        sums, added up on this side
 
 ``regress_out`` is not waited for, so it costs no round trip of its own.
 """
@@ -51,7 +51,7 @@ class Part:
     ----------
     table : NumbaTable or, on a worker with a GPU, CupyTable, of the columns that may still become roots.
     ids : (m,) which columns these are; the last root is still among them.
-    labels : (n,) 0 or 1, where the table is; or None.
+    labels : what is known of the outcome of the rows, where the table is; or None.
     errors : the columns that became roots, (n,) each; their arrays are shared with the part before.
     """
 
@@ -63,7 +63,8 @@ class Part:
     def __sizeof__(self) -> int:
         """What Dask counts when it decides whether to spill."""
         errors = sum(error.nbytes for error in self.errors.values())
-        return int(self.table.columns.nbytes + self.table.level_bytes + errors)
+        labels = 0 if self.labels is None else self.labels.nbytes
+        return int(self.table.columns.nbytes + self.table.level_bytes + labels + errors)
 
     def gram(self) -> F64:
         return self.table.gram()
@@ -88,14 +89,23 @@ class Part:
         return Part(table, ids, self.labels, {**self.errors, root: table.columns[-1].copy()})
 
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._loss_sums("logit_sums", cols, beta)
+
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._loss_sums("square_sums", cols, beta)
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._loss_sums("hazard_sums", cols, beta)
+
+    def _loss_sums(self, method: str, cols: Index, beta: F64) -> LossSums:
         total = LossSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
-        for start in range(0, self.labels.size, ROWS_A_STEP):
+        for start in range(0, len(self.labels), ROWS_A_STEP):
             rows = slice(start, start + ROWS_A_STEP)
             errors = self.table.columns[:0, rows]
             if cols.size:
                 errors = np.stack([self.errors[int(column)][rows] for column in cols])
             table = type(self.table)(errors, self.labels[rows])
-            total = total + table.logit_sums(np.arange(cols.size), beta)
+            total = total + getattr(table, method)(np.arange(cols.size), beta)
         return total
 
     def level_counts(self, cols: Index, edges: F64) -> F64:
@@ -228,6 +238,12 @@ class DaskTable:
 
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._sum("logit_sums", cols, beta)
+
+    def square_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._sum("square_sums", cols, beta)
+
+    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._sum("hazard_sums", cols, beta)
 
     def level_counts(self, cols: Index, edges: F64) -> F64:
         return self._sum("level_counts", cols, edges)

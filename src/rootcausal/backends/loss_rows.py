@@ -48,7 +48,8 @@ class LossColumns:
         # Sums of exp(η) (z, 1) over the rows of each interval: of whole rows, and of the parts that they saw.
         inside = xp.zeros((2, n_intervals, k + 1))
         events = xp.zeros(n_intervals)
-        for rows in self._row_strips(k + 1):
+        # Besides the errors, a value for each interval, twice (see _add_intervals).
+        for rows in self._row_strips(k + 1 + 2 * n_intervals):
             design = self._design(cols, rows)
             event, part = self._y[rows, EVENT], self._y[rows, PART]
             interval = self._y[rows, INTERVAL].astype(xp.intp)

@@ -55,6 +55,21 @@ class Clock:
         )
         return Clock(times, events, leaving)
 
+    def thinned(self, most: int) -> Clock:
+        """With at most so many times: all are rounded up to quantiles of when patients leave."""
+        if self.times.size <= most:
+            return self
+        share = np.ceil(np.cumsum(self.leaving) * (most / self.leaving.sum()) - 1e-9)
+        last = np.flatnonzero(np.append(share[1:] != share[:-1], True))
+        first = np.append(0, last[:-1] + 1)
+        return Clock(
+            self.times[last], np.add.reduceat(self.events, first), np.add.reduceat(self.leaving, first)
+        )
+
+    def rounded_up(self, time: F64) -> F64:
+        """(n,) the first time of the clock that is not before each of some, none of which is after all."""
+        return self.times[np.searchsorted(self.times, time)]
+
     @cached_property
     def _of_events(self) -> Index:
         """Which times have events; the steps of the clock."""
@@ -112,6 +127,12 @@ class Clock:
     def longest(self) -> float:
         """How long anybody was followed."""
         return float(self.times[-1])
+
+    @property
+    def has_an_order(self) -> bool:
+        """Whether anybody was followed for longer than it took to an event, or as long without one."""
+        first = int(self._of_events[0]) if self._of_events.size else self.times.size
+        return bool(self.leaving[first:].sum() > self.events[first : first + 1].sum())
 
     @property
     def middle(self) -> float:

@@ -68,12 +68,15 @@ class Survival:
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return float(known[:, 1].sum()) >= FEWEST_EVENTS
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of(known[:, 0], known[:, 1]).has_an_order
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:
         events = int(known[:, 1].sum())
-        return f"had fewer than {FEWEST_EVENTS} events: the cohort has too few ({events})"
+        return (
+            f"had fewer than {FEWEST_EVENTS} events, or nobody whom an event came before: the cohort has too "
+            f"few events ({events})"
+        )
 
     def rows(self, known: np.ndarray) -> np.ndarray:
         return self.clock.rows(known[:, 0], known[:, 1])

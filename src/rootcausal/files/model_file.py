@@ -367,7 +367,9 @@ def _names(names: Any, p: int) -> np.ndarray:
 
 
 def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
-    if outcome == "number" and labels == []:
+    if outcome == "number":
+        if labels != []:
+            raise ValueError("its number has classes")
         return np.empty(0)
     if type(labels) is not list or len(labels) != 2 or not all(map(_is_label, labels)):
         raise ValueError("its classes are no pair of labels")

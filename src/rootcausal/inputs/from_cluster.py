@@ -5,8 +5,9 @@ Checks and their wording are those of cohorts in memory; what they check are sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -17,15 +18,16 @@ import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, get_client
 from distributed.exceptions import WorkerStartTimeoutError
 
-from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers
+from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
 from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64
-from ..core.yes_no import YesNo
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from .cluster_kinds import encoded_frame, kinds_on_cluster
+from .cluster_known import Column, KnownThere, OnCluster
+from .cluster_outcomes import on_cluster
 from .cohort import Cohort, column_name, names_of, set_names
 from .encoding import Encoding
 from .kinds import Wishes
@@ -48,7 +50,7 @@ from .rules import (
     refuse_too_large,
     suspected_copies,
 )
-from .target import choose_classes, one_spelling, refuse_unlabelled
+from .target import one_spelling
 
 SECONDS_TO_CONNECT = 20
 
@@ -72,14 +74,19 @@ def open_on_cluster(
             f"{type(X).__name__}: rows in memory are fitted by backend='auto'"
         )
     refuse_duplicates(list(frame.columns))
-    frame, columns, labels = _with_target(frame, target)
+    outcome = None if target is None else on_cluster(target)
+    told_by: dict[str, Column] = {}
+    if outcome is not None:
+        frame, told_by = _with_outcome(frame, outcome)
+    taken = {column.name for column in told_by.values()}
+    columns = [column for column in frame.columns if column not in taken]
     refuse_no_columns(columns)
     if wishes is None:
         refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
     set_names(estimator, columns)
     encoding, findings, precedence = Encoding.numbers(names_of(estimator)), Findings(), None
     if knowledge is not None:
-        elsewhere = {target.y: "the target"} if target is not None and isinstance(target.y, str) else {}
+        elsewhere = {} if outcome is None else _elsewhere(outcome)
         with findings.noting():
             precedence = precedence_of(knowledge, encoding.names, elsewhere)
     with _some_client() as client, _plain_errors(client):
@@ -87,9 +94,13 @@ def open_on_cluster(
             encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
         findings.refuse()
-        rows = FrameRows(client, frame, columns, labels)
+        known: KnownThere | None = None
+        if outcome is not None:
+            with findings.noting():
+                known = outcome.known(told_by, partial(sums_over, client, frame))
+        rows = FrameRows(client, frame, columns, None if known is None else known.rows)
         may_miss = wishes is not None and wishes.may_miss
-        yield _checked(client, rows, encoding.knowing(precedence), target, prevalence, may_miss)
+        yield _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
 
 
 def parquet_names(paths: Sequence[str | PathLike[str]]) -> list[str]:
@@ -138,40 +149,48 @@ def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
     return labels.astype(object).map(spelling)
 
 
-def _with_target(frame: Any, target: Target | None) -> tuple[Any, list[Hashable], Hashable]:
-    """The frame with its labels in a column, the variables, and the name of that column or None."""
-    columns = list(frame.columns)
-    if target is None:
-        return frame, columns, None
-    y = target.y
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None")
-    if isinstance(y, str):
-        if y not in columns:
-            raise InputError(f"there is no column {y!r} to be the target")
-        return frame, [column for column in columns if column != y], y
-    if not isinstance(y, dd.Series):
-        raise InputError(
-            "with rows on a cluster, y is the name of a column, or a dask Series with the rows of X; "
-            f"it is {type(y).__name__}"
-        )
-    name = "target"
-    while name in columns:
-        name += "_"
-    try:
-        return frame.assign(**{name: y}), columns, name
-    except ValueError as error:
-        raise InputError(f"the partitions of X and y do not match: {error}") from error
+def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column]]:
+    """The frame with the outcome in columns, and which these are by role."""
+    told_by, columns = dict[str, Column](), list(frame.columns)
+    for role, what in outcome.given().items():
+        if what is None:
+            raise InputError(f"requires {role} to be passed, but the target {role} is None")
+        if isinstance(what, str):
+            if what not in columns:
+                raise InputError(f"there is no column {what!r} to be {outcome.ROLES[role]}")
+            told_by[role] = Column(what, repr(what))
+            continue
+        if not isinstance(what, dd.Series):
+            raise InputError(
+                f"with rows on a cluster, {role} is the name of a column, or a dask Series with the rows of "
+                f"X; it is {type(what).__name__}"
+            )
+        name = role
+        while name in frame.columns:
+            name += "_"
+        try:
+            frame = frame.assign(**{name: what})
+        except ValueError as error:
+            raise InputError(f"the partitions of X and {role} do not match: {error}") from error
+        told_by[role] = Column(name, role)
+    return frame, told_by
+
+
+def _elsewhere(outcome: OnCluster) -> dict[str, str]:
+    """Columns that are no variables, and what they are instead."""
+    return {what: outcome.ROLES[role] for role, what in outcome.given().items() if isinstance(what, str)}
 
 
 def _checked(
     client: Client,
     rows: FrameRows,
     encoding: Encoding,
-    target: Target | None,
+    known: KnownThere | None,
+    of_outcome: Findings,
     prevalence: float | None,
     may_miss: bool,
 ) -> Cohort:
+    """``of_outcome`` has what is wrong with it."""
     look, findings, names = rows.first_look, Findings(), encoding.column_names
     refuse_few_rows(look.rows)
     empty = look.missing == look.rows
@@ -184,24 +203,20 @@ def _checked(
     too_large = look.too_large - look.infinite
     with findings.noting():
         refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
-    classes, n_cases = np.empty(0), 0
-    if target is not None:
-        with findings.noting():
-            refuse_unlabelled(look.labels_missing)
-        with findings.noting():
-            classes = choose_classes(*_labels(look), target.positive)
+    with findings.noting():
+        of_outcome.refuse()
     findings.refuse()
-    if target is not None:
-        rows.set_classes(classes.tolist())
-        n_cases = int(look.moments[classes.tolist()[1]].count[0])
-    raw = DaskHoles(client, rows) if target and look.rows_with_holes else DaskRaw(client, rows)
+    raw: DaskHoles | DaskRaw = DaskRaw(client, rows)
+    if known is not None and look.rows_with_holes:
+        raw = DaskHoles(client, rows)
     columns = describe_columns(raw, prevalence)
     note_flat(columns, encoding.seen_names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), encoding.seen_names)
     findings.refuse()
-    outcome = YesNo.of_moments(columns.moments) if target is not None else None
-    return Cohort(raw, columns, encoding, classes, outcome, {"cases": n_cases})
+    if known is None:
+        return Cohort(raw, columns, encoding, np.empty(0), None, {})
+    return Cohort(raw, columns, encoding, known.classes, known.outcome, known.facts)
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:
@@ -217,16 +232,6 @@ def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) 
         for pair, (a, b) in zip(pairs, places, strict=True)
         if is_copy(float(sums[a, b]) / (look.rows - 1))
     ]
-
-
-def _labels(look: FirstLook) -> tuple[np.ndarray, np.ndarray]:
-    """The labels in order, and how many rows have each."""
-    try:
-        # Labels are hashable, which does not say that they can be compared: the error below does.
-        labels = sorted(look.moments)  # type: ignore[type-var]
-    except TypeError as error:
-        raise InputError(f"the target mixes labels of several kinds: {list(look.moments)!r}") from error
-    return np.array(labels), np.array([look.moments[label].count[0] for label in labels])
 
 
 @contextmanager

@@ -286,9 +286,9 @@ def warn_of_lacking(names: Sequence[str]) -> None:
 def caller() -> int:
     """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
 
-    Nor is it scikit-learn, which wraps methods of estimators.
+    Nor is it scikit-learn, which wraps methods of estimators, nor what enters a ``with``.
     """
-    between = (__name__.partition(".")[0], "sklearn")
+    between = (__name__.partition(".")[0], "sklearn", "contextlib")
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
         frame, level = frame.f_back, level + 1

@@ -89,28 +89,37 @@ class FollowUp:
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         time, labels = self._read(X, n_rows, findings)
-        events, classes = _events(labels, self.positive)
-        if self.horizon is not None and self.horizon > time.max():
+        event, classes = choose_event(_different(labels), self.positive)
+        events = (labels == event).astype(np.float64)
+        survival, facts = self.by(Clock.of(time, events), n_rows)
+        return Known(np.column_stack([time, events]), survival, classes, facts)
+
+    def by(self, clock: Clock, n_rows: int) -> tuple[Survival, dict[str, Any]]:
+        """What the follow-up of n rows is like, and what a model remembers of it."""
+        if self.horizon is not None and self.horizon > clock.longest:
             raise InputError(
-                f"horizon={self.horizon!r} is beyond the longest follow-up, {time.max():g}: nobody is known "
-                "that long; choose an earlier one"
+                f"horizon={self.horizon!r} is beyond the longest follow-up, {clock.longest:g}: nobody is "
+                "known that long; choose an earlier one"
             )
-        values = np.column_stack([time, events])
-        if not Survival.is_enough(values):
-            found = plural(int(events.sum()), "event")
+        events = int(clock.events.sum())
+        if events < FEWEST_EVENTS:
             raise InputError(
-                f"{found} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say what makes it come "
-                "sooner; is another label the event?"
+                f"{plural(events, 'event')} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say "
+                "what makes it come sooner; is another label the event?"
             )
-        clock = Clock.of(time, events)
+        if not clock.has_an_order:
+            raise InputError(
+                f"all events are at the same time, {clock.longest:g}, and nobody was followed as long "
+                "without one: nothing tells what makes the event come sooner; give the times more exactly"
+            )
         survival = Survival.by(clock, self.horizon)
         facts = {
             "outcome": survival.name,
-            "events": int(events.sum()),
+            "events": events,
             "horizon": survival.horizon,
             "longest_follow_up": clock.longest,
         }
-        return Known(values, survival, classes, facts)
+        return survival, facts
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
         """Refuse columns that are the time again."""
@@ -136,13 +145,14 @@ class FollowUp:
                 "fit needs the time of follow-up and the event, fit(X, time, event), or both in one "
                 "structured array as scikit-survival has it"
             )
-        times, missing = _numbers(given(X, time, "time"), "time", n_rows)
+        times, missing = numbers_of(given(X, time, "time"), "time", n_rows)
         labels, unlabelled = row_labels(given(X, event, "event"), n_rows, "event")
         gone = missing | unlabelled
+        note_missing(int(gone.sum()), n_rows, "time or event", findings)
+        below = np.flatnonzero(times < 0.0)
         with findings.noting():
-            _refuse_missing(gone, "time or event")
-        with findings.noting():
-            _refuse_negative(times)
+            rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
+            refuse_negative(below.size, f"{'row' if below.size == 1 else 'rows'} {rows}")
         return _above_zero(times[~gone]), labels[~gone]
 
 
@@ -153,22 +163,12 @@ class Amount:
     y: Any
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        values, missing = _numbers(given(X, self.y), "y", n_rows)
-        with findings.noting():
-            _refuse_missing(missing, "y")
+        values, missing = numbers_of(given(X, self.y), "y", n_rows)
+        note_missing(int(missing.sum()), n_rows, "y", findings)
         values = values[~missing]
-        _refuse_flat(values)
-        different = np.unique(values)
-        if different.size < FEWEST_VALUES:
-            warnings.warn(
-                f"y holds {different[0]:g} and {different[1]:g} only, and is taken for a number: for a "
-                "diagnosis that is yes or no use RCI",
-                UserWarning,
-                stacklevel=caller(),
-            )
         number = Number.of(values)
-        facts = {"outcome": number.name, "mean": number.mean, "sd": number.sd}
-        return Known(values, number, np.empty(0), facts)
+        refuse_flat(number, np.unique(values), "y")
+        return Known(values, number, np.empty(0), facts_of_number(number))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
         """Refuse columns that are y again."""
@@ -176,8 +176,8 @@ class Amount:
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Numbers of new patients."""
-        values, missing = _numbers(given(X, self.y), "y", n_rows)
-        _refuse_missing(missing, "y")
+        values, missing = numbers_of(given(X, self.y), "y", n_rows)
+        _refuse_missing(int(missing.sum()), "y")
         return values
 
 
@@ -202,7 +202,7 @@ def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.n
     return both[numbers[0]], both[truth[0]]
 
 
-def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
+def numbers_of(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
     """(n,) each: one number a row, and where there is none."""
     values, missing = row_labels(values, n_rows, name)
     if values.dtype.kind not in "iufO":
@@ -216,34 +216,55 @@ def _numbers(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
     return numbers, missing
 
 
-def _refuse_missing(missing: np.ndarray, name: str) -> None:
-    if missing.any():
-        raise InputError(f"{int(missing.sum())} row(s) have no {name} (NaN): drop these rows")
+def note_missing(gone: int, n_rows: int, name: str, findings: Findings) -> None:
+    """Note the rows without an outcome; where all are, nothing else can be said of it."""
+    if gone == n_rows:
+        _refuse_missing(gone, name)
+    with findings.noting():
+        _refuse_missing(gone, name)
 
 
-def _refuse_negative(times: F64) -> None:
-    below = np.flatnonzero(times < 0.0)
-    if below.size:
-        rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
+def _refuse_missing(gone: int, name: str) -> None:
+    if gone:
+        raise InputError(f"{gone} row(s) have no {name} (NaN): drop these rows")
+
+
+def refuse_negative(negative: int, where: str) -> None:
+    """Refuse times below zero."""
+    if negative:
         raise InputError(
-            f"{plural(below.size, 'time')} of follow-up {'is' if below.size == 1 else 'are'} negative "
-            f"({'row' if below.size == 1 else 'rows'} {rows}): a time counts from the start of follow-up; "
-            "correct or drop these rows"
+            f"{plural(negative, 'time')} of follow-up {'is' if negative == 1 else 'are'} negative ({where}): "
+            "a time counts from the start of follow-up; correct or drop these rows"
         )
 
 
-def _refuse_flat(values: F64) -> None:
-    """Refuse numbers that do not vary, or too little, as columns of X that do not."""
-    least, largest = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if not least < largest:
-        found = f" ({least:g})" if values.size else ""
-        raise InputError(f"y is constant{found}: nothing can be said of what does not vary between patients")
-    number = Number.of(values)
+def refuse_flat(number: Number, different: F64, name: str) -> None:
+    """Refuse a number that does not vary, or too little; ``different`` are some of its values, ascending.
+
+    Of one with two values it is said that it may be a diagnosis.
+    """
+    if different.size < 2:
+        raise InputError(
+            f"{name} is constant ({different[0]:g}): nothing can be said of what does not vary between "
+            "patients"
+        )
     if not number.sd > max(FLAT * abs(number.mean), SMALLEST):
         raise InputError(
-            f"y varies too little for 64-bit numbers to hold, from {least!r} to {largest!r}: subtract a "
-            "fixed number from it, or give it in another unit"
+            f"{name} varies too little for 64-bit numbers to hold, around {number.mean!r}: subtract a fixed "
+            "number from it, or give it in another unit"
         )
+    if different.size < FEWEST_VALUES:
+        warnings.warn(
+            f"{name} holds {different[0]:g} and {different[1]:g} only, and is taken for a number: for a "
+            "diagnosis that is yes or no use RCI",
+            UserWarning,
+            stacklevel=caller(),
+        )
+
+
+def facts_of_number(number: Number) -> dict[str, Any]:
+    """What a model remembers of it."""
+    return {"outcome": number.name, "mean": number.mean, "sd": number.sd}
 
 
 def _above_zero(times: F64) -> F64:
@@ -251,38 +272,44 @@ def _above_zero(times: F64) -> F64:
     zero = times == 0.0
     if not zero.any():
         return times
-    if zero.all():
+    return np.where(zero, instead_of_zero(int(zero.sum()), times[~zero].min(initial=np.inf)), times)
+
+
+def instead_of_zero(n_zero: int, shortest: float) -> float:
+    """What times of zero count as, of which there are some, beside the shortest of all others."""
+    if shortest == np.inf:
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
     warnings.warn(
-        f"{plural(int(zero.sum()), 'time')} of follow-up {'is' if zero.sum() == 1 else 'are'} zero: such a "
-        "patient counts as followed for less time than anybody else",
+        f"{plural(n_zero, 'time')} of follow-up {'is' if n_zero == 1 else 'are'} zero: such a patient counts "
+        "as followed for less time than anybody else",
         UserWarning,
         stacklevel=caller(),
     )
-    return np.where(zero, OF_THE_SHORTEST * times[~zero].min(), times)
+    return OF_THE_SHORTEST * shortest
 
 
-def _events(labels: np.ndarray, positive: Any) -> tuple[F64, np.ndarray]:
-    """Events (n,), 0 or 1, and the labels: what ends follow-up otherwise, and the event."""
-    found = _different(labels)
+def choose_event(found: np.ndarray, positive: Any, name: str = "event") -> tuple[Any, np.ndarray]:
+    """Which of the different labels that were found is the event; and what ends follow-up otherwise, and it.
+
+    That is ``positive`` or, without it, the one that says so itself.
+    """
     known = found.tolist()
     if positive is None:
-        positive = _says_itself(found)
+        positive = _says_itself(found, name)
     elif positive not in known and not (known == [0] and positive == 1):
         raise InputError(
-            f"positive={positive!r} is not a label of event, which holds "
+            f"positive={positive!r} is not a label of {name}, which holds "
             f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
         )
-    events = (labels == positive).astype(np.float64)
     if found.size == 2:
         place = known.index(positive)
-        return events, found[[1 - place, place]]
+        return positive, found[[1 - place, place]]
     if found.size == 1 and positive == 1:
-        return events, np.array([0, 1]).astype(found.dtype)
-    return events, np.array([f"not {positive}", plain(positive)], dtype=object)
+        return positive, np.array([0, 1]).astype(found.dtype)
+    return positive, np.array([f"not {positive}", plain(positive)], dtype=object)
 
 
-def _says_itself(found: np.ndarray) -> Any:
+def _says_itself(found: np.ndarray, name: str) -> Any:
     """The label, among all that there are, that says itself that it is the event."""
     if found.size == 1 and found.tolist() in ([0], [1]):
         return 1
@@ -291,12 +318,12 @@ def _says_itself(found: np.ndarray) -> Any:
         return found.tolist()[place]
     if found.size > MOST_LABELS and found.dtype.kind in "iuf":
         raise InputError(
-            f"event holds {found.size} different numbers, from {found[0]:g} to {found[-1]:g}: it must say of "
-            "each follow-up how it ended, 1 with the event and 0 without; if these are times, call "
+            f"{name} holds {found.size} different numbers, from {found[0]:g} to {found[-1]:g}: it must say "
+            "of each follow-up how it ended, 1 with the event and 0 without; if these are times, call "
             "fit(X, time, event)"
         )
     raise InputError(
-        f"event holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is the "
+        f"{name} holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is the "
         f"event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
     )
 

@@ -135,6 +135,7 @@ function ratio(logarithm) {
 
 /** "raises the hazard 1.80-fold" */
 function onHazard(value) {
+  if (ratio(Math.abs(value)) === "1.00") return "hardly changes the hazard";
   return `${value < 0 ? "lowers" : "raises"} the hazard ${ratio(Math.abs(value))}-fold`;
 }
 
