@@ -530,3 +530,25 @@ def test_a_model_file_with_words_that_are_none_is_refused(tmp_path: Path) -> Non
         model.save(tmp_path / "x.rci")
         with pytest.raises(rootcausal.InputError, match="what it calls its outcome is no text"):
             rootcausal.load(tmp_path / "x.rci")
+
+
+# --- on a cluster -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[*TIMES, "--positive", "dead", "--time-unit", "days"], NUMBER])
+def test_on_a_cluster(tmp_path: Path, client_of_threads: Any, options: list[str]) -> None:
+    table = cohort(died=np.where(DEAD, "dead ", "seen")) if options is not NUMBER else graded()
+    table = table.drop(columns="patient")
+    table.to_parquet(tmp_path / "c.parquet")
+    files = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    for file, part in zip(files, (table[:70], table[70:]), strict=True):
+        part.to_parquet(file)
+    ok("fit", tmp_path / "c.parquet", *options, "--out", tmp_path / "m.rci")
+    there = ["--scheduler", client_of_threads.scheduler.address, "--out", tmp_path / "d.rci"]
+    said = ok("fit", *files, *options, *there)
+    mine, theirs = (rootcausal.load(tmp_path / name) for name in ("m.rci", "d.rci"))
+    assert theirs.coef_ == pytest.approx(mine.coef_, abs=1e-9)
+    assert theirs.provenance_["reading"] == mine.provenance_["reading"]
+    assert not FOREIGN.search(said)
+    shown = ok("explain", tmp_path / "d.rci", tmp_path / "c.parquet")
+    assert (" days" if options is not NUMBER else "expected egfr") in shown
