@@ -96,7 +96,7 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
         )
     if filled.level < alpha:
         yield (
-            f"with missing values, only the {MOST_COLUMNS} columns that the diagnosis depends on most were "
+            f"with missing values, only the {MOST_COLUMNS} columns that the outcome depends on most were "
             f"looked at, with p-values below {filled.level:.2g} instead of alpha = {alpha}: "
             "leave out columns, or fill them in before fitting"
         )

@@ -167,12 +167,13 @@ def _rootcausal(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Find, for each patient, the variables whose shocks led to the diagnosis (Root Causal Inference).
+    """Find, for each patient, the variables whose shocks led to the outcome (Root Causal Inference).
 
     rootcausal demo                                        a first look
     rootcausal simulate --out cohort.csv                   a cohort to try
     rootcausal look cohort.csv --target d                  is the table ready?
     rootcausal fit cohort.csv --target d --out model.rci   learn a model
+    rootcausal fit c.csv --time t --event d --out m.rci    of times to an event
     rootcausal explain model.rci cohort.csv                root causes
     rootcausal report cohort.csv --target d --out d.html   a page to read
     rootcausal check cohort.csv --target d                 can they be trusted?

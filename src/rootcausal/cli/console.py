@@ -39,10 +39,14 @@ def say(text: str = "") -> None:
 
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Print each UserWarning as one line on stderr, and no place in the code."""
+    """Print each UserWarning as one line on stderr, once, and no place in the code."""
+    said: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        typer.echo(f"warning: {printable(' '.join(str(message).split()))}", err=True)
+        line = f"warning: {printable(' '.join(str(message).split()))}"
+        if line not in said:
+            said.add(line)
+            typer.echo(line, err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

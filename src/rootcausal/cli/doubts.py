@@ -1,6 +1,6 @@
 """What ``rootcausal look`` would say, in a few lines, by commands that fit a model."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -59,8 +59,7 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
         table = table.append_column(roles.id_column, pa.array(patients.ids))
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
-    kind: Literal["number"] | None = "number" if roles.outcome.of_labels is None else None
-    seen = look(table, target, roles.id_column, _said(patients, roles), time, kind)
+    seen = look(table, target, roles.id_column, _said(patients, roles), time, roles.outcome.said)
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     doubts = [

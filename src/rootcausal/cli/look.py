@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..looking.findings import Finding
     from ..looking.look import Look
     from ..looking.shape import ColumnFacts
+    from ..looking.target import TargetFacts
 
 COLUMNS_SHOWN = 60
 WIDTH = 80
@@ -172,7 +173,7 @@ def _print_target(seen: "Look") -> None:
     repeated = any(finding.name == "repeated patients" for finding in seen.findings)
     of_what = "rows" if repeated else "patients"
     if seen.time is not None:
-        _paragraph(f"Time {quoted(seen.time)}: {of_what} were followed for {seen.followed}.")
+        _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
         if target.disease is not None and not target.open:
             _paragraph(
                 f"Event {quoted(target.name)}: {quoted(target.disease, 30)} is the event "
@@ -226,18 +227,7 @@ def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
         "rows": seen.n_rows,
         "rows_asked": seen.n_asked,
         "columns": [_column_as_dict(column) for column in seen.columns],
-        "target": None
-        if target is None
-        else {
-            "name": target.name,
-            "labels": _pairs(target.labels),
-            "missing": target.n_missing,
-            "disease": target.disease,
-            "healthy": target.healthy,
-            "guessed": target.guessed,
-            "cases": target.n_cases,
-            "controls": target.n_controls,
-        },
+        "target": None if target is None else _target_as_dict(target, _kind(seen)),
         "outcome": None if target is None else _kind(seen),
         "time": seen.time,
         "candidates": list(seen.candidates),
@@ -256,6 +246,23 @@ def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
         if hint
         else None,
         "fit": None if arguments is None else {"arguments": arguments, "line": as_line(arguments)},
+    }
+
+
+def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
+    labels = {"name": target.name, "labels": _pairs(target.labels), "missing": target.n_missing}
+    if kind == "number":
+        return labels
+    if kind == "survival":
+        ends = {"event": target.disease, "guessed": target.guessed}
+        return {**labels, **ends, "events": target.n_cases, "others": target.n_controls}
+    return {
+        **labels,
+        "disease": target.disease,
+        "healthy": target.healthy,
+        "guessed": target.guessed,
+        "cases": target.n_cases,
+        "controls": target.n_controls,
     }
 
 

@@ -108,8 +108,8 @@ class OutcomeLines(Protocol):
         """What a table of scores says of its numbers."""
         ...
 
-    def units(self) -> dict[str, str]:
-        """Units for a page, as reports take them."""
+    def units(self, called: str | None) -> dict[str, str]:
+        """Units for a page, as reports take them; the page calls the outcome so."""
         ...
 
     def populations(self) -> Sequence[str]:
@@ -175,7 +175,7 @@ class YesNoLines:
     def facts(self) -> dict[str, str | float]:
         return {"scale": self.words.scale}
 
-    def units(self) -> dict[str, str]:
+    def units(self, called: str | None) -> dict[str, str]:
         return {}
 
     def populations(self) -> Sequence[str]:
@@ -246,7 +246,7 @@ class SurvivalLines:
         facts: dict[str, str | float] = {"scale": self.words.scale, "horizon": self.words.horizon}
         return {**facts, "time_unit": self.words.unit} if self.words.unit else facts
 
-    def units(self) -> dict[str, str]:
+    def units(self, called: str | None) -> dict[str, str]:
         return {"time": self.words.unit} if self.words.unit else {}
 
     def populations(self) -> Sequence[str]:
@@ -305,7 +305,8 @@ class NumberLines:
         return self.words.predicted(value)
 
     def per_sd(self, effect: float) -> str:
-        return self.size(effect)
+        # Nothing has no sign, and stands below the digits of others.
+        return self.size(effect) if self.size(effect)[0] in "+-" else f" {self.size(effect)}"
 
     def size(self, value: float) -> str:
         return self.words.beside(value)
@@ -336,8 +337,8 @@ class NumberLines:
     def facts(self) -> dict[str, str | float]:
         return {"scale": self.words.scale, "outcome": self.words.of_what}
 
-    def units(self) -> dict[str, str]:
-        return {self.words.of_what: self.words.unit} if self.words.unit else {}
+    def units(self, called: str | None) -> dict[str, str]:
+        return {} if called is None or not self.words.unit else {called: self.words.unit}
 
     def populations(self) -> Sequence[str]:
         return ()

@@ -142,7 +142,7 @@ def outcome_of(
             )
         if positive.strip() == negative.strip():
             raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
-    return DiagnosisColumn(target, positive, negative, prevalence)
+    return DiagnosisColumn(target, positive, negative, prevalence, kind)
 
 
 def _refuse(given: "dict[str, str | float | None]", why: str) -> None:

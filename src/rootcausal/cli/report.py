@@ -200,7 +200,7 @@ def report(
             out,
             known=known,
             ids=patient_labels(patients),
-            units=lines.units(),
+            units=lines.units(called),
             target=called,
             notes=[
                 *patients.notes,

@@ -43,6 +43,7 @@ class FollowUpColumns:
     unit: str | None = None
 
     instead: ClassVar[str] = "only these in the file"
+    said: ClassVar[None] = None
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]:
@@ -179,9 +180,10 @@ def choose_event(unique: Labels, counts: Index, event: str, positive: str | None
             "follow-up without it; at least two events are needed."
         )
     if place is None:
-        # Of codes the last is mostly the worst; texts are the user's to choose.
-        example = "LABEL" if unique.dtype.kind not in "iuf" else for_shell(texts[-1])
-        hint = "" if example == "LABEL" else f" if '{texts[-1]}' is it"
+        # Of codes the last is mostly the worst; of several texts it is the user's to choose.
+        known = unique.dtype.kind in "iuf" or len(texts) == 1
+        example = for_shell(texts[-1]) if known else "LABEL"
+        hint = f" if {quoted(texts[-1], 30)} is it" if known else ""
         raise InputError(
             f"{column} holds {_counted(rows)}, which {'does' if len(rows) == 1 else 'do'} not say which "
             f"label is the event: add --positive {example}{hint}; {OTHERS}."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,7 @@ class OutcomeColumns(Protocol):
     named : (option, column) of each.
     instead : how else to be rid of rows in which only these are missing.
     of_labels : the one with labels, or None.
+    said : what kind the user said that it is: ``yes-no`` or ``number``; None where that was left to be seen.
     """
 
     @property
@@ -105,6 +106,9 @@ class OutcomeColumns(Protocol):
 
     @property
     def of_labels(self) -> str | None: ...
+
+    @property
+    def said(self) -> Literal["yes-no", "number"] | None: ...
 
     def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
         """The cells of a piece of the file; what cannot be read is refused."""
@@ -133,12 +137,14 @@ class DiagnosisColumn:
     positive : the label that means disease; None where the labels say it.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     prevalence : share of the population with the disease, where cases and controls were sampled apart.
+    said : ``yes-no`` where the user said so, rather than left it to be seen.
     """
 
     target: str
     positive: str | None = None
     negative: str | None = None
     prevalence: float | None = None
+    said: Literal["yes-no"] | None = None
 
     instead: ClassVar[str] = "only these by naming both labels with --positive and --negative"
 
@@ -232,6 +238,7 @@ class NumberColumn:
 
     instead: ClassVar[str] = "only these in the file"
     of_labels: ClassVar[None] = None
+    said: ClassVar[Literal["number"]] = "number"
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]:
@@ -340,13 +347,13 @@ def numbers_in(column: Any, name: str, option: str, path: str | PathLike[str]) -
     numbers = None if pa.types.is_boolean(column.type) else as_float64(column)
     if numbers is None:
         raise InputError(
-            f"{with_example(column, name)} ({option}) of {shown(path)} does not hold numbers: correct these "
+            f"{option} {with_example(column, name)} of {shown(path)} does not hold numbers: correct these "
             "cells, say with --na which words mean missing, or choose another column."
         )
     too_large = np.flatnonzero(np.abs(numbers) > LARGEST)
     if too_large.size:
         raise InputError(
-            f"{quoted(name)} ({option}) of {shown(path)} has values that are infinite or above {LARGEST:g} "
+            f"{option} {quoted(name)} of {shown(path)} has values that are infinite or above {LARGEST:g} "
             f"(data row {too_large[0] + 1}): correct them."
         )
     return numbers

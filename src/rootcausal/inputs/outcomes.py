@@ -172,7 +172,7 @@ class Amount:
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
         """Refuse columns that are y again."""
-        refuse_itself(known.values, table, names, "y", linear=True)
+        refuse_itself(known.values, table, names, "the outcome y", linear=True)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """Numbers of new patients."""

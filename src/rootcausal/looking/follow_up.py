@@ -37,12 +37,14 @@ def times_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Counte
 def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape]) -> tuple[str, bool] | None:
     """The time of follow-up that goes with an event, and whether names say so; None where there is none."""
     times = times_of([cells for cells in columns if cells.name != event], kinds)
-    own = [cells.name for cells in times if belong_together(cells.name, event)]
-    if own:
-        return own[0], True
-    others = [cells.name for cells in columns if cells.name != event]
-    free = [c.name for c in times if says_end(c.name)]
-    free = [name for name in free if not any(belong_together(name, other) for other in others)]
+    named = [cells.name for cells in times if belong_together(cells.name, event)]
+    if named:
+        return named[0], True
+    # That of another event is not that of this one.
+    own = {
+        one.name for one in times if any(belong_together(one.name, c.name) for c in columns if c is not one)
+    }
+    free = [cells.name for cells in times if says_end(cells.name) and cells.name not in own]
     free.sort(key=lambda name: "time" not in name.casefold())
     return (free[0], says_end(event)) if free else None
 

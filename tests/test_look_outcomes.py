@@ -1,0 +1,284 @@
+"""rootcausal look on tables with follow-up, or with a number as the target: what it takes for what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pytest
+from command_line import error, ok, run
+
+from rootcausal.asking.ends import belong_together, says_censoring, time_of
+from rootcausal.looking.findings import Finding
+from rootcausal.looking.fit_line import fit_arguments, look_arguments
+from rootcausal.looking.look import Look, look
+
+N = 200
+RNG = np.random.default_rng(3)
+NOISE = RNG.standard_normal((N, 4))
+TIME = np.rint(RNG.exponential(900, N) + 1)
+OTHER = np.rint(RNG.exponential(700, N) + 1)
+EVENT = (RNG.random(N) < 0.5).astype(int)
+
+
+def table(**columns: Any) -> pa.Table:
+    return pa.table({"age": NOISE[:, 0] * 9 + 60, "bili": NOISE[:, 1], **columns})
+
+
+def named(seen: Look, name: str) -> Finding | None:
+    return next((one for one in seen.findings if one.name == name), None)
+
+
+def line(seen: Look) -> str:
+    arguments = fit_arguments(seen, "t.csv")
+    assert arguments is not None
+    return " ".join(arguments)
+
+
+def write(folder: Path, columns: pa.Table) -> Path:
+    arrow_csv.write_csv(columns, folder / "t.csv")
+    return folder / "t.csv"
+
+
+# --- names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "ends_in"),
+    [
+        *[
+            (name, "")
+            for name in [
+                "time",
+                "futime",
+                "week",
+                "days",
+                "follow_up_time",
+                "survtime",
+                "survival_days",
+                "lenfol",
+            ]
+        ],
+        ("ptime", "p"),
+        ("d.time", "d"),
+        ("OS_MONTHS", "os"),
+        ("OS.time", "os"),
+        ("days_to_death", "death"),
+        ("rfstime", "rfs"),
+        *[
+            (name, None)
+            for name in [
+                "protime",
+                "diagtime",
+                "age_years",
+                "walk_time",
+                "time_since_diagnosis",
+                "bmi",
+                "times",
+            ]
+        ],
+    ],
+)
+def test_times_by_name(name: str, ends_in: str | None) -> None:
+    assert time_of(name) == ends_in
+
+
+@pytest.mark.parametrize(
+    ("time", "event", "together"),
+    [
+        ("ptime", "pstat", True),
+        ("d.time", "death", True),
+        ("rtime", "recur", True),
+        ("OS_MONTHS", "OS_STATUS", True),
+        ("PFI.time", "PFI", True),
+        ("ptime", "death", False),
+        ("rtime", "race", False),
+        ("dtime", "diabetes", False),
+        ("futime", "death", False),
+    ],
+)
+def test_a_time_and_its_event(time: str, event: str, together: bool) -> None:
+    assert belong_together(time, event) is together
+
+
+def test_names_of_censoring() -> None:
+    assert says_censoring("cens") and says_censoring("is_censored") and not says_censoring("census_tract")
+
+
+# --- which columns are the outcome ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "pairs"),
+    [
+        ({"futime": TIME, "died": EVENT}, [("futime", "died")]),
+        ({"time": TIME, "status": EVENT + 1}, [("time", "status")]),
+        ({"rtime": OTHER, "recur": EVENT, "dtime": TIME, "death": EVENT[::-1]}, "dtime death rtime recur"),
+        ({"ptime": OTHER, "pstat": EVENT, "futime": TIME, "death": EVENT[::-1]}, "futime death ptime pstat"),
+        (
+            {"OS_MONTHS": TIME / 30, "OS_STATUS": np.where(EVENT, "1:DECEASED", "0:LIVING")},
+            "OS_MONTHS OS_STATUS",
+        ),
+        ({"rfstime": TIME, "status": EVENT}, "rfstime status"),
+        ({"week": TIME, "smoker": EVENT}, []),  # nothing says that smoking ends it
+        ({"futime": NOISE[:, 2], "died": EVENT}, []),  # times are not negative
+        ({"time": EVENT[::-1] + 1, "died": EVENT}, []),
+        ({"days_to_death": np.where(EVENT, TIME, np.nan), "death": EVENT}, []),  # of the dead only
+        ({"protime": TIME, "died": EVENT}, []),
+    ],
+)
+def test_pairs(columns: dict[str, Any], pairs: Any) -> None:
+    if isinstance(pairs, str):
+        words = pairs.split()
+        pairs = list(zip(words[::2], words[1::2], strict=True))
+    seen = look(table(**columns))
+    assert list(seen.pairs) == pairs
+    again = look_arguments(seen, "t.csv")
+    if pairs:
+        assert again == ["look", "t.csv", "--time", pairs[0][0], "--event", pairs[0][1]]
+    else:
+        assert again is None or "--time" not in again
+
+
+@pytest.mark.parametrize("target", ["died", "futime"])
+def test_one_of_both_is_enough(target: str) -> None:
+    seen = look(table(futime=TIME, died=EVENT), target)
+    assert (seen.time, seen.target is not None and seen.target.name) == ("futime", "died")
+    one = named(seen, "follow-up")
+    assert one is not None and one.in_line and one.options == (("--time", "futime"), ("--event", "died"))
+    assert line(seen) == "fit t.csv --time futime --event died --out model.rci"
+    assert named(seen, "after the outcome") is None
+
+
+def test_what_is_no_outcome_still_comes_after_it() -> None:
+    columns = table(ptime=OTHER, pstat=EVENT, futime=TIME, death=EVENT[::-1], months=np.round(TIME / 30.4, 1))
+    seen = look(columns, "death")
+    end = "--after ptime --after pstat --after months"
+    assert line(seen) == f"fit t.csv --time futime --event death {end} --out model.rci"
+    seen = look(columns, "pstat", time="ptime")
+    end = "--after futime --after death --after months"
+    assert line(seen) == f"fit t.csv --time ptime --event pstat {end} --out model.rci"
+    assert named(seen, "follow-up") is None  # it was said
+
+
+def test_a_copy_under_another_name_goes_with_it() -> None:
+    seen = look(table(futime=TIME, died=EVENT, span=TIME * 24 + 3), "died", time="futime")
+    one = named(seen, "goes with follow-up")
+    assert one is not None and one.columns == ("span",) and "with 'futime'" in one.sentence
+
+
+def test_yes_or_no_can_be_said() -> None:
+    seen = look(table(futime=TIME, died=EVENT), "died", outcome="yes-no")
+    assert seen.time is None and named(seen, "follow-up") is None
+    assert line(seen) == "fit t.csv --target died --after futime --out model.rci"
+
+
+def test_a_target_that_does_not_say_that_it_ends_anything_is_asked_about() -> None:
+    seen = look(table(week=TIME, arrest=EVENT), "arrest")
+    one = named(seen, "follow-up")
+    assert one is not None and not one.in_line and "'week' may be how long" in one.sentence
+    assert line(seen) == "fit t.csv --target arrest --after week --out model.rci"
+    assert line(look(table(week=TIME, arrest=EVENT), "arrest", time="week")).startswith(
+        "fit t.csv --time week --event arrest"
+    )
+
+
+# --- labels and times -------------------------------------------------------------------------------------
+
+
+def test_labels_of_events() -> None:
+    assert "--positive 2" in line(look(table(time=TIME, status=EVENT + 1), "status"))
+    three = np.where(EVENT, 2, np.arange(N) % 2)
+    seen = look(table(time=TIME, status=three), "status")
+    assert "--positive LABEL" in line(seen) and "--negative" not in line(seen)
+    words = np.where(EVENT, "dead", np.where(np.arange(N) % 2, "transplant", "alive"))
+    assert "--positive dead" in line(look(table(time=TIME, status=words), "status"))
+    assert "--positive" not in line(look(table(time=TIME, status=EVENT), "status"))
+
+
+def test_a_name_that_says_censoring_is_doubted() -> None:
+    one = named(look(table(time=TIME, cens=EVENT), "cens"), "target")
+    assert one is not None and not one.in_line and one.options == (("--positive", "0"),)
+    assert "may mean censored" in one.sentence
+
+
+def test_times_that_need_a_word() -> None:
+    zero = np.where(np.arange(N) < 3, 0, TIME)
+    one = named(look(table(futime=zero, died=EVENT), "died"), "time")
+    assert one is not None and "3 times of 0" in one.sentence
+    one = named(look(table(futime=zero - 1, died=EVENT), "died", time="futime"), "time")
+    assert one is not None and "3 times in 'futime' below 0" in one.sentence
+    holed = np.where(np.arange(N) < 3, np.nan, TIME)
+    one = named(look(table(futime=holed, died=EVENT), "died"), "target missing")
+    assert one is not None and "3 rows or more have no time or no event" in one.sentence
+
+
+def test_what_is_there_for_the_dead_only_tells_the_outcome() -> None:
+    cause = np.where(EVENT, np.where(NOISE[:, 2] > 0, "heart", "cancer"), None)
+    one = named(look(table(futime=TIME, died=EVENT, chapter=cause), "died"), "absence tells")
+    assert one is not None and one.columns == ("chapter",)
+    assert "missing in 0% of patients with the event and 100% of others" in one.sentence
+
+
+def test_calendar_years_may_stay() -> None:
+    columns = table(futime=TIME, died=EVENT, year=1980 + np.arange(N) % 15)
+    assert named(look(columns, "died"), "calendar year") is None
+    assert named(look(columns, "died", outcome="yes-no"), "calendar year") is not None
+
+
+# --- numbers ----------------------------------------------------------------------------------------------
+
+
+def test_a_number_is_proposed_as_one() -> None:
+    seen = look(table(egfr=np.rint(NOISE[:, 2] * 20 + 70)), "egfr")
+    one = named(seen, "target")
+    assert seen.number and one is not None and one.options == (("--outcome", "number"),)
+    assert line(seen) == "fit t.csv --target egfr --outcome number --out model.rci"
+    seen = look(table(score=np.arange(N) % 5), "score", outcome="number")
+    assert line(seen) == "fit t.csv --target score --outcome number --out model.rci"
+    assert not look(table(score=np.arange(N) % 5), "score").number
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+def test_the_line_runs(tmp_path: Path) -> None:
+    path = write(tmp_path, table(futime=TIME, died=np.where(EVENT, "dead", "alive"), months=TIME / 30.4))
+    page = json.loads(ok("look", path, "--target", "died", "--json"))
+    assert (page["outcome"], page["time"], page["target"]["event"]) == ("survival", "futime", "dead")
+    assert page["target"]["events"] + page["target"]["others"] == N and "disease" not in page["target"]
+    assert "event: died = dead" in ok(*page["fit"]["arguments"][:-1], tmp_path / "m.rci")
+    printed = ok("look", path)
+    assert "Could be follow-up (--time with --event): 'futime' with 'died'." in printed
+    assert f"rootcausal look {path} --time futime --event died" in printed
+    printed = ok("look", path, "--time", "futime", "--event", "died")
+    assert "Time 'futime': follow-up of up to" in printed and "Event 'died': 'dead' is the event" in printed
+    assert "disease" not in printed and "control" not in printed
+
+
+def test_a_number_on_the_command_line(tmp_path: Path) -> None:
+    path = write(tmp_path, table(egfr=NOISE[:, 2] * 20 + 70))
+    page = json.loads(ok("look", path, "--target", "egfr", "--json"))
+    assert page["outcome"] == "number" and set(page["target"]) == {"name", "labels", "missing"}
+    assert "number: egfr" in ok(*page["fit"]["arguments"][:-1], tmp_path / "m.rci")
+
+
+def test_wrong_usage(tmp_path: Path) -> None:
+    path = write(tmp_path, table(futime=TIME, died=EVENT))
+    assert "needs --event COLUMN" in error(2, "look", path, "--time", "futime")
+    assert "give one or the other" in error(2, "look", path, "--time", "futime", "--target", "died")
+    assert "no column 'fu' (--time)" in error(3, "look", path, "--time", "fu", "--event", "died")
+    said = error(3, "look", path, "--time", "futime", "--event", "died", "--id", "futime")
+    assert "'futime' is both --time and --id: choose one." in said
+
+
+def test_a_fit_by_yes_or_no_is_told_of_the_time(tmp_path: Path) -> None:
+    path = write(tmp_path, table(futime=TIME, died=EVENT))
+    warned = run("fit", path, "--target", "died", "--out", tmp_path / "m.rci").stderr
+    assert "warning: Column 'futime' says how long patients were followed" in warned
+    fitted = run("fit", path, "--time", "futime", "--event", "died", "--out", tmp_path / "m.rci")
+    assert fitted.exit_code == 0 and "warning" not in fitted.stderr
