@@ -124,6 +124,11 @@ class Clock:
         return np.append(0.0, self.times[self._of_events][self._last_steps])
 
     @property
+    def longest(self) -> float:
+        """How long anybody was followed."""
+        return float(self.times[-1])
+
+    @property
     def has_an_order(self) -> bool:
         """Whether anybody was followed for longer than it took to an event, or as long without one."""
         first = int(self._of_events[0]) if self._of_events.size else self.times.size
