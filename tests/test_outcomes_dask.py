@@ -269,6 +269,21 @@ def test_arguments_that_do_not_fit_together(cohort: pd.DataFrame) -> None:
         RCISurvival(knowledge={"first": ["futime"]}).fit(frame, "futime", "died")
 
 
+def test_the_outcome_is_no_variable(cohort: pd.DataFrame) -> None:
+    frame = dd.from_pandas(cohort, 2)
+    for words, fit in (
+        ("column 'futime' is the time itself", lambda: RCISurvival().fit(frame, frame["futime"], "died")),
+        ("column 'died' is the event itself", lambda: RCISurvival().fit(frame, "futime", frame["died"])),
+        ("column 'egfr' is y itself", lambda: RCIRegressor().fit(frame, frame["egfr"])),
+    ):
+        with pytest.raises(InputError, match=f"{words}: leave it out of X"):
+            fit()
+    again = cohort.drop(columns=["futime", "died"]).assign(unit=3.0 - 0.01 * cohort["egfr"])
+    again.loc[5, "unit"] = np.nan
+    with pytest.raises(InputError, match="column 'unit' is the outcome itself: leave it out of X"):
+        RCIRegressor().fit(dd.from_pandas(again, 2), "egfr")
+
+
 def test_resamples_and_checks_need_rows_in_memory(cohort: pd.DataFrame) -> None:
     frame = dd.from_pandas(cohort.drop(columns="egfr"), 2)
     model = RCISurvival(backend="dask").fit(frame, "futime", "died")

@@ -34,6 +34,7 @@ class FollowUpOnCluster:
     """Times and events, in two columns."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"time": "the time", "event": "the event"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset({"time", "event"})
 
     target: FollowUp
 

@@ -48,6 +48,7 @@ class DiagnosisOnCluster:
     """Rows are counted by label."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"y": "the target"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset()  # a column that tells it is for the checks to judge
 
     target: Diagnosis
 
@@ -94,6 +95,7 @@ class AmountOnCluster:
     """Mean and variance are sums."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"y": "y"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset({"y"})
 
     target: Amount
 
