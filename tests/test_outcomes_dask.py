@@ -241,7 +241,7 @@ def test_errors_name_the_columns(cohort: pd.DataFrame) -> None:
     lacking = cohort.assign(died=cohort["died"].mask(cohort.index < 4))
     with pytest.raises(InputError, match=r"4 row\(s\) have no 'futime' or 'died' \(NaN\): drop these rows"):
         RCISurvival().fit(dd.from_pandas(lacking, 3), "futime", "died")
-    with pytest.raises(InputError, match=r"'x0' holds 20 different numbers, .* if these are times"):
+    with pytest.raises(InputError, match="'x0' holds 20 different labels or more: it must say of each"):
         RCISurvival().fit(dd.from_pandas(cohort, 3), "futime", "x0")
     with pytest.raises(InputError, match=r"2 row\(s\) have no 'egfr' \(NaN\): drop these rows"):
         gone = cohort["egfr"].mask(cohort.index > 237)
