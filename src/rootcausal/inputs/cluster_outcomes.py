@@ -27,6 +27,7 @@ from .outcomes import (
     facts_of_number,
     note_missing,
     numbers_of,
+    refuse_constant,
     refuse_flat,
 )
 from .rules import Findings
@@ -106,9 +107,12 @@ class AmountOnCluster:
         y, findings = columns["y"], Findings()
         seen: Numbers = ask([y.name], partial(_numbers_in, y))
         note_missing(seen.missing, seen.missing + seen.count, y.called, findings)
+        different = np.array(seen.different)
+        with findings.noting():
+            refuse_constant(different, y.called)
         findings.refuse()
-        number = Number(seen.mean, float(np.sqrt(seen.squares / max(seen.count - 1, 1))))
-        refuse_flat(number, np.array(seen.different), y.called)
+        number = Number(seen.mean, float(np.sqrt(seen.squares / (seen.count - 1))))
+        refuse_flat(number, different, y.called)
         return KnownThere(NumberRows(y, number), number, np.empty(0), facts_of_number(number))
 
 
