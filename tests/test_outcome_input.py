@@ -333,6 +333,7 @@ def test_a_horizon_is_within_follow_up() -> None:
     ("y", "said"),
     [
         (np.full(N, 3.0), r"^y is constant \(3\): nothing can be said of what does not vary"),
+        ([3.0, *[np.nan] * (N - 1)], r"(?s)row\(s\) have no y \(NaN\).*y is constant \(3\)"),
         (
             1e9 + 1e-8 * SCORE,
             "y varies too little for 64-bit numbers to hold, around .*: subtract a fixed number",

@@ -147,6 +147,16 @@ def correlation_p_values(moments: ColumnMoments) -> F64:
     return _correlation_test(covariance, spread, n)
 
 
+def score_correlations(moments: ColumnMoments) -> F64:
+    """(p,) of each column with the null score; zero where either does not vary."""
+    assert moments.score is not None
+    product, total, square = moments.score
+    n = np.maximum(moments.values[0], 1.0)
+    covariance = product - total * moments.total[0] / n
+    spread = (square - total * total / n) * (moments.square[0] - moments.total[0] ** 2 / n)
+    return np.where(spread > 0.0, covariance / np.sqrt(np.where(spread > 0.0, spread, 1.0)), 0.0)
+
+
 def _correlation_test(covariance: F64, spread: F64, n: Any) -> F64:
     """p-values, given Σ of products about the means and the product of the two Σ of squares."""
     df = n - 2.0

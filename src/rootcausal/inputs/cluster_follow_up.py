@@ -34,6 +34,7 @@ class FollowUpOnCluster:
     """Times and events, in two columns."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"time": "the time", "event": "the event"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset({"time", "event"})
 
     target: FollowUp
 
@@ -56,6 +57,7 @@ class FollowUpOnCluster:
         with findings.noting():
             refuse_negative(seen.negative, f"in {time.called}")
         with findings.noting():
+            _refuse_many_labels(seen.labels, wanted, event.called)
             positive, classes = choose_event(seen.labels.in_order(event.called), wanted, event.called)
         findings.refuse()
         zero = instead_of_zero(seen.zero, seen.shortest) if seen.zero else 0.0
@@ -169,6 +171,14 @@ def _thinned(leaving: dict[Any, Clock]) -> tuple[dict[Any, Clock], bool]:
     few = dict(islice(leaving.items(), LABELS_AT_MOST))
     thinned = {key: clock.thinned(MOST_TIMES) for key, clock in few.items()}
     return thinned, all(thinned[key] is few[key] for key in few)
+
+
+def _refuse_many_labels(labels: Labels, wanted: Any, called: str) -> None:
+    if wanted is None and len(labels.counts) == LABELS_AT_MOST:
+        raise InputError(
+            f"{called} holds {LABELS_AT_MOST} different labels or more: it must say of each follow-up how it "
+            "ended, 1 with the event and 0 without; or say which label is the event by positive"
+        )
 
 
 def _clock_by(read: FollowUpReading, times: Clock, partition: pd.DataFrame) -> Clock:

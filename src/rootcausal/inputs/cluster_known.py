@@ -51,9 +51,11 @@ class OnCluster(Protocol):
     Attributes
     ----------
     ROLES : the arguments of fit that give it, and what a column is by each.
+    NO_VARIABLES : those of them whose column is refused among the variables.
     """
 
     ROLES: ClassVar[Mapping[str, str]]
+    NO_VARIABLES: ClassVar[frozenset[str]]
 
     def given(self) -> dict[str, Any]:
         """What the user gave, by role: names of columns, or dask Series."""

@@ -27,6 +27,7 @@ from .outcomes import (
     facts_of_number,
     note_missing,
     numbers_of,
+    refuse_constant,
     refuse_flat,
 )
 from .rules import Findings
@@ -48,6 +49,7 @@ class DiagnosisOnCluster:
     """Rows are counted by label."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"y": "the target"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset()  # a column that tells it is for the checks to judge
 
     target: Diagnosis
 
@@ -94,6 +96,7 @@ class AmountOnCluster:
     """Mean and variance are sums."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"y": "y"}
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset({"y"})
 
     target: Amount
 
@@ -104,9 +107,12 @@ class AmountOnCluster:
         y, findings = columns["y"], Findings()
         seen: Numbers = ask([y.name], partial(_numbers_in, y))
         note_missing(seen.missing, seen.missing + seen.count, y.called, findings)
+        different = np.array(seen.different)
+        with findings.noting():
+            refuse_constant(different, y.called)
         findings.refuse()
-        number = Number(seen.mean, float(np.sqrt(seen.squares / max(seen.count - 1, 1))))
-        refuse_flat(number, np.array(seen.different), y.called)
+        number = Number(seen.mean, float(np.sqrt(seen.squares / (seen.count - 1))))
+        refuse_flat(number, different, y.called)
         return KnownThere(NumberRows(y, number), number, np.empty(0), facts_of_number(number))
 
 

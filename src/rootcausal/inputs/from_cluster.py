@@ -21,7 +21,7 @@ from distributed.exceptions import WorkerStartTimeoutError
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
 from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
-from ..core.moments import Columns, describe_columns
+from ..core.moments import Columns, describe_columns, score_correlations
 from ..core.table import F64
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
@@ -38,7 +38,9 @@ from .outcomes import Target
 from .roles import Roles, choose_features
 from .rules import (
     Findings,
+    are,
     is_copy,
+    it_or_them,
     note_flat,
     refuse_copies,
     refuse_duplicates,
@@ -165,6 +167,8 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
                 f"with rows on a cluster, {role} is the name of a column, or a dask Series with the rows of "
                 f"X; it is {type(what).__name__}"
             )
+        if role in outcome.NO_VARIABLES and what.name in columns and frame[what.name]._name == what._name:
+            raise InputError(f"column {what.name!r} is {outcome.ROLES[role]} itself: leave it out of X")
         name = role
         while name in frame.columns:
             name += "_"
@@ -213,6 +217,8 @@ def _checked(
     note_flat(columns, encoding.seen_names, rows.extremes, findings)
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), encoding.seen_names)
+    with findings.noting():
+        _refuse_outcome_again(columns, encoding.seen_names)
     findings.refuse()
     if known is None:
         return Cohort(raw, columns, encoding, np.empty(0), None, {})
@@ -232,6 +238,16 @@ def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) 
         for pair, (a, b) in zip(pairs, places, strict=True)
         if is_copy(float(sums[a, b]) / (look.rows - 1))
     ]
+
+
+def _refuse_outcome_again(columns: Columns, names: Sequence[str]) -> None:
+    """Refuse columns that are the null score of the outcome, as a number again in another unit is."""
+    if columns.moments.score is None:
+        return
+    correlations = score_correlations(columns.moments).tolist()
+    again = [name for name, r in zip(names, correlations, strict=True) if is_copy(r)]
+    if again:
+        raise InputError(f"{are('column', again)} the outcome itself: leave {it_or_them(again)} out of X")
 
 
 @contextmanager

@@ -166,8 +166,10 @@ class Amount:
         values, missing = numbers_of(given(X, self.y), "y", n_rows)
         note_missing(int(missing.sum()), n_rows, "y", findings)
         values = values[~missing]
+        different = np.unique(values)
+        refuse_constant(different, "y")
         number = Number.of(values)
-        refuse_flat(number, np.unique(values), "y")
+        refuse_flat(number, different, "y")
         return Known(values, number, np.empty(0), facts_of_number(number))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
@@ -238,16 +240,20 @@ def refuse_negative(negative: int, where: str) -> None:
         )
 
 
-def refuse_flat(number: Number, different: F64, name: str) -> None:
-    """Refuse a number that does not vary, or too little; ``different`` are some of its values, ascending.
-
-    Of one with two values it is said that it may be a diagnosis.
-    """
+def refuse_constant(different: F64, name: str) -> None:
+    """Refuse a number that has one value only, of which there is no standard deviation."""
     if different.size < 2:
         raise InputError(
             f"{name} is constant ({different[0]:g}): nothing can be said of what does not vary between "
             "patients"
         )
+
+
+def refuse_flat(number: Number, different: F64, name: str) -> None:
+    """Refuse a number that varies too little; ``different`` are some of its values, ascending.
+
+    Of one with two values it is said that it may be a diagnosis.
+    """
     if not number.sd > max(FLAT * abs(number.mean), SMALLEST):
         raise InputError(
             f"{name} varies too little for 64-bit numbers to hold, around {number.mean!r}: subtract a fixed "
