@@ -20,6 +20,9 @@ class OutcomeWords(Protocol):
 
     Attributes
     ----------
+    estimator : the class that users call: ``RCI``.
+    happening : what is known of a patient once it is: ``the diagnosis``.
+    predictions : what the model states of patients: ``risks``.
     kind : the name of the outcome.
     scale : what shocks add to, and values are in: ``log-odds``.
     of_what : what it is the scale of: ``the disease``.
@@ -27,6 +30,9 @@ class OutcomeWords(Protocol):
     is_chance : whether that is a probability.
     """
 
+    estimator: ClassVar[str]
+    happening: ClassVar[str]
+    predictions: ClassVar[str]
     kind: ClassVar[str]
     is_chance: ClassVar[bool]
 
@@ -52,6 +58,9 @@ class OutcomeWords(Protocol):
 class YesNoWords:
     """Of a diagnosis."""
 
+    estimator: ClassVar[str] = "RCI"
+    happening: ClassVar[str] = "the diagnosis"
+    predictions: ClassVar[str] = "risks"
     kind: ClassVar[str] = "yes_no"
     is_chance: ClassVar[bool] = True
     scale: ClassVar[str] = "log-odds"
@@ -70,6 +79,9 @@ class YesNoWords:
 class SurvivalWords:
     """Of the time to an event; risks are told by the ``horizon``, in ``unit``, if that is known."""
 
+    estimator: ClassVar[str] = "RCISurvival"
+    happening: ClassVar[str] = "the event"
+    predictions: ClassVar[str] = "risks"
     kind: ClassVar[str] = "survival"
     is_chance: ClassVar[bool] = True
     scale: ClassVar[str] = "log-hazard"
@@ -100,6 +112,9 @@ class SurvivalWords:
 class NumberWords:
     """Of a number, in ``unit``, if that is known; ``spread`` is its standard deviation in the cohort."""
 
+    estimator: ClassVar[str] = "RCIRegressor"
+    happening: ClassVar[str] = "the outcome"
+    predictions: ClassVar[str] = "expected values"
     kind: ClassVar[str] = "number"
     is_chance: ClassVar[bool] = False
 
