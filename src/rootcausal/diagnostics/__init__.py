@@ -1,7 +1,8 @@
 """Do the assumptions hold? One module for each kind of check.
 
 :func:`diagnose` runs them all. To add one of columns and errors, write a module, and a line here; one of an
-outcome gets its line in the list of that outcome, such as :mod:`.of_yes_no`.
+outcome gets its line in the list of that outcome, :mod:`.of_yes_no`, :mod:`.of_survival` or
+:mod:`.of_number`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from .independence import SCALE, check_independence
 from .linearity import check_linearity
 from .logarithms import check_logarithm
 from .names import check_names
+from .of_number import NumberChecks
+from .of_survival import SurvivalChecks
 from .of_yes_no import YesNoChecks
 from .patients import check_range
 
 __all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
 
 #: Which checks are made of an outcome, by the names that attributions have for it.
-OF_OUTCOME: dict[str, type[OutcomeChecks]] = {one.kind: one for one in (YesNoChecks,)}
+OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
+    one.kind: one for one in (YesNoChecks, SurvivalChecks, NumberChecks)
+}
 
 
 def diagnose(checked: Checked) -> Diagnosis:
