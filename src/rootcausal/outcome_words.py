@@ -23,6 +23,9 @@ class OutcomeWords(Protocol):
 
     Attributes
     ----------
+    estimator : the class that users call: ``RCI``.
+    happening : what is known of a patient once it is: ``the diagnosis``.
+    predictions : what the model states of patients: ``risks``.
     kind : the name of the outcome.
     scale : what shocks add to, and values are in: ``log-odds``.
     of_what : what it is the scale of: ``the disease``.
@@ -34,6 +37,9 @@ class OutcomeWords(Protocol):
     raises : what a variable is to patients whose shock on it adds, and whose others add less.
     """
 
+    estimator: ClassVar[str]
+    happening: ClassVar[str]
+    predictions: ClassVar[str]
     kind: ClassVar[str]
     is_chance: ClassVar[bool]
     is_ratio: ClassVar[bool]
@@ -79,6 +85,9 @@ class OutcomeWords(Protocol):
 class YesNoWords:
     """Of a diagnosis."""
 
+    estimator: ClassVar[str] = "RCI"
+    happening: ClassVar[str] = "the diagnosis"
+    predictions: ClassVar[str] = "risks"
     kind: ClassVar[str] = "yes_no"
     is_chance: ClassVar[bool] = True
     is_ratio: ClassVar[bool] = False
@@ -110,6 +119,9 @@ class YesNoWords:
 class SurvivalWords:
     """Of the time to an event; risks are told by the ``horizon``, in ``unit``, if that is known."""
 
+    estimator: ClassVar[str] = "RCISurvival"
+    happening: ClassVar[str] = "the event"
+    predictions: ClassVar[str] = "risks"
     kind: ClassVar[str] = "survival"
     is_chance: ClassVar[bool] = True
     is_ratio: ClassVar[bool] = True
@@ -157,6 +169,9 @@ class SurvivalWords:
 class NumberWords:
     """Of a number, in ``unit``, if that is known; ``spread`` is its standard deviation in the cohort."""
 
+    estimator: ClassVar[str] = "RCIRegressor"
+    happening: ClassVar[str] = "the outcome"
+    predictions: ClassVar[str] = "expected values"
     kind: ClassVar[str] = "number"
     is_chance: ClassVar[bool] = False
     is_ratio: ClassVar[bool] = False

@@ -1,99 +1,80 @@
 """Do the assumptions hold? One module for each kind of check.
 
-:func:`diagnose` runs them all: to add one, write a module, and a line there.
+:func:`diagnose` runs them all. To add one of columns and errors, write a module, and a line here; one of an
+outcome gets its line in the list of that outcome, :mod:`.of_yes_no`, :mod:`.of_survival` or
+:mod:`.of_number`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from ..core.moments import ROWS_PER_CLASS
+from .by_outcome import OutcomeChecks
 from .checked import Checked
 from .confounding import check_confounding
 from .dependence import dependent_pairs
 from .diagnosis import Check, Diagnosis
-from .equal_responses import check_mechanism
-from .evidence import Evidence, fit_plain, gather
+from .evidence import Evidence, gather
 from .gaussianity import check_gaussianity
-from .giveaway import check_giveaway
 from .independence import SCALE, check_independence
 from .linearity import check_linearity
-from .link import check_link
 from .logarithms import check_logarithm
 from .names import check_names
-from .patients import check_influence, check_range
-from .terminal import check_terminal
+from .of_number import NumberChecks
+from .of_survival import SurvivalChecks
+from .of_yes_no import YesNoChecks
+from .patients import check_range
 
 __all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
 
-OTHER_CHECKS = (
-    "Not checked: shapes and independence of the errors, straight lines, hidden causes, equal responses in "
-    "cases and controls, effects of the diagnosis and columns that give it away, stated against observed "
-    "risk, single patients who decide. "
-)
-
-
-LEVELS_NOT_CHECKED = (
-    "Not checked of columns with levels: whether they are effects of the diagnosis rather than causes, "
-    "whether their causes act on them along straight lines, and hidden common causes of theirs. Those checks "
-    "are made for numbers."
-)
+#: Which checks are made of an outcome, by the names that attributions have for it.
+OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
+    one.kind: one for one in (YesNoChecks, SurvivalChecks, NumberChecks)
+}
 
 
 def diagnose(checked: Checked) -> Diagnosis:
     """Check a model's assumptions on patients, column by column."""
-    model, y = checked.model, checked.y
-    names, variables = list(checked.named.column_names), checked.named.names
-    order = model.column_order
-    in_range = check_range(
-        model.column_errors(checked.X)[:, order], [names[c] for c in order], checked.called
-    )
+    of_outcome = OF_OUTCOME[checked.model.attribution.outcome]
+    of_model = tuple(_of_model(checked))
     provenance = dict(checked.provenance)
-    given = provenance["parameters"].get("knowledge")  # models of before have none
-    of_model = (in_range, *check_names(variables, [variables[k] for k in model.order], given))
-    if y is None:
-        reason = "This takes the patients' diagnoses, which were not given."
-        return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
-    cases = int(y.sum())
-    if min(cases, y.size - cases) < ROWS_PER_CLASS:
-        reason = (
-            f"This takes at least {ROWS_PER_CLASS} patients with the disease and {ROWS_PER_CLASS} "
-            f"without; here {cases} of {y.size} have it."
-        )
-        return Diagnosis(of_model, provenance, OTHER_CHECKS + reason)
-    evidence = gather(checked, y)
-    of_risk = check_link(checked.stated, y, checked.prevalence, checked.of_fit)
-    of_scales = check_logarithm(checked, y)
+    why_not = of_outcome.why_not(checked.known)
+    if why_not:
+        return Diagnosis(of_model, provenance, f"Not checked: {of_outcome.others}. {why_not}")
+    evidence = gather(checked, checked.score)
     checks = (
-        check_giveaway(checked, y),  # a leak explains most of what else is found
-        *_of_disease(evidence, of_risk, checked),
-        *_of_errors(evidence, checked),
-        of_scales,
+        *of_outcome.checks(checked, evidence),
+        *_of_errors(evidence, checked, of_outcome),
+        check_logarithm(checked, checked.score),
         *of_model,
     )
-    return Diagnosis(checks, provenance, LEVELS_NOT_CHECKED if evidence.with_levels.any() else "")
+    not_made = [of_outcome.not_asked, _of_levels(of_outcome) if evidence.with_levels.any() else ""]
+    return Diagnosis(checks, provenance, " ".join(filter(None, not_made)))
 
 
-def _of_errors(evidence: Evidence, checked: Checked) -> Iterator[Check]:
+def _of_model(checked: Checked) -> Iterator[Check]:
+    """What needs no outcome: any patients will do, or none."""
+    model, names, variables = checked.model, checked.named.column_names, checked.named.names
+    order = model.column_order
+    errors = model.column_errors(checked.X)[:, order]
+    yield check_range(errors, [names[c] for c in order], checked.called, checked.words.predictions)
+    given = checked.provenance["parameters"].get("knowledge")  # models of before have none
+    yield from check_names(list(variables), [variables[k] for k in model.order], given)
+
+
+def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChecks]) -> Iterator[Check]:
     """Shapes and independence of the errors: of columns whose order was learned, in the population."""
-    population = evidence.of_population()
+    population, estimator = evidence.of_population(), checked.words.estimator
     yield check_gaussianity(population.of_searched())
     seen = dependent_pairs(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
-        yield check_independence(population, seen)
-        yield check_linearity(population, seen, checked.transforms)
-        yield check_confounding(population, seen, checked.prevalence)
+        yield check_independence(population, seen, estimator)
+        yield check_linearity(population, seen, checked.transforms, estimator)
+        yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
 
 
-def _of_disease(evidence: Evidence, of_risk: Check, checked: Checked) -> Iterator[Check]:
-    """What errors do to the disease, and what of it comes from the disease or from a few patients."""
-    # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
-    evidence = evidence.of_strongest()
-    fit = fit_plain(evidence.errors, evidence.y)
-    values = checked.X[np.ix_(evidence.rows, evidence.columns)]
-    yield check_terminal(evidence, fit, values, evidence.rest_on_measurements)
-    yield of_risk
-    yield check_mechanism(evidence, fit)
-    yield check_influence(evidence, fit, checked)
+def _of_levels(of_outcome: type[OutcomeChecks]) -> str:
+    return (
+        f"Not checked of columns with levels: {of_outcome.of_levels}whether their causes act on them along "
+        "straight lines, and hidden common causes of theirs. Those checks are made for numbers."
+    )

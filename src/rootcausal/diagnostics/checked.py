@@ -1,18 +1,26 @@
-"""What is checked: a model, and patients with or without their diagnoses."""
+"""What is checked: a model, and patients with or without their outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..core.model import CausalModel
-from ..core.table import F64, Index
+from ..core.number import Number
+from ..core.outcome import Outcome
+from ..core.survival import Survival
+from ..core.table import F64, SCORE, Index
+from ..core.yes_no import YesNo
+from ..outcome_words import OutcomeWords, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
+#: The kinds of outcome, by the names that attributions have for them.
+OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (YesNo, Survival, Number)}
 
 
 class Named(Protocol):
@@ -37,8 +45,10 @@ class Checked:
     X : (n, q) values of all columns; drawn at random where nothing was measured, so that they vary as
         patients do.
     missing : (n, q) which of them were drawn; None where all were measured.
-    y : (n,) labels in {0, 1}, or None where unknown.
-    stated : (n,) log-odds that the model states. Those of X differ where values of it were drawn.
+    known : what is known of their outcome, as :mod:`rootcausal.core.outcome` takes it: labels (n,) in {0, 1},
+        times and events (n, 2), or numbers (n,); None where unknown.
+    stated : (n,) the linear predictor that the model states, such as log-odds. That of X differs where
+        values of it were drawn.
     named : what columns and variables are called.
     ids : (n,) of the patients; None for their row numbers, from 1.
     provenance : how the model was made.
@@ -48,12 +58,29 @@ class Checked:
     model: CausalModel
     X: F64
     missing: np.ndarray | None
-    y: np.ndarray | None
+    known: np.ndarray | None
     stated: F64
     named: Named
     ids: Sequence[Any] | None
     provenance: Mapping[str, Any]
     of_fit: bool = False
+
+    @property
+    def words(self) -> OutcomeWords:
+        """How the outcome is spoken of."""
+        return words_of(self.model.attribution)
+
+    @property
+    def outcome(self) -> type[Outcome]:
+        """What the model is of."""
+        return OUTCOMES[self.model.attribution.outcome]
+
+    @cached_property
+    def score(self) -> np.ndarray:
+        """(n,) the null score of what is known: labels as they are, martingale residuals, numbers."""
+        assert self.known is not None
+        rows = self.outcome.of(self.known).rows(self.known)
+        return rows if rows.ndim == 1 else rows[:, SCORE]
 
     @property
     def prevalence(self) -> float | None:

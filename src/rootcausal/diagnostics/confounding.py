@@ -20,8 +20,8 @@ SAMPLING = (
 )
 
 
-def check_confounding(evidence: Evidence, seen: Dependence, prevalence: float | None) -> Check:
-    """``prevalence`` is None where patients were taken as they came, or nobody said how they were sampled."""
+def check_confounding(evidence: Evidence, seen: Dependence, may_be_sampled_apart: bool) -> Check:
+    """``may_be_sampled_apart`` says that cases and controls may have been, and nobody said so."""
     pairs = [
         pair for pair in seen.explained_by("nothing") if SCALE.judge(pair.p_value, pair.strength) != "fine"
     ]
@@ -42,7 +42,7 @@ def check_confounding(evidence: Evidence, seen: Dependence, prevalence: float | 
         f"out explains it.{_others(evidence, pairs[1:])}",
         f"look for something unmeasured that moves both {a} and {b} (a batch, a centre, a treatment, a "
         "common organ) and add it as a column. A mixture of different patients looks the same"
-        f"{SAMPLING if prevalence is None else ''}.",
+        f"{SAMPLING if may_be_sampled_apart else ''}.",
         (evidence.names[worst.earlier], evidence.names[worst.later]),
         _limit(a, b, verdict),
         "variables",

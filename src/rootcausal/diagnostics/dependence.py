@@ -179,7 +179,7 @@ def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
 
 def _rows_behind(evidence: Evidence) -> int:
     """Patients on whom a pair rests, where many lack one of the two: the median over columns, squared."""
-    n = evidence.y.size
+    n = evidence.n_rows
     if evidence.measured is None:
         return n
     return max(1, round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2))

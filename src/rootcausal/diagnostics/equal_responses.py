@@ -87,7 +87,7 @@ def product_tests(errors: F64, y: np.ndarray, fit: PlainLogit, owner: Index | No
 def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
     strongest = np.sort(np.argsort(-evidence.importance, kind="stable")[:COLUMNS_AT_MOST])
     looked_at = strongest[:0] if fit.separated else strongest
-    found = product_tests(evidence.errors[:, looked_at], evidence.y, fit, evidence.owner[looked_at])
+    found = product_tests(evidence.errors[:, looked_at], evidence.known, fit, evidence.owner[looked_at])
     if not found.p_values.size:
         return _without_products(fit, strongest.size)
     p_value, worst = smallest_of_many(found.p_values), int(found.p_values.argmin())

@@ -23,19 +23,19 @@ ROWS_AT_MOST = 20_000
 ERRORS_AT_MOST = 100
 # Differences below this part of the spread of an error come from rounding.
 ROUNDING = 1e-9
-# Logistic regression wants so many patients a variable.
+# A regression wants so many patients a variable.
 ROWS_A_VARIABLE = 10
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Errors and labels.
+    """Errors and outcomes.
 
     Attributes
     ----------
     errors : (n, k) that the model gives, of unit variance, in causal order.
     columns : (k,) which column of the cohort each belongs to.
-    y : (n,) labels 0 and 1.
+    known : (n,) or (n, 2), what is known of the outcome (see :class:`.checked.Checked`).
     names : (k,) of these columns.
     rows : (n,) which row of the cohort each is.
     population : (m,) places among these n that make up a sample of the population: all, unless cases and
@@ -43,11 +43,11 @@ class Evidence:
     with_levels : (k,) which columns are no numbers.
     searched : (k,) whose place in the order was learned: not covariates, and not what comes first, be it
         given or by its name.
-    importance : (k,) log-odds that a unit of each adds.
+    importance : (k,) what a unit of each adds to the outcome's predictor, such as log-odds.
     values : (n, k) the columns themselves, standardized.
     may_be_logged : (k,) of which a logarithm can be taken.
     outside : (n, m) columns that the model left out, standardized; at most 100.
-    outside_names, outside_may_be_logged : (m,) of these.
+    outside_columns, outside_names, outside_may_be_logged : (m,) of these.
     owner : (k,) the variable of each column: dummies of one have the same.
     arrows : (k, k), ``[i, j]``: whether j acts directly on i.
     learned : (k, k), ``[i, j]``: whether the order of the two was learned and not given.
@@ -56,7 +56,7 @@ class Evidence:
 
     errors: F64
     columns: Index
-    y: np.ndarray
+    known: np.ndarray
     names: tuple[str, ...]
     rows: Index
     population: Index
@@ -66,6 +66,7 @@ class Evidence:
     values: F64
     may_be_logged: np.ndarray
     outside: F64
+    outside_columns: Index
     outside_names: tuple[str, ...]
     outside_may_be_logged: np.ndarray
     owner: Index
@@ -74,19 +75,24 @@ class Evidence:
     measured: np.ndarray | None = None
     outside_measured: np.ndarray | None = None
 
+    @property
+    def n_rows(self) -> int:
+        """Patients."""
+        return len(self.known)
+
     def of_population(self) -> Evidence:
         """The same for a sample of the population, among whom errors are independent if they ever are.
 
         In a sample chosen by D, errors of the causes of D depend on each other, whatever the mechanisms.
         """
-        return self if self.population.size == self.y.size else self.of_patients(self.population)
+        return self if self.population.size == self.n_rows else self.of_patients(self.population)
 
     def of_patients(self, places: Index) -> Evidence:
         """The same of some patients, standardized among them."""
         return replace(
             self,
             errors=standardized(self.errors[places]),
-            y=self.y[places],
+            known=self.known[places],
             rows=self.rows[places],
             population=np.arange(places.size),
             values=standardized(self.values[places]),
@@ -123,9 +129,12 @@ class Evidence:
         """
         return self.of_columns(self.searched)
 
-    def of_strongest(self) -> Evidence:
-        """The same of those that matter most to the model, as many as a logistic regression can hold."""
-        at_most = max(2, self.y.size // ROWS_A_VARIABLE)
+    def of_strongest(self, n_telling: int) -> Evidence:
+        """The same of those that matter most to the model, as many as a regression can hold.
+
+        ``n_telling`` are the patients who tell something of the outcome: all, or those who had the event.
+        """
+        at_most = max(2, n_telling // ROWS_A_VARIABLE)
         kept = np.zeros(self.importance.size, dtype=bool)
         kept[np.argsort(-self.importance, kind="stable")[:at_most]] = True
         return self.of_columns(kept)
@@ -156,7 +165,7 @@ class Evidence:
 def population_sample(y: np.ndarray, prevalence: float | None) -> Index:
     """Rows among whom the disease is as common as in the population: of one class all, of the other some."""
     if prevalence is None:
-        return np.arange(y.size)
+        return np.arange(len(y))
     cases, controls = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     n_cases = round(controls.size * prevalence / (1.0 - prevalence))
     n_controls = round(cases.size * (1.0 - prevalence) / prevalence)
@@ -168,12 +177,14 @@ def population_sample(y: np.ndarray, prevalence: float | None) -> Index:
     return np.sort(np.concatenate([cases, controls]))
 
 
-def gather(checked: Checked, y: np.ndarray) -> Evidence:
+def gather(checked: Checked, score: np.ndarray) -> Evidence:
     """The errors that this model gives to at most 20,000 patients, on the 100 columns that matter most to it.
 
-    They are standardized among these patients, and those that differ by rounding alone are the same.
+    They are standardized among these patients, and those that differ by rounding alone are the same. By the
+    outcome's null ``score`` (n,) columns outside the model are chosen.
     """
-    model, X, missing = checked.model, checked.X, checked.missing
+    model, X, missing, known = checked.model, checked.X, checked.missing, checked.known
+    assert known is not None
     names = checked.named.column_names
     rows = np.arange(X.shape[0])
     if rows.size > ROWS_AT_MOST:
@@ -186,14 +197,14 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
     places, errors = places[varies], errors[:, varies]
     columns = model.column_order[places]
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
-    left_out, can_log = _left_out(model, y, X, rows), checked.may_be_logged()
+    left_out, can_log = _left_out(model, score, X, rows), checked.may_be_logged()
     return Evidence(
         ties_restored(standardized(errors)),
         columns,
-        y[rows],
+        known[rows],
         tuple(names[c] for c in columns),
         rows,
-        population_sample(y[rows], checked.prevalence),
+        population_sample(known[rows], checked.prevalence),
         with_levels=layout.discrete[columns],
         # Nothing that was measured acts on age or sex, whatever the order: another check says so.
         searched=~layout.kept[columns] & np.array([not says_first(names[c]) for c in columns], dtype=bool),
@@ -201,6 +212,7 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
         values=standardized(values[:, columns]),
         may_be_logged=can_log[columns],
         outside=standardized(values[:, left_out]),
+        outside_columns=left_out,
         outside_names=tuple(names[c] for c in left_out),
         outside_may_be_logged=can_log[left_out],
         owner=layout.variable[columns],
@@ -211,14 +223,14 @@ def gather(checked: Checked, y: np.ndarray) -> Evidence:
     )
 
 
-def _left_out(model: CausalModel, y: np.ndarray, X: F64, rows: Index) -> Index:
-    """Columns outside the model's order, those that go with D most where they are many."""
+def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Index:
+    """Columns outside the model's order, those that go with the outcome most where they are many."""
     outside = np.setdiff1d(np.arange(X.shape[1]), model.column_order)
     if outside.size <= ERRORS_AT_MOST:
         return outside
     values = standardized(X[np.ix_(rows, outside)])
-    with_disease = np.abs(values.T @ (y[rows] - y[rows].mean()))
-    return outside[np.sort(np.argsort(-with_disease, kind="stable")[:ERRORS_AT_MOST])]
+    with_outcome = np.abs(values.T @ (score[rows] - score[rows].mean()))
+    return outside[np.sort(np.argsort(-with_outcome, kind="stable")[:ERRORS_AT_MOST])]
 
 
 def standardized(values: F64) -> F64:

@@ -22,7 +22,7 @@ from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
 from .telling_apart import areas, chance_of, measured_of_both, rank_area, rows_of_both, smallest_area
 
-QUESTION = "Does no column give the diagnosis away?"
+HAPPENING = "the diagnosis"
 # Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
 OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
 OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
@@ -44,7 +44,7 @@ REASONS_SAID = 3
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a variable gives the diagnosis away, as one sentence with its figure."""
+    """Why a variable gives the outcome away, as one sentence with its figure."""
 
     variable: int
     verdict: Verdict
@@ -58,31 +58,22 @@ class Reason:
         return -VERDICTS.index(self.verdict), -self.area
 
 
+def question(happening: str) -> str:
+    return f"Does no column give {happening} away?"
+
+
 def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
     """For all columns of the cohort, also those that the model left out."""
     model = checked.model
     layout = Layout.numbers(checked.X.shape[1]) if model.layout is None else model.layout
-    rows = rows_of_both(y)
-    values = checked.X if rows.size == y.size else checked.X[rows]
-    missing = None if checked.missing is None else checked.missing[rows]
     names = [str(name) for name in checked.named.names]
-    found = areas(values, missing, y[rows], layout)
-    counts = measured_of_both(missing, y[rows], layout)
+    found = areas_of(checked, y, layout)
     n_cases = int(y.sum())
     smallest = smallest_area(n_cases, y.size - n_cases, len(names), OF_NUMBERS.p_doubtful)
-    reasons = [
-        *_deciding(names, found, layout, values, counts),
-        *_ends(names, found, layout, counts),
-        *_absent(names, checked.missing, y, layout),
-        *_dominating(checked, y, names),
-        *_only_cases(names, layout, values, missing, y[rows]),
-    ]
-    of_each: dict[int, Reason] = {}
-    for reason in sorted(reasons, key=lambda reason: reason.rank):
-        of_each.setdefault(reason.variable, reason)
+    reasons = [*by_labels(checked, y, layout, found), *_dominating(checked, y, names)]
     largest = float(found.max(initial=0.5))
-    if of_each:
-        return _given_away([*of_each.values()], names, smallest)
+    if reasons:
+        return given_away(reasons, names, smallest, HAPPENING)
     if smallest > OF_NUMBERS.broken:
         return _too_few(y, smallest)
     close = [
@@ -94,18 +85,46 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
         return _of_levels([names[variable] for variable in close], largest, smallest)
     return Check(
         "gives_away",
-        QUESTION,
+        question(HAPPENING),
         "fine",
         largest,
         None,
         "The column that alone tells patients with and without the diagnosis apart best does so in "
-        f"{_pairs(largest)}.",
+        f"{pairs(largest)}.",
         "",
         smallest=smallest,
     )
 
 
-def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, counts: Index) -> list[Reason]:
+def areas_of(checked: Checked, y: np.ndarray, layout: Layout) -> F64:
+    """(p,) how well each variable alone tells the labels y (n,) apart."""
+    rows = rows_of_both(y)
+    return areas(checked.X[rows], None if checked.missing is None else checked.missing[rows], y[rows], layout)
+
+
+def by_labels(
+    checked: Checked, y: np.ndarray, layout: Layout, found: F64, happening: str = HAPPENING
+) -> list[Reason]:
+    """What gives labels y (n,) away, a diagnosis or an event, as it is ``happening``.
+
+    ``found`` (p,) are the areas of :func:`areas_of`.
+    """
+    rows = rows_of_both(y)
+    values = checked.X if rows.size == y.size else checked.X[rows]
+    missing = None if checked.missing is None else checked.missing[rows]
+    names = [str(name) for name in checked.named.names]
+    counts = measured_of_both(missing, y[rows], layout)
+    return [
+        *_deciding(names, found, layout, values, counts, happening),
+        *_ends(names, found, layout, counts, happening),
+        *_absent(names, checked.missing, y, layout, happening),
+        *_only_cases(names, layout, values, missing, y[rows], happening),
+    ]
+
+
+def _deciding(
+    names: Sequence[str], found: F64, layout: Layout, values: F64, counts: Index, happening: str
+) -> list[Reason]:
     """``counts`` (2, p) are the controls and cases in whom each variable was measured."""
     reasons = []
     for variable in np.flatnonzero(found >= OF_LEVELS.doubtful).tolist():
@@ -114,10 +133,10 @@ def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, cou
         p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
         scale = OF_LEVELS if layout.discrete[column] else OF_NUMBERS
         name = quoted(names[variable], 40)
-        sentence = f"{name} alone tells patients with and without the diagnosis apart in {_pairs(area)}"
+        sentence = f"{name} alone tells patients with and without {happening} apart in {pairs(area)}"
         if area == 1.0:
             two = layout.columns_of(variable).size == 1 and np.unique(values[:, column]).size == 2
-            sentence += ": it is the diagnosis itself, in other words" if two else ": a limit of it decides"
+            sentence += f": it is {happening} itself, in other words" if two else ": a limit of it decides"
         verdict = scale.judge(p_value, area)
         if verdict == "broken" and min(n_cases, n_controls) < FEWEST_TO_CONDEMN:
             verdict = "doubtful"
@@ -126,7 +145,12 @@ def _deciding(names: Sequence[str], found: F64, layout: Layout, values: F64, cou
 
 
 def _only_cases(
-    names: Sequence[str], layout: Layout, values: F64, missing: np.ndarray | None, y: np.ndarray
+    names: Sequence[str],
+    layout: Layout,
+    values: F64,
+    missing: np.ndarray | None,
+    y: np.ndarray,
+    happening: str,
 ) -> list[Reason]:
     """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
     reasons, share = [], float(y.mean())
@@ -142,7 +166,7 @@ def _only_cases(
             p_value = corrected(float(share**of_level.size), len(names))
             sentence = (
                 f"{of_level.sum():,} of {of_level.size:,} patients with one and the same level of "
-                f"{quoted(names[variable], 40)} have the diagnosis"
+                f"{quoted(names[variable], 40)} have {happening}"
             )
             reasons.append(Reason(variable, "doubtful", float(of_level.mean()), p_value, sentence))
     return reasons
@@ -152,11 +176,11 @@ def _of_levels(found: Sequence[str], largest: float, smallest: float) -> Check:
     named, one = listed([quoted(name, 40) for name in found]), len(found) == 1
     return Check(
         "gives_away",
-        QUESTION,
+        question(HAPPENING),
         "cannot tell",
         largest,
         None,
-        f"{named} {'goes' if one else 'go'} closely with the diagnosis (in {_pairs(largest)} at best). Of a "
+        f"{named} {'goes' if one else 'go'} closely with the diagnosis (in {pairs(largest)} at best). Of a "
         "column with levels nothing in the table shows whether it comes before the diagnosis or after.",
         f"ask when {'it was' if one else 'they were'} measured; what came after the diagnosis is left out "
         "with --after COLUMN.",
@@ -168,26 +192,34 @@ def _of_levels(found: Sequence[str], largest: float, smallest: float) -> Check:
     )
 
 
-def _ends(names: Sequence[str], found: F64, layout: Layout, counts: Index) -> list[Reason]:
-    """Names that speak of the end, unless the user said that they come first."""
+def named_like_an_end(names: Sequence[str], layout: Layout) -> list[int]:
+    """Variables whose names speak of the end, unless the user said that they come first."""
     beside, first = ends_beside(names), layout.kept & ~layout.covariate
+    return [
+        variable
+        for variable, name in enumerate(names)
+        if (name in beside or says_end(name)) and not first[layout.columns_of(variable)[0]]
+    ]
+
+
+def _ends(names: Sequence[str], found: F64, layout: Layout, counts: Index, happening: str) -> list[Reason]:
     reasons = []
-    for variable, name in enumerate(names):
-        if not (name in beside or says_end(name)) or first[layout.columns_of(variable)[0]]:
-            continue
+    for variable in named_like_an_end(names, layout):
         area = float(found[variable])
         n_controls, n_cases = counts[:, variable].tolist()
         p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
         verdict = OF_ENDS.judge(p_value, area)
         sentence = (
-            f"{quoted(name, 40)} is named like something that is known only in the end, and tells patients "
-            f"with and without the diagnosis apart in {_pairs(area)}"
+            f"{quoted(names[variable], 40)} is named like something that is known only in the end, and tells "
+            f"patients with and without {happening} apart in {pairs(area)}"
         )
         reasons.append(Reason(variable, verdict, area, p_value, sentence))
     return [reason for reason in reasons if reason.verdict != "fine"]
 
 
-def _absent(names: Sequence[str], missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> list[Reason]:
+def _absent(
+    names: Sequence[str], missing: np.ndarray | None, y: np.ndarray, layout: Layout, happening: str
+) -> list[Reason]:
     """Columns of which it tells the diagnosis that they are missing, or that they are there."""
     if missing is None:
         return []
@@ -204,8 +236,8 @@ def _absent(names: Sequence[str], missing: np.ndarray | None, y: np.ndarray, lay
         one_class = min(shares) == 0.0 or max(shares) == 1.0
         verdict = OF_ABSENCE.judge(p_value, max(apart, OF_ABSENCE.doubtful) if one_class else apart)
         sentence = (
-            f"{quoted(names[variable], 40)} is missing in {shares[0]:.0%} of the patients with the diagnosis "
-            f"and in {shares[1]:.0%} of those without: whether it was measured tells the diagnosis"
+            f"{quoted(names[variable], 40)} is missing in {shares[0]:.0%} of the patients with {happening} "
+            f"and in {shares[1]:.0%} of those without: whether it was measured tells {happening}"
         )
         reasons.append(Reason(variable, verdict, 0.5 + apart / 2.0, p_value, sentence))
     return [reason for reason in reasons if reason.verdict != "fine"]
@@ -225,45 +257,50 @@ def _dominating(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[R
         return []
     sentence = (
         f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and the model tells "
-        f"patients with and without the diagnosis apart in {_pairs(area)}"
+        f"patients with and without the diagnosis apart in {pairs(area)}"
     )
     return [Reason(variable, "doubtful", area, p_value, sentence)]
 
 
-def _given_away(reasons: Sequence[Reason], names: Sequence[str], smallest: float) -> Check:
+def given_away(all_reasons: Sequence[Reason], names: Sequence[str], smallest: float, happening: str) -> Check:
+    """The check where at least one variable gives the outcome away, each for the worst of its reasons."""
+    of_each: dict[int, Reason] = {}
+    for reason in sorted(all_reasons, key=lambda reason: reason.rank):
+        of_each.setdefault(reason.variable, reason)
+    reasons = [*of_each.values()]
     found = [names[reason.variable] for reason in reasons]
     worst = reasons[0]
     more = len(reasons) - REASONS_SAID
     said = [reason.sentence for reason in reasons[:REASONS_SAID]]
     return Check(
         "gives_away",
-        QUESTION,
+        question(happening),
         worst.verdict,
         worst.area,
         worst.p_value,
         "; ".join(said) + (f"; and so on for {plural(more, 'column')} more" if more > 0 else "") + ".",
-        advice_to_leave_out(found),
+        advice_to_leave_out(found, happening),
         tuple(found),
-        _limit(worst.verdict, found),
+        _limit(worst.verdict, found, happening),
         "variables",
         smallest,
     )
 
 
-def _limit(verdict: Verdict, found: Sequence[str]) -> str:
+def _limit(verdict: Verdict, found: Sequence[str], happening: str) -> str:
     named, one = listed([quoted(name, 40) for name in found]), len(found) == 1
     beside = "and of the other variables only what is left beside is seen"
     if verdict == "broken":
-        it = "it gives the diagnosis away" if one else "they give the diagnosis away"
+        it = f"it gives {happening} away" if one else f"they give {happening} away"
         return f"Do not read {named} as {'a root cause' if one else 'root causes'}: {it}, {beside}."
-    return f"{named} may give the diagnosis away rather than cause it, {beside}."
+    return f"{named} may give {happening} away rather than cause it, {beside}."
 
 
 def _too_few(y: np.ndarray, smallest: float) -> Check:
     n_cases = int(y.sum())
     return Check(
         "gives_away",
-        QUESTION,
+        question(HAPPENING),
         "cannot tell",
         float("nan"),
         None,
@@ -278,7 +315,7 @@ def _too_few(y: np.ndarray, smallest: float) -> Check:
     )
 
 
-def _pairs(area: float) -> str:
+def pairs(area: float) -> str:
     """Such as "97 of 100 pairs"; nothing is rounded up to all of them."""
     if area == 1.0:
         return "all pairs"

@@ -45,7 +45,8 @@ def visible(seen: Dependence) -> float:
     return smallest_visible(seen.n_rows, len(MOMENTS), max(seen.n_pairs, 1), SCALE.p_doubtful)
 
 
-def check_independence(evidence: Evidence, seen: Dependence) -> Check:
+def check_independence(evidence: Evidence, seen: Dependence, estimator: str) -> Check:
+    """``estimator`` is the class that users call."""
     counted = [pair for pair in seen.found if pair.explanation != "left out"]
     worst = max(counted, key=lambda pair: pair.strength, default=None)
     smallest = visible(seen)
@@ -58,7 +59,7 @@ def check_independence(evidence: Evidence, seen: Dependence) -> Check:
         # How bad a bend is, its own check says.
         verdict = verdict if worst.explanation == "nothing" else "doubtful"
         statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}{_untried(seen)}"
-        advice, limit = _what_to_do(evidence, worst)
+        advice, limit = _what_to_do(evidence, worst, estimator)
     elif verdict == "cannot tell":
         statement = f"So few patients show only strong dependence, and none was seen ({_asked(seen)})."
         limit = "Whether shocks are independent cannot be told: so few patients would hide it."
@@ -101,12 +102,12 @@ def _why(evidence: Evidence, pair: Dependent) -> str:
     return "No bend and no other order explains it: see the check of hidden common causes."
 
 
-def _what_to_do(evidence: Evidence, pair: Dependent) -> tuple[str, str]:
+def _what_to_do(evidence: Evidence, pair: Dependent, estimator: str) -> tuple[str, str]:
     """Advice, and the limit, where no other check has it."""
     if pair.explanation != "order":
         return "follow that check.", ""
     a, b = map(quoted, _named(evidence, pair))
     return (
-        "if you know which of the two comes first, say so (--causes, or RCI(knowledge=…)).",
+        f"if you know which of the two comes first, say so (--causes, or {estimator}(knowledge=…)).",
         f"Which of {a} and {b} acts on the other is not sure: read their shocks as one.",
     )

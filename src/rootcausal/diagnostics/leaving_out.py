@@ -17,11 +17,11 @@ def option_for(option: str, names: Sequence[str]) -> str:
     return " ".join(said)
 
 
-def advice_to_leave_out(names: Sequence[str]) -> str:
-    """What to do about columns that may come after the diagnosis, or be it."""
+def advice_to_leave_out(names: Sequence[str], happening: str = "the diagnosis") -> str:
+    """What to do about columns that may come after what is ``happening``, or be it."""
     it, was, are = ("it", "it was", "it is") if len(names) == 1 else ("them", "they were", "they are")
     return (
-        f"ask when {was} measured. If after the diagnosis, fit again with {option_for('--after', names)}; if "
-        f"{are} the diagnosis in another form, with {option_for('--drop', names)} (in Python: leave {it} "
+        f"ask when {was} measured. If after {happening}, fit again with {option_for('--after', names)}; if "
+        f"{are} {happening} in another form, with {option_for('--drop', names)} (in Python: leave {it} "
         "out of X). Then check again: other findings may go with it."
     )

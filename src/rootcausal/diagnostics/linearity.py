@@ -46,8 +46,8 @@ class _Bend:
         return verdict if self.in_model or verdict != "broken" else "doubtful"
 
 
-def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, str]) -> Check:
-    """``logged`` are columns that are on a log scale already."""
+def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, str], estimator: str) -> Check:
+    """``logged`` are columns that are on a log scale already; ``estimator`` is the class that users call."""
     bends = sorted(_bends(evidence, seen), key=lambda bend: (-bend.in_model, -bend.curve.share))
     smallest = visible(seen) ** 2
     if not bends:
@@ -85,7 +85,7 @@ def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, s
         f"({in_words(curve.p_value)}): against the line {effect} lies {_above(low)} where {cause} is in its "
         f"lowest tenth, {_above(middle)} in its middle and {_above(high)} in its highest tenth."
         + _others(bends[1:]),
-        _what_to_do(worst, logged),
+        _what_to_do(worst, logged, estimator),
         (worst.cause, worst.effect),
         f"Do not read the shock of {effect} by itself: it holds the bend over {cause}."
         if verdict == "broken"
@@ -123,7 +123,7 @@ def _others(bends: list[_Bend]) -> str:
     return f" Also bent: {named}{f' and {len(bends) - 3} more' if len(bends) > 3 else ''}."
 
 
-def _what_to_do(bend: _Bend, logged: Mapping[str, str]) -> str:
+def _what_to_do(bend: _Bend, logged: Mapping[str, str], estimator: str) -> str:
     cause = quoted(bend.cause)
     below, above = bend.curve.slopes
     if below * above <= 0:
@@ -135,5 +135,5 @@ def _what_to_do(bend: _Bend, logged: Mapping[str, str]) -> str:
     # races away.
     first = abs(below) > abs(above)
     log, can = (bend.cause, bend.log_of_cause) if first else (bend.effect, bend.log_of_effect)
-    trial = f"try {how_to_log([log], logged)}, or " if can else ""
+    trial = f"try {how_to_log([log], logged, estimator)}, or " if can else ""
     return f"look at the scatter plot; {trial}cut {cause} into the ranges between which the slope changes."

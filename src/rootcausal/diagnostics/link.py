@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, rankdata
 
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..wording import plural
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import fit_plain
@@ -29,20 +29,21 @@ class Groups:
     ----------
     size : patients.
     stated, observed : mean risk.
+    error : standard error of the observed one, if the stated one is right.
     """
 
     size: F64
     stated: F64
     observed: F64
+    error: F64
 
     @classmethod
     def of(cls, risk: F64, y: np.ndarray) -> Groups:
-        """By tenths, or by fewer parts where patients are few."""
-        wanted = np.clip(len(y) // PATIENTS_A_GROUP, FEWEST_GROUPS, MOST_GROUPS)
-        # Ties share a rank, so no order of the rows can part their cases from their controls.
-        part = np.ceil(rankdata(risk) * wanted / len(y)).astype(np.intp)
-        _, group, size = np.unique(part, return_inverse=True, return_counts=True)
-        return cls(size.astype(np.float64), np.bincount(group, risk) / size, np.bincount(group, y) / size)
+        """Of patients whose labels are known."""
+        group, size = parts_of(risk, len(y))
+        stated = np.bincount(group, risk) / size
+        error = np.sqrt(np.maximum(stated * (1.0 - stated), 1e-12) / size)
+        return cls(size, stated, np.bincount(group, y) / size, error)
 
     @property
     def freedom(self) -> int:
@@ -51,8 +52,7 @@ class Groups:
 
     @property
     def p_value(self) -> float:
-        spread = np.maximum(self.stated * (1.0 - self.stated), 1e-12)
-        return float(chi2.sf((self.size * (self.observed - self.stated) ** 2 / spread).sum(), self.freedom))
+        return float(chi2.sf((((self.observed - self.stated) / self.error) ** 2).sum(), self.freedom))
 
     @property
     def difference(self) -> float:
@@ -72,9 +72,20 @@ class Groups:
     @property
     def smallest(self) -> float:
         """The difference that would be seen, if it were the same in all groups."""
-        spread = float((self.size * self.stated * (1.0 - self.stated)).sum() / self.size.sum())
-        n = int(self.size.sum())
-        return smallest_visible(n, self.freedom, 1, SCALE.p_doubtful) * float(np.sqrt(spread))
+        spread = float(np.sqrt(((self.size * self.error) ** 2).sum()) / self.size.sum())
+        return smallest_visible(1, self.freedom, 1, SCALE.p_doubtful) * spread
+
+
+def parts_of(predicted: F64, n_telling: int) -> tuple[Index, F64]:
+    """The group (n,) of each patient by what was predicted, and sizes (g,): tenths, or fewer parts.
+
+    ``n_telling`` are patients who tell something of the outcome. Ties share a rank, so no order of the rows
+    can part their cases from their controls.
+    """
+    wanted = np.clip(n_telling // PATIENTS_A_GROUP, FEWEST_GROUPS, MOST_GROUPS)
+    part = np.ceil(rankdata(predicted) * wanted / predicted.size).astype(np.intp)
+    _, group, size = np.unique(part, return_inverse=True, return_counts=True)
+    return group, size.astype(np.float64)
 
 
 def spread_out(log_odds: F64, y: np.ndarray) -> F64:
@@ -115,6 +126,20 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
         allowing += ", with the shrinkage of the fit undone"
         log_odds = spread_out(log_odds, y)
     groups = Groups.of(expit(log_odds), y)
+    happened = f"{groups.observed[groups.worst]:.0%} were ill"
+    return calibration(groups, len(y), allowing, happened, unseen)
+
+
+def calibration(groups: Groups, n: int, allowing: str, happened: str, unseen: str = "") -> Check:
+    """The check of risks in groups.
+
+    Parameters
+    ----------
+    n : patients.
+    allowing : for what the risks allow, as a part of a sentence.
+    happened : what happened to the group where most patients are stated a wrong risk.
+    unseen : a sentence on what they cannot show.
+    """
     verdict = SCALE.judge(groups.p_value, groups.difference, groups.smallest)
     if verdict == "fine" and groups.p_value < SCALE.p_doubtful and groups.largest >= SCALE.broken:
         verdict = "doubtful"  # right on average, and wrong in a group of patients
@@ -124,7 +149,7 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
         verdict,
         groups.difference,
         groups.p_value,
-        f"{_statement(groups, allowing)}{_power(verdict, groups, len(y))}{unseen}",
+        f"{_statement(groups, allowing, happened)}{_power(verdict, groups, n)}{unseen}",
         _advice(verdict),
         limit=_limit(verdict, groups),
         touches="" if verdict == "fine" else "risk",
@@ -132,11 +157,11 @@ def check_link(log_odds: F64, y: np.ndarray, prevalence: float | None, of_fit: b
     )
 
 
-def _statement(groups: Groups, allowing: str) -> str:
+def _statement(groups: Groups, allowing: str, happened: str) -> str:
     worst, count = groups.worst, plural(groups.size.size, "group")
     of_worst = (
         f"; among {groups.size[worst]:.0f} patients with a stated risk of {groups.stated[worst]:.0%} on "
-        f"average, {groups.observed[worst]:.0%} were ill"
+        f"average, {happened}"
     )
     return (
         f"In {count} of patients by stated risk{allowing}, stated and observed risk differ by "

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from ..wording import for_shell
 
 
-def how_to_log(names: Sequence[str], known: Mapping[str, str]) -> str:
-    """The option that does it, with those that are logarithms already."""
+def how_to_log(names: Sequence[str], known: Mapping[str, str], estimator: str) -> str:
+    """The option that does it, with those that are logarithms already; ``estimator`` is the class."""
     wanted = {**known, **dict.fromkeys(names, "log")}
     said = ", ".join(f"{name!a}: {scale!a}" for name, scale in wanted.items())
-    in_python = f"RCI(transform={{{said}}})"
+    in_python = f"{estimator}(transform={{{said}}})"
     if any(name != name.strip() or "," in name or '"' in name for name in wanted):
         return f"{in_python} in Python"
     return f"--log {for_shell(','.join(wanted))} (in Python {in_python})"

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.model import CausalModel
-from ..core.moments import FLAT, ROWS_PER_CLASS
+from ..core.moments import FLAT
 from ..core.table import F64, Index
 from ..wording import listed, one_line, plural
 from .checked import Checked
@@ -63,21 +63,23 @@ class Looked:
 
     Attributes
     ----------
+    rows : (n,) of the cohort.
     columns : (q,) of the cohort, ascending.
     every_column : whether these are all columns that vary.
-    all_rows : these columns of as many patients as a fit of its own takes.
+    all_rows : these columns of these rows: as many patients as a fit of its own takes.
     scales : of those among them who make up a sample of the population.
     """
 
+    rows: Index
     columns: Index
     every_column: bool
     all_rows: Scales
     scales: Scales
 
 
-def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
-    """Whether some column wants a logarithm, and what that would change."""
-    looked = _looked_at(checked, y)
+def check_logarithm(checked: Checked, score: np.ndarray) -> Check:
+    """Whether some column wants a logarithm, and what that would change; ``score`` (n,) is the outcome's."""
+    looked = _looked_at(checked, score)
     if looked is None:
         return Check(NAME, QUESTION, "cannot tell", 0.0, None, TOO_FEW, MORE, (), TOO_FEW, "order")
     if not looked.scales.candidates.any():
@@ -90,29 +92,29 @@ def check_logarithm(checked: Checked, y: np.ndarray) -> Check:
     return _nothing_offered(checked, looked, clear, gains)
 
 
-def _looked_at(checked: Checked, y: np.ndarray) -> Looked | None:
-    """Patients as in the population, and the columns that matter most to the model and to D.
+def _looked_at(checked: Checked, score: np.ndarray) -> Looked | None:
+    """Patients as in the population, and the columns that matter most to the model and to the outcome.
 
     None where these are too few for any regression.
     """
     model, n_columns = checked.model, checked.X.shape[1]
     width, ordered = min(n_columns, COLUMNS_AT_MOST), max(min(model.column_order.size, COLUMNS_AT_MOST), 1)
     at_most = max(FEWEST_ROWS, min(CELLS_AT_MOST // width, PAIRS_AT_MOST // ordered**2))
-    rows = _some(np.arange(y.size), at_most)
-    few = _some(population_sample(y[rows], checked.prevalence), ROWS_AT_MOST)
+    rows = _some(np.arange(score.size), at_most)
+    few = _some(population_sample(score[rows], checked.prevalence), ROWS_AT_MOST)
     if few.size < FEWEST_AT_ALL:
         return None
     values = checked.X[rows[few]]
     varies = np.ptp(values, axis=0) > FLAT * np.abs(values).max(axis=0)
     at_most = min(COLUMNS_AT_MOST, max(FEWEST_COLUMNS, few.size // ROWS_A_COLUMN))
-    columns = _most_important(model, values, y[rows[few]], varies, at_most)
+    columns = _most_important(model, values, score[rows[few]], varies, at_most)
     layout = Layout.numbers(n_columns) if model.layout is None else model.layout
     # Every patient counts when it comes to values that have no logarithm.
     candidates = may_be_logged(checked.X, checked.missing, layout) & checked.may_be_logged()
     cells = np.ix_(rows, columns)
     missing = None if checked.missing is None else checked.missing[cells]
-    all_rows = Scales.of(checked.X[cells], missing, y[rows], layout.take(columns), candidates[columns])
-    return Looked(columns, columns.size == int(varies.sum()), all_rows, all_rows.of_rows(few))
+    all_rows = Scales.of(checked.X[cells], missing, score[rows], layout.take(columns), candidates[columns])
+    return Looked(rows, columns, columns.size == int(varies.sum()), all_rows, all_rows.of_rows(few))
 
 
 def _some(rows: Index, at_most: int) -> Index:
@@ -121,11 +123,11 @@ def _some(rows: Index, at_most: int) -> Index:
     return np.sort(np.random.default_rng(0).choice(rows, at_most, replace=False))
 
 
-def _most_important(model: CausalModel, X: F64, y: np.ndarray, varies: np.ndarray, at_most: int) -> Index:
+def _most_important(model: CausalModel, X: F64, score: np.ndarray, varies: np.ndarray, at_most: int) -> Index:
     """(m,) ascending: of the columns that vary, those of the model first, then those that go with D."""
     centred = X - X.mean(axis=0)
     spread = np.where(varies, centred.std(axis=0), np.inf)
-    importance = np.abs((y - y.mean()) @ centred) / (len(y) * spread)
+    importance = np.abs((score - score.mean()) @ centred) / (len(score) * spread)
     importance[model.column_order] += 1.0 + model.attribution.importance()
     importance[~varies] = -1.0
     kept = np.argsort(-importance, kind="stable")[: min(at_most, int(varies.sum()))]
@@ -140,10 +142,11 @@ def _with_what_changes(
     settings = settings_of(checked.provenance["parameters"])
     change = None
     scales = looked.all_rows
-    cases = int(scales.y.sum())
-    if settings is not None and min(cases, scales.y.size - cases) >= ROWS_PER_CLASS:
+    assert checked.known is not None
+    known = checked.known[looked.rows]
+    if settings is not None and checked.outcome.is_enough(known):
         on_log = scales.on(np.array([gain.column for gain in gains], dtype=np.intp))
-        change = what_changes(scales.values, on_log, scales.y, scales.layout, settings)
+        change = what_changes(scales.values, on_log, known, scales.layout, settings, checked.outcome)
         used |= {
             int(looked.columns[column])
             for variable in change.entered
@@ -157,16 +160,17 @@ def _offered(
 ) -> Check:
     """``complete`` says whether these are all that would be straighter."""
     names = [checked.named.column_names[looked.columns[gain.column]] for gain in gains]
+    happening = checked.words.happening
     some = [
         f"{one_line(name, 40)} {gain.explained_log:.0%} instead of {gain.explained:.0%}"
         for name, gain in zip(names, gains, strict=True)
     ]
     statement = (
-        f"The other columns and the diagnosis explain more of a logarithm than of the value: "
+        f"The other columns and {happening} explain more of a logarithm than of the value: "
         f"{listed(some, COLUMNS_NAMED)}; and errors depend on each other less."
     )
     if change is not None:
-        n_rows = len(looked.all_rows.y)
+        n_rows = looked.rows.size
         some_rows = f" on {n_rows:,} of the patients" if n_rows < len(checked.X) else ""
         changes = change.in_words(_variables(checked, looked))
         statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
@@ -179,9 +183,9 @@ def _offered(
         "doubtful",
         gains[0].nats,
         None,
-        statement + _left_unseen(looked),
-        f"fit again with {how_to_log(names, checked.transforms)}, and let someone who knows these "
-        "measurements say which of the two results makes sense.",
+        statement + _left_unseen(looked, happening),
+        f"fit again with {how_to_log(names, checked.transforms, checked.words.estimator)}, and let someone "
+        "who knows these measurements say which of the two results makes sense.",
         tuple(names),
         _limit(shown, change),
         "order",
@@ -197,23 +201,23 @@ def _limit(shown: str, change: Change | None) -> str:
 
 def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains: list[Gain]) -> Check:
     """``clear`` are gains beyond chance; of these, ``gains`` also made errors less dependent."""
-    scales = looked.scales
+    scales, happening = looked.scales, checked.words.happening
     closest = clear[0] if clear else gain_of(scales, int(quick_gains(scales).argmax()))
     name = one_line(checked.named.column_names[looked.columns[closest.column]], 40)
     figures = f"{name}, {closest.explained_log:.0%} instead of {closest.explained:.0%}"
     smallest = max(STRAIGHTER, STANDARD_ERRORS * closest.error) + float(norm.ppf(POWER)) * closest.error
-    n_columns, n_rows = plural(int(scales.candidates.sum()), "column"), len(scales.y)
+    n_columns, n_rows = plural(int(scales.candidates.sum()), "column"), len(scales.score)
     if gains:
         statement = f"A logarithm would make {name} straighter, but the model does not use it, nor would it."
     elif clear:
         statement = (
-            "The other columns and the diagnosis explain more of some logarithms than of the values "
+            f"The other columns and {happening} explain more of some logarithms than of the values "
             f"({figures}), as long tails alone can bring about: errors then do not depend on each other "
             "clearly less, as they would with straighter lines."
         )
     else:
         statement = (
-            f"Of {n_columns} above zero, the other columns and the diagnosis explain no logarithm clearly "
+            f"Of {n_columns} above zero, the other columns and {happening} explain no logarithm clearly "
             f"better than the value (closest: {figures})."
         )
     told = n_rows >= FEWEST_PATIENTS and (smallest <= HARD or bool(clear))
@@ -223,7 +227,7 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
         "fine" if told else "cannot tell",
         closest.nats,
         None,
-        statement + _left_unseen(looked),
+        statement + _left_unseen(looked, happening),
         "" if told else MORE,
         (),
         ""
@@ -234,10 +238,11 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
     )
 
 
-def _left_unseen(looked: Looked) -> str:
+def _left_unseen(looked: Looked, happening: str) -> str:
     if looked.every_column:
         return ""
-    return f" Only the {looked.columns.size} columns that matter most to the model and to D were looked at."
+    few = looked.columns.size
+    return f" Only the {few} columns that matter most to the model and to {happening} were looked at."
 
 
 def _variables(checked: Checked, looked: Looked) -> list[str]:

@@ -15,8 +15,10 @@ from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.moments import describe_columns
 from ..core.ordering import VARIANTS
+from ..core.outcome import Outcome
 from ..core.pipeline import ATTRIBUTIONS, Settings, learn
 from ..core.table import F64
+from ..core.yes_no import YesNo
 from ..wording import listed, one_line
 
 ARROWS_NAMED = 3
@@ -79,9 +81,20 @@ def settings_of(parameters: Mapping[str, Any]) -> Settings | None:
     )
 
 
-def what_changes(before: F64, after: F64, y: np.ndarray, layout: Layout, settings: Settings) -> Change:
-    """``before`` and ``after`` (n, q) are the same patients, on two scales; no column may be constant."""
-    models = [_fitted(values, y, layout, settings) for values in (before, after)]
+def what_changes(
+    before: F64,
+    after: F64,
+    known: np.ndarray,
+    layout: Layout,
+    settings: Settings,
+    kind: type[Outcome] = YesNo,
+) -> Change:
+    """``before`` and ``after`` (n, q) are the same patients, on two scales; no column may be constant.
+
+    ``known`` is what is known of their outcome, which is of this ``kind``.
+    """
+    outcome = kind.of(known)
+    models = [_fitted(values, known, layout, settings, outcome) for values in (before, after)]
     variables = np.arange(layout.n_variables)
     arrows, arrows_after = (arrows_among(model, variables) for model in models)
     strength = _strengths(models[0])
@@ -94,16 +107,18 @@ def what_changes(before: F64, after: F64, y: np.ndarray, layout: Layout, setting
     return Change(
         int(arrows.sum()),
         tuple((int(cause), int(effect)) for effect, cause in turned),
-        changed.size / len(y),
-        (*most[0][0], most[0][1] / len(y)) if most else None,
+        changed.size / len(known),
+        (*most[0][0], most[0][1] / len(known)) if most else None,
         tuple(sorted(ordered_after - ordered)),
         tuple(sorted(ordered - ordered_after)),
     )
 
 
-def _fitted(values: F64, y: np.ndarray, layout: Layout, settings: Settings) -> CausalModel:
-    raw = choose_table("auto", values, y)
-    return learn(raw, describe_columns(raw, settings.prevalence), settings, None, layout).model
+def _fitted(
+    values: F64, known: np.ndarray, layout: Layout, settings: Settings, outcome: Outcome
+) -> CausalModel:
+    raw = choose_table("auto", values, outcome.rows(known))
+    return learn(raw, describe_columns(raw, settings.prevalence), settings, None, layout, outcome).model
 
 
 def _strengths(model: CausalModel) -> F64:
@@ -114,7 +129,7 @@ def _strengths(model: CausalModel) -> F64:
 
 
 def _top_cause(model: CausalModel, values: F64) -> np.ndarray:
-    """(n,) the variable whose shock adds most to each patient's log-odds; NOBODY where none adds any."""
+    """(n,) the variable whose shock adds most to each patient's predictor; NOBODY where none adds any."""
     shapley = model.shapley(values)
     if not shapley.shape[1]:
         return np.full(len(values), NOBODY)

@@ -93,10 +93,18 @@ def farthest_patients(X: F64, y: np.ndarray, missing: np.ndarray | None = None) 
 
 
 def check_influence(evidence: Evidence, fit: PlainLogit, checked: Checked) -> Check:
-    n_rarer = int(min(evidence.y.sum(), evidence.y.size - evidence.y.sum()))
+    n_rarer = int(min(evidence.known.sum(), evidence.known.size - evidence.known.sum()))
     if fit.separated or n_rarer < FEWEST_OF_A_CLASS:
         return _nobody_can_be_told(fit.separated, n_rarer)
-    both = (_on_differences(evidence, checked), _on_coefficients(evidence, fit))
+    moved = influence(fit, evidence.known)
+    hides = "hides how far cases and controls differ in a column"
+    return what_one_decides(
+        (_on_differences(evidence, checked), on_coefficients(evidence, moved, "the log-odds", hides)), checked
+    )
+
+
+def what_one_decides(both: tuple[Decided, Decided], checked: Checked) -> Check:
+    """The check of what single patients decide: of the columns, and of the coefficients."""
     worst = max(both, key=lambda one: VERDICTS.index(one.verdict))
     columns = tuple(dict.fromkeys(column for one in both for column in one.columns))
     rows = np.array(list(dict.fromkeys(row for one in both for row in one.rows)), dtype=np.intp)
@@ -115,7 +123,7 @@ def check_influence(evidence: Evidence, fit: PlainLogit, checked: Checked) -> Ch
 
 
 @dataclass(frozen=True)
-class _Decided:
+class Decided:
     """What single patients decide: how much (in standard errors), who they are, and of which columns."""
 
     verdict: Verdict
@@ -125,24 +133,24 @@ class _Decided:
     statement: str
 
 
-def _on_differences(evidence: Evidence, checked: Checked) -> _Decided:
+def _on_differences(evidence: Evidence, checked: Checked) -> Decided:
     """How far cases and controls differ in a column, in the model or not: a misprint can hide that."""
     layout = checked.model.layout
     columns = np.arange(checked.X.shape[1]) if layout is None else np.flatnonzero(~layout.discrete)
     cells = np.ix_(evidence.rows, columns)
     missing = None if checked.missing is None else checked.missing[cells]
-    far = farthest_patients(checked.X[cells], evidence.y, missing)
+    far = farthest_patients(checked.X[cells], evidence.known, missing)
     before, after = np.abs(far.with_all), np.abs(far.without)
     change = np.abs(far.without - far.with_all)
     decides = (far.apart >= STANDS_APART) & (np.maximum(before, after) >= DIFFERS) & np.isfinite(change)
     found = np.flatnonzero(decides & (change >= DOUBTFUL_CHANGE))
     found = found[np.argsort(-change[found], kind="stable")]
     if not found.size:
-        return _Decided("fine", 0.0, (), (), "")
+        return Decided("fine", 0.0, (), (), "")
     names = [checked.named.column_names[columns[place]] for place in found]
     worst = found[0]
-    return _Decided(
-        _by_size(float(change[worst]), DOUBTFUL_CHANGE, BROKEN_CHANGE),
+    return Decided(
+        by_size(float(change[worst]), DOUBTFUL_CHANGE, BROKEN_CHANGE),
         float(change[worst]),
         evidence.rows[far.row[found]].tolist(),
         names,
@@ -151,32 +159,43 @@ def _on_differences(evidence: Evidence, checked: Checked) -> _Decided:
     )
 
 
-def _on_coefficients(evidence: Evidence, fit: PlainLogit) -> _Decided:
-    moved = np.abs(influence(fit, evidence.y))
+def on_coefficients(evidence: Evidence, moved: F64, scale: str, hides: str) -> Decided:
+    """By how much coefficients are ``moved`` (n, k) without each patient, in their standard errors.
+
+    ``scale`` is what shocks add to, and ``hides`` what else no single patient does, in words.
+    """
+    moved = np.abs(moved)
     by_column = moved.max(axis=0, initial=0.0)
     largest = float(by_column.max(initial=0.0))
     heavy = np.flatnonzero(by_column >= DOUBTFUL_INFLUENCE)
     names = evidence.named(heavy[np.argsort(-by_column[heavy], kind="stable")])
-    return _Decided(
-        _by_size(largest, DOUBTFUL_INFLUENCE, BROKEN_INFLUENCE),
+    return Decided(
+        by_size(largest, DOUBTFUL_INFLUENCE, BROKEN_INFLUENCE),
         largest,
         evidence.rows[moved.max(axis=1, initial=0.0) >= DOUBTFUL_INFLUENCE].tolist(),
         names,
-        f"Without one patient, what {one_line(names[0], 40)} adds to the log-odds changes by {largest:.1f} "
+        f"Without one patient, what {one_line(names[0], 40)} adds to {scale} changes by {largest:.1f} "
         "of its standard errors"
         if names
-        else f"No single one of {len(moved)} patients changes what a column adds to the log-odds by more "
-        f"than {largest:.1f} of its standard errors, or hides how far cases and controls differ in a column",
+        else f"No single one of {len(moved)} patients changes what a column adds to {scale} by more than "
+        f"{largest:.1f} of its standard errors, or {hides}",
     )
 
 
 def _nobody_can_be_told(separated: bool, n_rarer: int) -> Check:
     if separated:
-        reason = "the shocks tell cases and controls apart without a single exception"
-        advice = "ask whether one of the columns was measured after the diagnosis, or defines it."
-    else:
-        reason = f"there are only {n_rarer} patients of the rarer kind, cases or controls"
-        advice = "collect more patients of the rarer kind before you read the ranks."
+        return each_decides(
+            "the shocks tell cases and controls apart without a single exception",
+            "ask whether one of the columns was measured after the diagnosis, or defines it.",
+        )
+    return each_decides(
+        f"there are only {n_rarer} patients of the rarer kind, cases or controls",
+        "collect more patients of the rarer kind before you read the ranks.",
+    )
+
+
+def each_decides(reason: str, advice: str) -> Check:
+    """The check where too few patients tell anything."""
     return Check(
         "influence",
         INFLUENCE_QUESTION,
@@ -203,7 +222,7 @@ def _look_up(columns: Sequence[str]) -> str:
     return f"look up {named} of these patients for a wrong unit or a misprint; correct it, and fit again."
 
 
-def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str]) -> Check:
+def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str], predictions: str) -> Check:
     """For any patients, by the errors (n, k) that the model gives them; ``called`` says what to call rows.
 
     Judged by the worst column: many columns with long tails have many patients with one large shock.
@@ -212,7 +231,7 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
     patients = np.flatnonzero(far.any(axis=1))
     by_column = far.sum(axis=0) / max(len(far), 1)
     share = float(by_column.max(initial=0.0))
-    verdict = _by_size(share, DOUBTFUL_SHARE, BROKEN_SHARE)
+    verdict = by_size(share, DOUBTFUL_SHARE, BROKEN_SHARE)
     columns = tuple(names[c] for c in np.argsort(-by_column, kind="stable")[: int((by_column > 0).sum())])
     few = listed([one_line(name, 40) for name in columns], COLUMNS_NAMED)
     return Check(
@@ -230,11 +249,12 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
         columns if verdict != "fine" else (),
         limit=""
         if verdict == "fine"
-        else f"{'Do not read' if verdict == 'broken' else 'Take with care'} the risks and values of the "
-        f"{plural(patients.size, 'patient')} with such shocks: next to nobody like them was learned from.",
+        else f"{'Do not read' if verdict == 'broken' else 'Take with care'} the {predictions} and values of "
+        f"the {plural(patients.size, 'patient')} with such shocks: next to nobody like them was learned from."
+        "",
         touches="" if verdict == "fine" else "risk",
     )
 
 
-def _by_size(size: float, doubtful: float, broken: float) -> Verdict:
+def by_size(size: float, doubtful: float, broken: float) -> Verdict:
     return "broken" if size >= broken else "doubtful" if size >= doubtful else "fine"

@@ -56,7 +56,7 @@ class Scales:
     values : (n, q) as they are.
     logs : (n, q) logarithms; of columns that are no candidates, the values.
     measured : (n, q), or None where all are.
-    y : (n,) labels.
+    score : (n,) of the outcome: labels, martingale residuals or numbers.
     candidates : (q,) which columns could have a logarithm.
     layout : what the columns stand for.
     """
@@ -64,13 +64,13 @@ class Scales:
     values: F64
     logs: F64
     measured: np.ndarray | None
-    y: np.ndarray
+    score: np.ndarray
     candidates: np.ndarray
     layout: Layout
 
     @classmethod
     def of(
-        cls, X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout, candidates: np.ndarray
+        cls, X: F64, missing: np.ndarray | None, score: np.ndarray, layout: Layout, candidates: np.ndarray
     ) -> Scales:
         """``candidates`` (q,) are positive wherever they were measured."""
         measured = None if missing is None or not missing.any() else ~missing
@@ -83,21 +83,21 @@ class Scales:
             # deviations from the mean on both scales.
             logs[:, column] = log.mean() + (X[:, column] - known.mean()) * (log.std() / known.std())
             logs[rows, column] = log
-        return cls(X, logs, measured, y, candidates, layout)
+        return cls(X, logs, measured, score, candidates, layout)
 
     @cached_property
     def standard(self) -> F64:
-        """(n, 2q + 1) of mean zero and variance one: values, logarithms and labels."""
-        return _standardized(np.column_stack([self.values, self.logs, self.y]))
+        """(n, 2q + 1) of mean zero and variance one: values, logarithms and the outcome."""
+        return _standardized(np.column_stack([self.values, self.logs, self.score]))
 
     @cached_property
     def products(self) -> F64:
         """(2q + 1, 2q + 1) correlations of these."""
-        found: F64 = self.standard.T @ self.standard / len(self.y)
+        found: F64 = self.standard.T @ self.standard / len(self.score)
         return found
 
     def state(self, logged: Sequence[int]) -> Index:
-        """(q + 1,) which of these they are with some columns on a log scale, the labels last."""
+        """(q + 1,) which of these they are with some columns on a log scale, the outcome last."""
         q = self.layout.n_columns
         places = np.arange(q + 1)
         places[np.array(logged, dtype=np.intp)] += q
@@ -114,12 +114,12 @@ class Scales:
         """The same of some patients."""
         measured = None if self.measured is None else self.measured[rows]
         return replace(
-            self, values=self.values[rows], logs=self.logs[rows], measured=measured, y=self.y[rows]
+            self, values=self.values[rows], logs=self.logs[rows], measured=measured, score=self.score[rows]
         )
 
     def rows_of(self, column: int) -> np.ndarray:
         """(n,) where it was measured."""
-        return np.ones(len(self.y), dtype=bool) if self.measured is None else self.measured[:, column]
+        return np.ones(len(self.score), dtype=bool) if self.measured is None else self.measured[:, column]
 
 
 @dataclass(frozen=True)

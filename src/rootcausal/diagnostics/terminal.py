@@ -54,18 +54,18 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
     ``values`` (n, k) are those of the columns of ``evidence``; ``measured`` (n, k) says which errors are made
     of measurements alone: what was drawn knows D.
     """
-    if _separates(fit, evidence.y):
+    if _separates(fit, evidence.known):
         return _cannot_tell(
             (),
             "The columns together tell every diagnosis apart, and then nothing shows which comes first.",
-            _smallest_shift(evidence.y),
+            _smallest_shift(evidence.known),
         )
-    n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(evidence.y.mean(), 1.0 - evidence.y.mean())))
-    if evidence.y.size > n_rows:
-        few = np.sort(np.random.default_rng(0).choice(evidence.y.size, n_rows, replace=False))
+    n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(evidence.known.mean(), 1.0 - evidence.known.mean())))
+    if evidence.known.size > n_rows:
+        few = np.sort(np.random.default_rng(0).choice(evidence.known.size, n_rows, replace=False))
         varies = np.ptp(values[few], axis=0) > 0  # a rare level may be gone
         evidence = evidence.of_patients(few).of_columns(varies)
-        fit, values = fit_plain(evidence.errors, evidence.y), values[few][:, varies]
+        fit, values = fit_plain(evidence.errors, evidence.known), values[few][:, varies]
         measured = measured[few][:, varies]
     told = stories(evidence, values, measured, fit)
     judged = [
@@ -78,7 +78,7 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
         worst: Verdict = "broken" if any(verdict == "broken" for verdict, _ in effects) else "doubtful"
         return _effect(worst, evidence, [one for _, one in effects], len(told))
     numbers = np.flatnonzero(evidence.searched & ~evidence.with_levels)
-    p_values, bend = bend_tests(evidence.errors[:, numbers], evidence.y, fit)
+    p_values, bend = bend_tests(evidence.errors[:, numbers], evidence.known, fit)
     bent = [
         place
         for place in np.argsort(-bend)
@@ -88,11 +88,11 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
         return _bent(
             evidence.named(numbers[bent]), float(bend[bent[0]]), corrected(p_values[bent[0]], numbers.size)
         )
-    smallest = _smallest_shift(evidence.y)
+    smallest = _smallest_shift(evidence.known)
     open_ones = [one for one in told if abs(one.shift) >= HARD_SHIFT and one.log_times > -np.log(SETTLED)]
     if open_ones or smallest > MUST_SEE:
         names = evidence.named(np.array([one.place for one in open_ones], dtype=np.intp))
-        return _cannot_tell(names, _not_seen(names, evidence.y.size, smallest), smallest)
+        return _cannot_tell(names, _not_seen(names, evidence.known.size, smallest), smallest)
     number = max((one.size for one in told), default=0.0)
     p_value = min((one.p_value(len(told)) for one in told), default=1.0)
     asked, most = plural(len(told), "column"), "most " if len(told) == ASKED_AT_MOST else ""
@@ -135,7 +135,7 @@ def _effect(verdict: Verdict, evidence: Evidence, found: Sequence[Told], n_asked
         else f"{_all(names)} may be {'an effect' if one else 'effects'} of the diagnosis, and then "
         f"{'takes' if one else 'take'} the place of root causes.",
         "variables",
-        _smallest_shift(evidence.y),
+        _smallest_shift(evidence.known),
     )
 
 

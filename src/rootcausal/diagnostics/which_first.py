@@ -176,17 +176,17 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLog
     fit : of D on the errors.
     """
     z = fit.coef[:-1] / np.sqrt(np.maximum(np.diagonal(fit.covariance)[:-1], 1e-300))
-    enough = np.stack([measured[evidence.y == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
+    enough = np.stack([measured[evidence.known == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
     asked = np.flatnonzero(
         evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY) & (enough >= FEWEST_OF_A_CLASS)
     )
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
-    spared = arrows_spared(values, evidence.y) if asked.size else np.zeros(0)
+    spared = arrows_spared(values, evidence.known) if asked.size else np.zeros(0)
     told = []
     for place in asked.tolist():
         of_column = values[:, place], measured[:, place]
-        nats, shift = _story_of(place, evidence.errors, evidence.y, *of_column, fit)
+        nats, shift = _story_of(place, evidence.errors, evidence.known, *of_column, fit)
         if nats + spared[place] > 0.0:  # a wrong order may look like it: both must say so
-            nats = min(nats, _whatever_the_order(place, evidence.y, values, measured[:, place]))
+            nats = min(nats, _whatever_the_order(place, evidence.known, values, measured[:, place]))
         told.append(Told(place, nats + float(spared[place]), shift, int(measured[:, place].sum())))
     return told

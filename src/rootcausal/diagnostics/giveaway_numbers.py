@@ -1,0 +1,187 @@
+"""Does one column give a number away: a copy of it, another unit, a part of how it is reckoned?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from ..core.layout import Layout
+from ..core.table import F64
+from ..wording import plural, quoted
+from .checked import Checked
+from .diagnosis import Check, Scale
+from .evidence import standardized
+from .giveaway import DOMINATES, Reason, given_away, named_like_an_end, question
+from .many_tests import corrected
+from .telling_apart import rank_area
+from .visible import POWER
+
+# Correlation, of values or of ranks, with the number. A cause with little else beside it reaches 0.97.
+OF_COLUMNS = Scale(0.98, 0.995, p_doubtful=0.01)
+# The same of a column whose name speaks of the end.
+OF_ENDS = Scale(0.20, 0.90, p_doubtful=0.001, p_broken=1e-6)
+# Share of pairs in which who lacks a column has the higher number, or in all of which the lower one.
+OF_ABSENCE = Scale(0.80, 0.95, p_doubtful=0.001, p_broken=1e-6)
+FEWEST = 20
+# More rows would not change what goes with what.
+ROWS_AT_MOST = 5_000
+
+
+def check_giveaway_of_numbers(checked: Checked) -> Check:
+    """For all columns of the cohort, also those that the model left out."""
+    assert checked.known is not None
+    layout = checked.model.layout or Layout.numbers(checked.X.shape[1])
+    happening = checked.words.happening
+    names = [str(name) for name in checked.named.names]
+    n = checked.known.size
+    rows = np.linspace(0, n - 1, min(n, ROWS_AT_MOST)).astype(np.intp)
+    y, X = checked.known[rows], checked.X[rows]
+    missing = None if checked.missing is None else checked.missing[rows]
+    found = correlations(X, missing, y, layout)
+    reasons = [
+        *_copies(names, found, missing, layout, n),
+        *_ends(names, found, layout, n),
+        *_absent(names, missing, y, layout),
+        *_dominating(names, checked),
+    ]
+    sure = norm.isf(OF_COLUMNS.p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
+    smallest = float(min(sure / np.sqrt(max(n - 2, 1)), 1.0))
+    if reasons:
+        return given_away(reasons, names, smallest, happening)
+    if n < FEWEST:
+        return _too_few(n, smallest, happening)
+    largest = float(found.max(initial=0.0))
+    return Check(
+        "gives_away",
+        question(happening),
+        "fine",
+        largest,
+        None,
+        f"The column that alone goes with {happening} most closely does so with a correlation of "
+        f"{largest:.2f}.",
+        "",
+        smallest=smallest,
+    )
+
+
+def correlations(X: F64, missing: np.ndarray | None, y: F64, layout: Layout) -> F64:
+    """(p,) size of the correlation of each variable alone with y: of values, or of ranks if that is larger.
+
+    Of levels without an order, that of their means. Zero where too few have a value.
+    """
+    found = np.zeros(layout.n_variables)
+    for variable in range(layout.n_variables):
+        columns = layout.columns_of(variable)
+        there = slice(None) if missing is None else ~missing[:, columns[0]]
+        values, of_y = X[there][:, columns], y[there]
+        if of_y.size < FEWEST:
+            continue
+        if columns.size > 1:
+            levels, of_level = np.unique(values.round(), axis=0, return_inverse=True)
+            of_level = of_level.ravel()
+            mean = np.bincount(of_level, of_y, len(levels)) / np.bincount(of_level, minlength=len(levels))
+            values = mean[of_level][:, None]
+        found[variable] = max(
+            _correlation(values[:, 0], of_y), _correlation(rankdata(values[:, 0]), rankdata(of_y))
+        )
+    return found
+
+
+def _correlation(one: F64, other: F64) -> float:
+    return abs(float((standardized(one) * standardized(other)).mean()))
+
+
+def _chance(correlation: float, n: int, n_variables: int) -> float:
+    return corrected(float(2.0 * norm.sf(correlation * np.sqrt(max(n - 2, 1)))), n_variables)
+
+
+def _copies(
+    names: Sequence[str], found: F64, missing: np.ndarray | None, layout: Layout, n: int
+) -> list[Reason]:
+    reasons = []
+    for variable, size in enumerate(found.tolist()):
+        column = layout.columns_of(variable)[0]
+        share = 1.0 if missing is None else float((~missing[:, column]).mean())
+        p_value = _chance(size, int(n * share), len(names))
+        verdict = OF_COLUMNS.judge(p_value, size)
+        if verdict != "fine":
+            sentence = (
+                f"{quoted(names[variable], 40)} alone correlates with the outcome by "
+                f"{np.floor(1000.0 * size) / 1000.0:.3g}, as a copy of it does, another unit of it, or what "
+                "it is reckoned from"
+            )
+            reasons.append(Reason(variable, verdict, size, p_value, sentence))
+    return reasons
+
+
+def _ends(names: Sequence[str], found: F64, layout: Layout, n: int) -> list[Reason]:
+    reasons = []
+    for variable in named_like_an_end(names, layout):
+        size = float(found[variable])
+        p_value = _chance(size, n, len(names))
+        sentence = (
+            f"{quoted(names[variable], 40)} is named like something that is known only in the end, and "
+            f"correlates with the outcome by {size:.2f}"
+        )
+        reasons.append(Reason(variable, OF_ENDS.judge(p_value, size), size, p_value, sentence))
+    return [reason for reason in reasons if reason.verdict != "fine"]
+
+
+def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: Layout) -> list[Reason]:
+    """Columns of which it tells the number that they are missing, or that they are there."""
+    if missing is None:
+        return []
+    reasons, ranks = [], rankdata(y)
+    for variable in range(len(names)):
+        gone = missing[:, layout.columns_of(variable)[0]].astype(np.intp)
+        n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
+        if min(n_gone, n_there) < FEWEST:
+            continue
+        area = rank_area(ranks, gone)
+        error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
+        p_value = corrected(float(2.0 * norm.sf(abs(area - 0.5) / error)), len(names))
+        size = max(area, 1.0 - area)
+        sentence = (
+            f"{quoted(names[variable], 40)} is missing where the outcome is "
+            f"{'high' if area > 0.5 else 'low'} (in {size:.0%} of pairs): whether it was measured tells the "
+            "outcome"
+        )
+        reasons.append(Reason(variable, OF_ABSENCE.judge(p_value, size), size, p_value, sentence))
+    return [reason for reason in reasons if reason.verdict != "fine"]
+
+
+def _dominating(names: Sequence[str], checked: Checked) -> list[Reason]:
+    """One variable that makes up nearly all of a model that knows nearly every number."""
+    assert checked.known is not None
+    spread = checked.model.importance() ** 2
+    size = _correlation(checked.stated, checked.known)
+    if not spread.sum() or size < OF_COLUMNS.doubtful:
+        return []
+    largest = int(spread.argmax())
+    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
+    p_value = _chance(size, checked.known.size, len(names))
+    if part < DOMINATES or p_value >= OF_COLUMNS.p_doubtful:
+        return []
+    sentence = (
+        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and what the model "
+        f"expects correlates with the outcome by {size:.2f}"
+    )
+    return [Reason(variable, "doubtful", size, p_value, sentence)]
+
+
+def _too_few(n: int, smallest: float, happening: str) -> Check:
+    return Check(
+        "gives_away",
+        question(happening),
+        "cannot tell",
+        float("nan"),
+        None,
+        f"In {plural(n, 'patient')} a column may go with {happening} by chance alone.",
+        "ask of each column when it was measured, and whether the outcome is reckoned from it.",
+        (),
+        "Any column may be one that was measured after the outcome, or is part of it.",
+        "variables",
+        smallest,
+    )

@@ -1,0 +1,211 @@
+"""Does one column give the time of the event away, or that it came?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from ..core.layout import Layout
+from ..core.moments import ROWS_PER_CLASS
+from ..core.table import F64, Index
+from ..scoring import concordance
+from ..wording import plural, quoted
+from .checked import Checked
+from .diagnosis import Check, Scale
+from .evidence import standardized
+from .giveaway import (
+    DOMINATES,
+    FEWEST_TO_CONDEMN,
+    MODEL_DECIDES,
+    OF_ENDS,
+    OF_NUMBERS,
+    Reason,
+    areas_of,
+    by_labels,
+    given_away,
+    named_like_an_end,
+    pairs,
+    question,
+)
+from .many_tests import corrected
+from .visible import POWER
+
+# Rank correlation with the time of follow-up itself. A cause as strong as any has 0.9, for times are noisy.
+OF_TIMES = Scale(0.95, 0.98, p_doubtful=0.01)
+# All pairs of these: more would not change what ranks them.
+ROWS_AT_MOST = 1_000
+
+
+def check_giveaway_of_times(checked: Checked) -> Check:
+    """For all columns of the cohort, also those that the model left out."""
+    assert checked.known is not None
+    layout = checked.model.layout or Layout.numbers(checked.X.shape[1])
+    happening = checked.words.happening
+    names = [str(name) for name in checked.named.names]
+    event = checked.known[:, 1].astype(np.intp)
+    found = np.full(len(names), 0.5)
+    reasons: list[Reason] = []
+    if np.bincount(event, minlength=2).min() >= ROWS_PER_CLASS:
+        found = areas_of(checked, event, layout)
+        reasons += by_labels(checked, event, layout, found, happening)
+    rows = _some(event)
+    ranked = ranking(checked, layout, rows)
+    n_events = int(event.sum())
+    reasons += _ranking(names, ranked, layout, int(event[rows].sum()))
+    reasons += _following(names, checked, layout, rows)
+    reasons += _dominating(names, checked, rows)
+    smallest = smallest_concordance(int(event[rows].sum()), len(names), OF_NUMBERS.p_doubtful)
+    if reasons:
+        return given_away(reasons, names, smallest, happening)
+    if smallest > OF_NUMBERS.broken:
+        return _too_few(n_events, smallest, happening)
+    return Check(
+        "gives_away",
+        question(happening),
+        "fine",
+        float(max(found.max(initial=0.5), ranked.max(initial=0.5))),
+        None,
+        f"The column that alone ranks best who has {happening} first does so in "
+        f"{pairs(float(ranked.max(initial=0.5)))}, and the one that tells best who has it at all in "
+        f"{pairs(float(found.max(initial=0.5)))}.",
+        "",
+        smallest=smallest,
+    )
+
+
+def _some(event: np.ndarray) -> Index:
+    """Rows spread evenly over patients with the event and without."""
+    kinds = [np.flatnonzero(event == label) for label in (0, 1)]
+    half = ROWS_AT_MOST // 2
+    return np.sort(
+        np.concatenate([of[np.linspace(0, of.size - 1, min(of.size, half)).astype(np.intp)] for of in kinds])
+    )
+
+
+def ranking(checked: Checked, layout: Layout, rows: Index) -> F64:
+    """(p,): concordance of each variable alone with the times of some rows, whichever way round.
+
+    Of levels without an order, by how many events were expected of who has each. 0.5 where none is measured.
+    """
+    assert checked.known is not None
+    known, score = checked.known[rows], checked.score[rows]
+    found = np.full(layout.n_variables, 0.5)
+    for variable in range(layout.n_variables):
+        columns = layout.columns_of(variable)
+        values = checked.X[np.ix_(rows, columns)]
+        there = np.flatnonzero(_measured(checked, rows, int(columns[0])))
+        if columns.size > 1:
+            levels, of_level = np.unique(values.round(), axis=0, return_inverse=True)
+            of_level = of_level.ravel()
+            mean = np.bincount(of_level, score, len(levels)) / np.bincount(of_level, minlength=len(levels))
+            values = mean[of_level][:, None]
+        share = concordance(values[there, 0], *known[there].T)
+        if np.isfinite(share):
+            found[variable] = max(share, 1.0 - share)
+    return found
+
+
+def _measured(checked: Checked, rows: Index, column: int) -> np.ndarray:
+    if checked.missing is None:
+        return np.ones(rows.size, dtype=bool)
+    there: np.ndarray = ~checked.missing[rows, column]
+    return there
+
+
+def concordance_error(n_events: int) -> float:
+    """Standard error of a concordance that is chance alone, at most: that of Kendall's correlation."""
+    d = max(n_events, 2)
+    return float(np.sqrt((2.0 * d + 5.0) / (18.0 * d * (d - 1.0))))
+
+
+def smallest_concordance(n_events: int, n_variables: int, level: float) -> float:
+    """That is told from chance, among so many variables, in nine of ten cohorts like this one."""
+    sure = norm.isf(level / (2.0 * max(n_variables, 1))) + norm.isf(1.0 - POWER)
+    return float(0.5 + sure * concordance_error(n_events))
+
+
+def _chance(share: float, n_events: int, n_variables: int) -> float:
+    return corrected(float(2.0 * norm.sf(abs(share - 0.5) / concordance_error(n_events))), n_variables)
+
+
+def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -> list[Reason]:
+    """Variables that alone rank nearly all patients, and those named like an end that rank many."""
+    reasons = []
+    ends = set(named_like_an_end(names, layout))
+    for variable, share in enumerate(ranked.tolist()):
+        p_value = _chance(share, n_events, len(names))
+        verdict = OF_NUMBERS.judge(p_value, share)
+        name = quoted(names[variable], 40)
+        sentence = f"{name} alone ranks who has the event first in {pairs(share)}"
+        if verdict == "fine" and variable in ends:
+            verdict = OF_ENDS.judge(p_value, share)
+            sentence = (
+                f"{name} is named like something that is known only in the end, and ranks who has the event "
+                f"first in {pairs(share)}"
+            )
+        if verdict == "broken" and n_events < FEWEST_TO_CONDEMN:
+            verdict = "doubtful"
+        if verdict != "fine":
+            reasons.append(Reason(variable, verdict, share, p_value, sentence))
+    return reasons
+
+
+def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Index) -> list[Reason]:
+    """Numbers that are the time of follow-up in another unit, or nearly."""
+    assert checked.known is not None
+    reasons = []
+    for variable in range(len(names)):
+        column = int(layout.columns_of(variable)[0])
+        there = rows[_measured(checked, rows, column)]
+        if layout.discrete[column] or there.size < FEWEST_TO_CONDEMN:
+            continue
+        both = rankdata(checked.X[there, column]), rankdata(checked.known[there, 0])
+        correlation = abs(float((standardized(both[0]) * standardized(both[1])).mean()))
+        p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there.size))), len(names))
+        verdict = OF_TIMES.judge(p_value, correlation)
+        if verdict != "fine":
+            sentence = (
+                f"{quoted(names[variable], 40)} is the time of follow-up in other words: their ranks "
+                f"correlate by {np.floor(1000.0 * correlation) / 1000.0:.3g}"
+            )
+            reasons.append(Reason(variable, verdict, correlation, p_value, sentence))
+    return reasons
+
+
+def _dominating(names: Sequence[str], checked: Checked, rows: Index) -> list[Reason]:
+    """One variable that makes up nearly all of a model that ranks nearly everybody."""
+    assert checked.known is not None
+    spread = checked.model.importance() ** 2
+    known = checked.known[rows]
+    share = concordance(checked.stated[rows], *known.T)
+    if not spread.sum() or not share >= MODEL_DECIDES:
+        return []
+    largest = int(spread.argmax())
+    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
+    p_value = _chance(share, int(known[:, 1].sum()), len(names))
+    if part < DOMINATES or p_value >= OF_NUMBERS.p_doubtful:
+        return []
+    sentence = (
+        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and the model ranks who "
+        f"has the event first in {pairs(share)}"
+    )
+    return [Reason(variable, "doubtful", share, p_value, sentence)]
+
+
+def _too_few(n_events: int, smallest: float, happening: str) -> Check:
+    return Check(
+        "gives_away",
+        question(happening),
+        "cannot tell",
+        float("nan"),
+        None,
+        f"With {plural(n_events, 'event')} a column may rank them by chance alone.",
+        "ask of each column when it was measured; leave out what is known only after the event with --after "
+        "(in Python: leave the column out of X).",
+        (),
+        "Any column may be one that was measured after the event, or tells how long patients were followed.",
+        "variables",
+        smallest,
+    )

@@ -1,0 +1,231 @@
+"""Plain regressions of an outcome on the errors, which score tests need: shrinkage would bias them.
+
+One of the hazard, :class:`PlainHazard`, and one of a number, :class:`PlainLine`; that of a diagnosis is in
+:mod:`.evidence`. Both are asked the same: does something else, beside the errors, go with what they leave,
+and by how much does one patient move a coefficient?
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..backends.choose import choose_table
+from ..core.clock import Clock
+from ..core.holes import HoledRaw
+from ..core.regression import regress
+from ..core.survival import HazardLoss
+from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
+
+# Of what an extra regressor varies by, below which the model already holds it.
+NOTHING_NEW = 1e-6
+
+
+class PlainFit(ABC):
+    """Maximum likelihood of an outcome in the errors (n, k).
+
+    Attributes
+    ----------
+    errors : (n, k).
+    coef : (k,).
+    separated : whether there is no maximum, so that no test means anything.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+
+    @property
+    @abstractmethod
+    def residual(self) -> F64:
+        """(n,) what is left of each patient's outcome, as the score has it."""
+
+    @abstractmethod
+    def information(self, one: F64, other: F64) -> F64:
+        """(a, b): of regressors (n, a) and (n, b), the baseline regressed out."""
+
+    @abstractmethod
+    def influence(self) -> F64:
+        """(n, k): standard errors by which each coefficient would move without each patient (one step)."""
+
+    @cached_property
+    def covariance(self) -> F64:
+        """(k, k) of the coefficients."""
+        return np.asarray(np.linalg.pinv(self.information(self.errors, self.errors), hermitian=True))
+
+    @cached_property
+    def standard_errors(self) -> F64:
+        """(k,) of the coefficients."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+
+    def beside(self, extra: F64) -> tuple[F64, F64]:
+        """Score (m,) of extra regressors (n, m), and what of their information (m, m) is not the errors'."""
+        cross = self.information(self.errors, extra)
+        left = self.information(extra, extra) - cross.T @ self.covariance @ cross
+        return extra.T @ self.residual, left
+
+    def joint_test(self, extra: F64) -> tuple[float, int]:
+        """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
+
+        There are fewer than m where the model already holds some of them, as with a column of two values.
+        """
+        score, left = self.beside(extra)
+        size, direction = np.linalg.eigh(left)
+        new = size > NOTHING_NEW * max(float(np.trace(self.information(extra, extra))), 1e-300)
+        return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())
+
+
+@dataclass(frozen=True)
+class PlainHazard(PlainFit):
+    """Of the time to an event: proportional hazards on the intervals of a clock (see :mod:`..core.clock`).
+
+    Attributes
+    ----------
+    event : (n,) whether it came, 1 or 0.
+    interval, part : (n,) where follow-up ended, and how much of that interval each patient saw.
+    hazard : (G,) of each interval, where all errors are zero.
+    edges : (G + 1,) times at which intervals end; the first starts at zero.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+    event: F64
+    interval: Index
+    part: F64
+    hazard: F64
+    edges: F64
+
+    @classmethod
+    def of(cls, errors: F64, time: F64, event: F64) -> PlainHazard:
+        """At least one patient has the event."""
+        clock = Clock.of(time, event)
+        rows = clock.rows(time, event)
+        interval = rows[:, INTERVAL].astype(np.intp)
+        of_rows = (rows[:, EVENT], interval, rows[:, PART])
+        k = errors.shape[1]
+        if not k:
+            return cls(errors, np.zeros(0), False, *of_rows, clock.null_hazards, clock.edges)
+        raw = choose_table("auto", errors, rows)
+        assert not isinstance(raw, HoledRaw)
+        table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+        found = regress(HazardLoss(table, np.arange(k), np.log(clock.null_hazards)), k)
+        hazard = np.exp(np.minimum(found.baseline, LARGEST_LOG_HAZARD))
+        return cls(errors, found.coef, found.separated, *of_rows, hazard, clock.edges)
+
+    @cached_property
+    def ratio(self) -> F64:
+        """(n,) each patient's hazard, relative to one whose errors are zero."""
+        return np.exp(np.minimum(self.errors @ self.coef, LARGEST_LOG_HAZARD))
+
+    @cached_property
+    def expected(self) -> F64:
+        """(n,) events until each patient's follow-up ended."""
+        return self.expected_until(self.hazard.size)
+
+    def expected_until(self, split: int) -> F64:
+        """(n,) the same of the first intervals only, so many."""
+        start = np.append(0.0, np.cumsum(self.hazard))
+        seen = np.where(self.interval < split, self.part * self.hazard[self.interval], 0.0)
+        return self.ratio * (start[np.minimum(self.interval, split)] + seen)
+
+    @property
+    def residual(self) -> F64:
+        return self.event - self.expected
+
+    def information(self, one: F64, other: F64) -> F64:
+        return self.information_until(self.hazard.size, one, other)
+
+    def information_until(self, split: int, one: F64, other: F64) -> F64:
+        """The same of the first intervals only, so many."""
+        total = (one * self.expected_until(split)[:, None]).T @ other
+        of_one, of_other = (self._in_intervals(some)[:split] for some in (one, other))
+        return total - (of_one / self._events[:split]).T @ of_other
+
+    @cached_property
+    def _at_risk(self) -> tuple[csr_array, csr_array]:
+        """(G, n) each: hazard ratios of who leaves in each interval, and of the parts of it that they saw."""
+        shape, of = (self.hazard.size, self.event.size), (self.interval, np.arange(self.event.size))
+        return csr_array((self.ratio, of), shape=shape), csr_array((self.ratio * self.part, of), shape=shape)
+
+    def _in_intervals(self, values: F64) -> F64:
+        """(G, m): sums of values (n, m) over those at risk in each interval, by what they expect there."""
+        if values is self.errors:
+            return self._errors_in_intervals
+        return self._summed(values)
+
+    def _summed(self, values: F64) -> F64:
+        whole, seen = (member @ values for member in self._at_risk)
+        after = np.cumsum(whole[::-1], axis=0)[::-1] - whole
+        return np.asarray(self.hazard[:, None] * (after + seen))
+
+    @cached_property
+    def _errors_in_intervals(self) -> F64:
+        return self._summed(self.errors)
+
+    @cached_property
+    def _events(self) -> F64:
+        """(G, 1) that are expected in each interval."""
+        return np.maximum(self._summed(np.ones((self.event.size, 1))), 1e-300)
+
+    def influence(self) -> F64:
+        mean = self._errors_in_intervals / self._events
+        # What the baseline takes of each patient's score: the mean error of those at risk, while at risk.
+        taken = self.hazard[:, None] * mean
+        start = np.cumsum(taken, axis=0) - taken
+        reached = self.ratio[:, None] * (start[self.interval] + self.part[:, None] * taken[self.interval])
+        score = self.errors * self.residual[:, None] - self.event[:, None] * mean[self.interval] + reached
+        centred = self.errors - mean[self.interval]
+        leverage = self.expected * ((centred @ self.covariance) * centred).sum(axis=1)
+        moved = score @ self.covariance / np.maximum(1.0 - leverage, 0.1)[:, None]
+        return moved / np.maximum(self.standard_errors, 1e-300)
+
+
+@dataclass(frozen=True)
+class PlainLine(PlainFit):
+    """Of a number: least squares, with an intercept.
+
+    Attributes
+    ----------
+    left : (n,) what the line leaves.
+    variance : of that.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+    left: F64
+    variance: float
+
+    @classmethod
+    def of(cls, errors: F64, y: F64) -> PlainLine:
+        centred = errors - errors.mean(axis=0)
+        coef = np.linalg.lstsq(centred, y - y.mean(), rcond=1e-10)[0]
+        left = y - y.mean() - centred @ coef
+        freedom = max(y.size - errors.shape[1] - 1, 1)
+        variance = float(left @ left) / freedom
+        certain = variance <= 1e-12 * float(y.var())
+        return cls(errors, coef, certain, left, max(variance, 1e-300))
+
+    @property
+    def residual(self) -> F64:
+        return self.left / self.variance
+
+    def information(self, one: F64, other: F64) -> F64:
+        centred: F64 = (one - one.mean(axis=0)).T @ (other - other.mean(axis=0)) / self.variance
+        return centred
+
+    def influence(self) -> F64:
+        centred = self.errors - self.errors.mean(axis=0)
+        pull = centred @ self.covariance / self.variance
+        leverage = np.minimum((pull * centred).sum(axis=1) + 1.0 / self.left.size, 1.0 - 1e-6)
+        # The spread that the others have: one patient far off would else hide behind their own.
+        freedom = max(self.left.size - self.coef.size - 1, 2)
+        others = (freedom * self.variance - self.left**2 / (1.0 - leverage)) / (freedom - 1)
+        shrink = np.sqrt(np.maximum(others, 1e-12 * self.variance) / self.variance)
+        moved = pull * (self.left / (1.0 - leverage))[:, None]
+        return moved / (np.maximum(self.standard_errors, 1e-300) * shrink[:, None])
