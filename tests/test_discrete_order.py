@@ -419,6 +419,13 @@ def test_the_test_keeps_all_of_a_variable_or_nothing() -> None:
     np.testing.assert_array_equal(alone, p_values < 0.2)
 
 
+def test_a_level_of_one_keeps_everything() -> None:
+    # Three levels, none with a p-value below a third; a column that nothing is left of; one without a test.
+    p_values = np.array([0.4, 0.9, 0.7, 1.0, np.nan])
+    assert passing(p_values, np.array([0, 0, 0, 1, 2]), 1.0).all()
+    assert not passing(p_values, np.array([0, 0, 0, 1, 2]), 0.999).any()
+
+
 def test_the_test_of_every_round_is_of_whole_variables() -> None:
     for seed in range(8):
         drawn = mixed(seed, 300, "wnwnn", effect=0.5)

@@ -171,6 +171,18 @@ def test_a_sum_of_columns_is_told_for_certain(attribution: str) -> None:
     assert model.score(X, total) > 0.99
 
 
+@pytest.mark.parametrize("variant", ["local", "local_plus"])
+def test_of_few_columns_none_is_dropped(variant: str) -> None:
+    rng = np.random.default_rng(7)
+    X = labs(rng, 150).assign(site=rng.choice(["north", "south", "far"], 150))
+    y = X["crp"] + X["albumin"]  # once these are known, nothing is left to go with
+    with pytest.warns(UserWarning, match="to the last digit"):
+        one, other = (RCIRegressor(variant=variant, backend=name).fit(X, y) for name in ("numpy", "numba"))
+    assert sorted(one.causal_order_) == list(range(5)) and not one.provenance_["adds_nothing"]
+    assert one.causal_order_.tolist() == other.causal_order_.tolist()
+    assert one.coef_ == pytest.approx(other.coef_, abs=1e-6)
+
+
 def test_resamples_give_intervals_in_the_unit(cohort: Any, model: RCIRegressor, tmp_path: Path) -> None:
     X, y = cohort
     explanation = model.explain(X)

@@ -194,12 +194,13 @@ def order_columns(
 def passing(p_values: F64, variable: Index, alpha: float) -> np.ndarray:
     """(m,) which columns the test keeps: those of one ``variable`` (m,) all together, or none of them.
 
-    The smallest of their p-values counts, times their number (Bonferroni's correction).
+    The smallest of their p-values counts, times their number (Bonferroni's correction). A level of one keeps
+    every column, also one of which no test can be made.
     """
     _, group, count = np.unique(variable, return_inverse=True, return_counts=True)
     least = np.full(count.size, np.inf)
     np.fmin.at(least, group, p_values)
-    kept: np.ndarray = (least * count < alpha)[group]
+    kept: np.ndarray = ((least * count < alpha) | (alpha >= 1.0))[group]
     return kept
 
 
