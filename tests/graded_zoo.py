@@ -329,7 +329,7 @@ def a_constant(rng):
     return X, np.full(100, 7.0)
 
 
-@number(refused="(?s)2 things are wrong:.*'egfr_2009' is y itself.*'site' is constant")
+@number(refused="(?s)2 things are wrong:.*'egfr_2009' is the outcome y itself.*'site' is constant")
 def y_under_another_name(rng):
     X, y = severity(rng, n=100)
     return X.assign(egfr_2009=0.9 * y + 3, site=1.0), y

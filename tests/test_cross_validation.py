@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from command_line import ok
 from sklearn.metrics import brier_score_loss, r2_score, roc_auc_score
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import load_pbc, simulate
+from rootcausal.files.results import write_tables
 from rootcausal.scoring import area, brier, concordance
 from rootcausal.uncertainty.cross_validation import _folds, fold_by_fold
 
@@ -120,3 +124,19 @@ def test_follow_up_of_pbc_keeps_the_transplanted_until_their_transplant():
     assert followed.to_frame().column_names[-2:] == ["years", "died"]
     figures = RCISurvival(horizon=5).fit(followed.X, followed.years, followed.y).cross_validate()
     assert figures["concordance"] > 0.77 and figures["brier"] < 0.14
+
+
+def test_the_command_line_says_what_the_model_knows(tmp_path):
+    table = load_pbc(follow_up=True).to_frame()
+    write_tables({tmp_path / "pbc.csv": table}, {})
+    times = ok("check", tmp_path / "pbc.csv", "--time", "years", "--event", "died", "--id", "id")
+    assert re.search(
+        r"not seen \(5 folds\): it tells which of two patients has the event first in 7\d%", times
+    )
+    assert "mean squared error of its risks (Brier score) 0.1" in " ".join(times.split())
+    number = ok(
+        "check", tmp_path / "pbc.csv", "--target", "bili", "--outcome", "number", "--drop", "id,years"
+    )
+    assert re.search(r"it tells \d+% of the variance; typical error", " ".join(number.split()))
+    yes_no = ok("check", tmp_path / "pbc.csv", "--target", "died", "--drop", "id,years")
+    assert "it gives the one with the disease the higher risk in 8" in " ".join(yes_no.split())

@@ -283,14 +283,16 @@ def test_what_only_goes_with_the_time_is_a_variable() -> None:
 
 @pytest.mark.parametrize("copy", [lambda y: y, lambda y: 3 * y - 2, lambda y: -y, lambda y: y / 1e9 + 7])
 def test_y_is_no_variable(copy: Any) -> None:
-    with pytest.raises(InputError, match=r"^column 'egfr' is y itself, up to a linear map: leave it out$"):
+    with pytest.raises(
+        InputError, match=r"^column 'egfr' is the outcome y itself, up to a linear map: leave it out$"
+    ):
         RCIRegressor().fit(LABS.assign(egfr=copy(SCORE)), SCORE)
     RCIRegressor().fit(LABS.assign(egfr=np.exp(SCORE / 20)), SCORE)
 
 
 def test_a_column_that_is_y_where_it_was_measured_is_y() -> None:
     holed = np.where(np.arange(N) % 5 == 0, np.nan, SCORE)
-    with pytest.raises(InputError, match="column 'egfr' is y itself"):
+    with pytest.raises(InputError, match="column 'egfr' is the outcome y itself"):
         RCIRegressor().fit(LABS.assign(egfr=holed), SCORE)
 
 

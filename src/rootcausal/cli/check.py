@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .console import made_with, patient_labels, provenance, say
+from .cross_validated import cross_validated
 from .findings import say_findings
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
@@ -78,7 +79,8 @@ def check(
     cannot tell  too few patients to see a hard failure: limit in mind
     fine         nothing was found: go on
 
-    The last lines say what all of it comes to. The exit code is 0 whatever the
+    The last lines say what all of it comes to, and how well the model tells the
+    outcome of patients whom it has not seen (cross-validated). The exit code is 0 whatever the
     findings are.
 
     rootcausal check cohort.csv --target died
@@ -97,6 +99,7 @@ def check(
     patients, chosen = read_labelled(cohort, roles, quiet=as_json)
     settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge}
     model = fitted(patients, chosen, settings)
+    knows = cross_validated(model)
     diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
@@ -105,4 +108,5 @@ def check(
     say()
     say_findings(diagnosis)
     say()
+    say(knows)
     say(provenance("check", made_with(model)))
