@@ -78,12 +78,12 @@ def test_follow_up_from_a_file_to_the_page(tmp_path: Path) -> None:
     model = RCISurvival.load(tmp_path / "m.rci")
     crea = np.exp(model.coef_[0])
     assert re.search(rf"1?\d\. crea +{crea:.2f} \(\d\.\d\d to \d\.\d\d\)", said)
-    assert re.search(r"crea -> event +\d\.\d\d-fold", said)
+    assert re.search(r"crea -> event +×\d\.\d\d", said)
     assert f"Risks are told by {model.horizon_:,g} days, the median time of the events; --horizon" in said
     table = tmp_path / "c.csv"
     shown = ok("explain", tmp_path / "m.rci", table, "--id", "patient")
     assert f"risk by {model.horizon_:,g} days" in " ".join(shown.split())
-    assert re.search(r"p\d +\d+% .*-fold .*crea \d\.\d\d-fold \(\d\.\d\d to \d\.\d\d, (over )?\d+%\)", shown)
+    assert re.search(r"p\d +\d+% .*×\d.*crea ×\d\.\d\d \(\d\.\d\d to \d\.\d\d, (over )?\d+%\)", shown)
     later = ok("explain", tmp_path / "m.rci", table, "--id", "patient", "--horizon", "2000")
     assert "risk by 2,000 days" in " ".join(later.split())
     assert "Risks are told by 2,000 days; --horizon chooses another time." in later

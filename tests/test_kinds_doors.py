@@ -23,11 +23,12 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.options import chosen_kinds
 from rootcausal.core.completion import Completion
 from rootcausal.files.model_file import COMPLETION
-from rootcausal.inputs.cohort import Cohort, Target
+from rootcausal.inputs.cohort import Cohort
 from rootcausal.inputs.door import open_cohort
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
 from rootcausal.inputs.kinds import TOO_MANY_LEVELS, Variable, Wishes
 from rootcausal.inputs.outcome_columns import DiagnosisColumn
+from rootcausal.inputs.outcomes import Diagnosis
 from rootcausal.inputs.roles import Roles
 from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 
@@ -38,7 +39,7 @@ PAIN = tuple(map(float, range(5)))
 
 def opened(X: Any, kinds: dict | None = None, labels: Any = y, backend: str = "numpy") -> Cohort:
     wishes = Wishes(kinds or {}, may_miss=True)
-    with open_cohort(RCI(), X, Target(labels, None), backend, None, wishes) as cohort:
+    with open_cohort(RCI(), X, Diagnosis(labels, None), backend, None, wishes) as cohort:
         return cohort
 
 

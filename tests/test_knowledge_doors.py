@@ -20,8 +20,8 @@ from typer import BadParameter
 from rootcausal import RCI, DirectLiNGAM, InputError, Knowledge
 from rootcausal.cli.knowing import pairs_named, tiers_named
 from rootcausal.data import load_pbc
-from rootcausal.inputs.cohort import Target
 from rootcausal.inputs.door import open_cohort
+from rootcausal.inputs.outcomes import Diagnosis
 from rootcausal.uncertainty.training_rows import TrainingRows
 
 COHORT = load_pbc()
@@ -33,7 +33,7 @@ STAGES = [1, 2, 2, *[3] * (len(NAMES) - 3)]
 
 
 def opened(X: Any, y: Any = COHORT.y, backend: str = "numpy", knowledge: Knowledge = KNOWN) -> Any:
-    with open_cohort(RCI(), X, Target(y, None), backend, knowledge=knowledge) as cohort:
+    with open_cohort(RCI(), X, Diagnosis(y, None), backend, knowledge=knowledge) as cohort:
         return cohort.layout.precedence
 
 

@@ -14,7 +14,7 @@ from .console import percent
 if TYPE_CHECKING:
     from ..estimator import Estimator
 
-# Log-odds and log-hazards. Less is +0.00, or 1.00-fold, on screen; tables keep it.
+# Log-odds and log-hazards. Less is +0.00, or ×1.00, on screen; tables keep it.
 LEAST_SHOWN = 0.005
 WIDTH = 100
 ITS_OWN = "the part of its value that its causes do not explain"
@@ -197,7 +197,7 @@ class SurvivalLines:
     node: ClassVar[str] = "event"
     told: ClassVar[str] = "risk"
     of_order: ClassVar[str] = "the hazard ratio of a shock of one standard deviation"
-    of_causes: ClassVar[str] = "root causes, and how much each raises the hazard"
+    of_causes: ClassVar[str] = "root causes, and by how much each multiplies the hazard"
     no_causes: ClassVar[str] = "none: no shock raises the hazard"
     of_columns: ClassVar[str] = "the log-hazard that each variable adds"
     least: ClassVar[float] = LEAST_SHOWN
@@ -219,13 +219,13 @@ class SurvivalLines:
         return fold(effect)
 
     def size(self, value: float) -> str:
-        return f"{fold(value)}-fold"
+        return self.words.beside(value)
 
     def end(self, value: float) -> str:
         return fold(value)
 
     def direct(self, effect: float, signless: bool) -> str:
-        return f"{fold(abs(effect) if signless else effect)}-fold"
+        return self.size(abs(effect) if signless else effect)
 
     def base(self, value: float, average: str) -> str:
         return f"log-hazards are relative to a patient whose {average} are all average, who has 0"
@@ -237,8 +237,8 @@ class SurvivalLines:
         return wrapped(
             f"What the numbers mean: {self.words.prediction} is the probability of the event until then, by "
             "the model. The hazard is how fast the event comes, relative to a patient whose "
-            f"{average} are all average (1.00-fold). A root cause is a variable whose own shock, {ITS_OWN}, "
-            "raises this patient's hazard; the largest comes first. 2-fold doubles the hazard, 0.50-fold "
+            f"{average} are all average (×1.00). A root cause is a variable whose own shock, {ITS_OWN}, "
+            "raises this patient's hazard; the largest comes first. ×2 doubles the hazard, ×0.50 "
             f"halves it; what {parts} do, multiplied, makes the patient's hazard."
         )
 
