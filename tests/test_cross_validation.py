@@ -140,3 +140,31 @@ def test_the_command_line_says_what_the_model_knows(tmp_path):
     assert re.search(r"it tells \d+% of the variance; typical error", " ".join(number.split()))
     yes_no = ok("check", tmp_path / "pbc.csv", "--target", "died", "--drop", "id,years")
     assert "it gives the one with the disease the higher risk in 8" in " ".join(yes_no.split())
+
+
+def test_follow_up_that_ends_at_the_horizon_counts_as_without_the_event():
+    g = np.random.default_rng(4)
+    time = np.minimum(g.exponential(4.0, 300), 5.0)
+    event, risk = (time < 5.0).astype(float), g.random(300)
+    assert brier(risk, time, event, 5.0) == pytest.approx(brier(risk, time, event, 5.0 - 1e-9), abs=1e-12)
+    assert brier(risk, time, event, 5.0) == pytest.approx(np.mean((event - risk) ** 2), abs=1e-12)
+
+
+def test_figures_are_those_that_a_file_can_hold(tmp_path):
+    X, g = np.arange(10.0).reshape(5, 2) ** 1.5, np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="for certain"):
+        model = RCISurvival().fit(X + g.normal(size=X.shape), np.arange(1.0, 6.0), [1, 1, 0, 1, 0])
+    figures = model.cross_validate(np.int64(5), random_state=np.int64(0))
+    assert "concordance" not in figures and type(figures["folds"]) is int
+    model.save(tmp_path / "model.rci")
+    for seed in (-1, "a", None, 1.5):
+        with pytest.raises(InputError, match="random_state must be a whole number"):
+            model.cross_validate(random_state=seed)
+
+
+def test_new_patients_may_have_no_time(cohort, tmp_path):
+    drawn, time, event = cohort
+    model = RCISurvival().fit(drawn.X, time, event)
+    model.report(drawn.X[:1], tmp_path / "page.html", [0.0], [1])
+    with pytest.raises(InputError, match="requires time to be passed"):
+        model.diagnose(drawn.X, event=event)

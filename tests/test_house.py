@@ -56,6 +56,7 @@ MAY_IMPORT = {
         "diagnostics",
         "errors",
         "explanation",
+        "files",
         "inputs",
         "long_work",
         "parameters",

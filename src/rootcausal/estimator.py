@@ -20,7 +20,9 @@ from .core.pipeline import Settings, learn
 from .core.quantiles import CohortQuantiles
 from .core.table import F64, Index
 from .diagnostics import Checked, Diagnosis, diagnose
+from .errors import InputError
 from .explanation import Explanation
+from .files.model_arrays import is_seed
 from .inputs.cohort import Cohort, names_of, names_out
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
@@ -35,6 +37,7 @@ from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
+from .wording import plain
 
 
 class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
@@ -200,8 +203,12 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
-        figures = self._figures(list(fold_by_fold(rows, folds, random_state)))
-        figures |= {"folds": folds, "random_state": random_state}
+        if not is_seed(plain(random_state)):
+            raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
+        figures = self._figures(list(fold_by_fold(rows, folds, int(random_state))))
+        # What no fold can tell, such as who comes first of one patient, is left out.
+        figures = {name: figure for name, figure in figures.items() if figure == figure}
+        figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
 

@@ -93,7 +93,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         raise ValueError(str(error)) from None
     positive = saved.provenance["parameters"].get("positive")
     if positive is not None and positive != saved.classes[1]:
-        raise ValueError("its second class is not the disease")
+        raise ValueError("its second class is not the one that was chosen")
     model.n_features_in_ = saved.n_variables
     if saved.feature_names is not None:
         model.feature_names_in_ = saved.feature_names

@@ -43,12 +43,14 @@ def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
     """
     order = np.argsort(time, kind="stable")
     followed = _still_followed(time[order], event[order])
-    happened, until = (time <= horizon) & (event > 0), time > horizon
+    happened = (time <= horizon) & (event > 0)
+    # Whose follow-up ended at the horizon had no event until then.
+    until = (time > horizon) | ((time == horizon) & (event == 0))
     weight = np.zeros(time.size)
     # Before an event counts who is followed just before it, so that its own time does not.
     place = np.searchsorted(time[order], time[happened], side="left")
     weight[happened] = 1.0 / np.maximum(followed[place], 1e-12)
-    at = np.searchsorted(time[order], horizon, side="right")
+    at = np.searchsorted(time[order], horizon, side="left")
     weight[until] = 1.0 / np.maximum(followed[at], 1e-12)
     return float(weight @ (happened - risk) ** 2 / time.size)
 

@@ -190,7 +190,7 @@ class RCISurvival(Estimator):
         from .report import write_report
 
         check_is_fitted(self)
-        known = None if time is None else FollowUp(time, event, self.positive)
+        known = None if time is None and event is None else FollowUp(time, event, self.positive)
         write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
 
     def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
@@ -203,7 +203,8 @@ class RCISurvival(Estimator):
             are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
-        return self._diagnose(X, None if time is None else FollowUp(time, event, self.positive), ids)
+        known = None if time is None and event is None else FollowUp(time, event, self.positive)
+        return self._diagnose(X, known, ids)
 
 
 def _checked_horizon(horizon: Any) -> float:

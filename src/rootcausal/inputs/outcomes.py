@@ -89,6 +89,7 @@ class FollowUp:
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         time, labels = self._read(X, n_rows, findings)
+        time = _above_zero(time)
         event, classes = choose_event(_different(labels), self.positive)
         events = (labels == event).astype(np.float64)
         survival, facts = self.by(Clock.of(time, events), n_rows)
@@ -133,7 +134,7 @@ class FollowUp:
         return np.column_stack([time, _events_again(labels, classes)])
 
     def _read(self, X: Any, n_rows: int, findings: Findings) -> tuple[F64, np.ndarray]:
-        """Times above zero, and how each ended; rows that lack one are noted, and left out."""
+        """Times, and how each ended; rows that lack one are noted, and left out."""
         time, event = self.time, self.event
         fields = getattr(getattr(time, "dtype", None), "names", None)
         if fields:
@@ -153,7 +154,7 @@ class FollowUp:
         with findings.noting():
             rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
             refuse_negative(below.size, f"{'row' if below.size == 1 else 'rows'} {rows}")
-        return _above_zero(times[~gone]), labels[~gone]
+        return times[~gone], labels[~gone]
 
 
 @dataclass(frozen=True, eq=False)
