@@ -17,7 +17,7 @@ from graded_zoo import BEFORE_OTHERS, GRADED_REFUSED, GRADED_ZOO, LAST_DIGIT, Gr
 from lifelines import KaplanMeierFitter
 from page_facts import facts_of
 from zoo import EXHAUSTED, NO_DEPENDENCE, UNSETTLED
-from zoo_fits import assert_no_nan, documented_warnings, finite
+from zoo_fits import assert_no_nan, assert_well_said, documented_warnings, finite
 
 from rootcausal import Explanation, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.core.pipeline import ATTRIBUTIONS
@@ -200,9 +200,22 @@ def test_what_if(animal: GradedAnimal) -> None:
 
 
 @every_animal
+def test_diagnose(animal: GradedAnimal) -> None:
+    model = fitted(animal)
+    with documented_warnings(animal):
+        assert_well_said(model.diagnose(animal.X, *animal.outcome), model)
+    without_outcome = {check.name for check in model.diagnose(animal.X).checks}
+    assert "in_range" in without_outcome and not {"proportional", "calibrated"} & without_outcome
+
+
+@every_animal
 def test_report(animal: GradedAnimal, tmp_path: Path) -> None:
-    resampled(animal).report(animal.X[:10], tmp_path / "page.html")
-    assert_no_nan(facts_of(tmp_path / "page.html"))
+    few = animal.X[:10], tmp_path / "page.html"
+    resampled(animal).report(*few)
+    assert_no_nan(facts_of(few[1]))
+    with documented_warnings(animal):
+        resampled(animal).report(*few, *(known[:10] for known in animal.outcome))
+    assert_no_nan(facts_of(few[1]))
 
 
 @every_animal

@@ -6,7 +6,6 @@ heard but those that are documented for the cohort. A failure names the function
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from zoo_fits import (
     UNSCREENED,
     a_few,
     assert_no_nan,
+    assert_well_said,
     documented_warnings,
     every_animal,
     explained,
@@ -33,7 +33,6 @@ from zoo_fits import (
 from rootcausal import RCI
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS
-from rootcausal.diagnostics.diagnosis import VERDICTS
 from rootcausal.explanation import Explanation
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 
@@ -239,23 +238,7 @@ def kinds(explanation: Explanation) -> set[str]:
 
 @every_animal
 def test_diagnose(animal: Animal) -> None:
-    diagnosis = fitted(animal).diagnose(animal.X, animal.y)
-    assert diagnosis.verdict in VERDICTS
-    assert diagnosis.to_text().endswith(diagnosis.summary())
-    assert diagnosis.limits == tuple(check for check in diagnosis.worst_first if check.limit)
-    assert all(check.limit in diagnosis.summary() for check in diagnosis.limits)
-    assert diagnosis.reading == diagnosis.worst_first[0].reading
-    json.dumps(diagnosis.to_dict(), allow_nan=False, default=str)
-    for check in diagnosis.checks:
-        assert check.p_value is None or 0 <= check.p_value <= 1
-        assert abs(check.number) < 1e4 or np.isnan(check.number)
-        assert check.smallest is None or check.smallest >= 0
-        assert not (check.verdict == "fine" and (check.advice or check.limit or check.touches))
-        assert check.verdict == "fine" or check.advice
-        assert check.verdict == "fine" or check.limit or check.name == "independent"  # which others explain
-        assert check.verdict != "broken" or not check.limit or check.limit.startswith("Do not read")
-        encoding = fitted(animal)._encoding
-        assert set(check.variables) <= {*encoding.column_names, *encoding.names}
+    assert_well_said(fitted(animal).diagnose(animal.X, animal.y), fitted(animal))
     without_diagnoses = [check.name for check in fitted(animal).diagnose(animal.X).checks]
     assert without_diagnoses in (["in_range"], ["in_range", "as_named"])
 

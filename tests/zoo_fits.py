@@ -15,6 +15,7 @@ import pytest
 from zoo import ZOO, Animal
 
 from rootcausal import RCI, Explanation
+from rootcausal.diagnostics.diagnosis import VERDICTS, Diagnosis
 
 RESAMPLES = 5
 PATIENTS_A_CLASS = 10
@@ -76,3 +77,23 @@ def a_few(animal: Animal) -> pd.DataFrame:
 
 def assert_no_nan(facts: Any) -> None:
     json.dumps(facts, allow_nan=False)
+
+
+def assert_well_said(diagnosis: Diagnosis, model: Any) -> None:
+    """Whatever the checks found, they say it whole: verdicts, numbers, limits and advice fit together."""
+    assert diagnosis.verdict in VERDICTS
+    assert diagnosis.to_text().endswith(diagnosis.summary())
+    assert diagnosis.limits == tuple(check for check in diagnosis.worst_first if check.limit)
+    assert all(check.limit in diagnosis.summary() for check in diagnosis.limits)
+    assert diagnosis.reading == diagnosis.worst_first[0].reading
+    json.dumps(diagnosis.to_dict(), allow_nan=False, default=str)
+    encoding = model._encoding
+    for check in diagnosis.checks:
+        assert check.p_value is None or 0 <= check.p_value <= 1
+        assert abs(check.number) < 1e4 or np.isnan(check.number)
+        assert check.smallest is None or check.smallest >= 0
+        assert not (check.verdict == "fine" and (check.advice or check.limit or check.touches))
+        assert check.verdict == "fine" or check.advice
+        assert check.verdict == "fine" or check.limit or check.name == "independent"  # which others explain
+        assert check.verdict != "broken" or not check.limit or check.limit.startswith("Do not read")
+        assert set(check.variables) <= {*encoding.column_names, *encoding.names}
