@@ -53,7 +53,9 @@ def check_follow_up(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
     time, event = evidence.known.T
     n_left, n = int((event == 0).sum()), event.size
     if n_left < FEW_LEAVE * n:
-        return _hardly_anybody_left(n_left, n)
+        return _nothing_to_explain(n_left, n, "too few to matter")
+    if np.unique(time[event == 0]).size == 1:
+        return _nothing_to_explain(n_left, n, "all at the same time")
     columns = np.column_stack([evidence.values, evidence.outside])
     names = (*evidence.names, *evidence.outside_names)
     # Events come before ends of follow-up at the same time.
@@ -162,13 +164,13 @@ def _harmless(names: Sequence[str]) -> str:
     )
 
 
-def _hardly_anybody_left(n_left: int, n: int) -> Check:
+def _nothing_to_explain(n_left: int, n: int, why: str) -> Check:
     return Check(
         "follow_up",
         QUESTION,
         "fine",
         0.0,
         None,
-        f"Follow-up of {n_left:,} of {n:,} patients ended without the event: too few to matter.",
+        f"Follow-up of {n_left:,} of {n:,} patients ended without the event: {why}.",
         "",
     )

@@ -23,6 +23,8 @@ ROWS_AT_MOST = 20_000
 ERRORS_AT_MOST = 100
 # Differences below this part of the spread of an error come from rounding.
 ROUNDING = 1e-9
+# Share of patients of whom all must have been measured for these to stand for all.
+FEWEST_MEASURED = 0.3
 # A regression wants so many patients a variable.
 ROWS_A_VARIABLE = 10
 
@@ -100,6 +102,18 @@ class Evidence:
             measured=None if self.measured is None else self.measured[places],
             outside_measured=None if self.outside_measured is None else self.outside_measured[places],
         )
+
+    def of_measured(self) -> Evidence:
+        """The same of patients all of whose errors rest on measurements, where these are not too few.
+
+        What was drawn at random knows the outcome, as the draw has it and not as life has it: a regression of
+        the outcome would find the draw.
+        """
+        whole = np.flatnonzero(self.rest_on_measurements.all(axis=1))
+        if whole.size == self.n_rows or whole.size < FEWEST_MEASURED * self.n_rows:
+            return self
+        found = self.of_patients(whole)
+        return found.of_columns(np.ptp(found.errors, axis=0) > 0)  # a rare level may be gone
 
     def measured_for(self, places: Sequence[int], outside: int | None = None) -> Index | None:
         """Patients whose errors at these places rest on measurements alone; None where all do.

@@ -17,11 +17,12 @@ from .plain_fit import PlainHazard
 QUESTION = "Are there enough events for the variables that were kept?"
 ENOUGH = 10.0
 INTERVAL = float(norm.ppf(0.975))
+# Beyond this nothing is known of a ratio.
+WIDEST = float(np.log(1_000.0))
 
 
-def check_events(fit: PlainHazard, n_kept: int) -> Check:
+def check_events(fit: PlainHazard, n_events: int, n_kept: int) -> Check:
     """``fit`` is of the errors that matter most; ``n_kept`` are the variables of the model."""
-    n_events = int(fit.event.sum())
     if not n_kept:
         return _nothing_kept(n_events)
     each = n_events / n_kept
@@ -29,7 +30,7 @@ def check_events(fit: PlainHazard, n_kept: int) -> Check:
     # That of a variable which no other goes with; what others share with it makes it wider.
     alone = INTERVAL / np.sqrt(n_events)
     found = INTERVAL * float(np.median(fit.standard_errors)) if fit.coef.size and not fit.separated else alone
-    wide = max(found, alone)
+    wide = min(max(found, alone), WIDEST)
     kept = "was" if n_kept == 1 else "were"
     statement = (
         f"{plural(n_events, 'event')} and {plural(n_kept, 'variable')} that {kept} kept: {each:.1f} events a "

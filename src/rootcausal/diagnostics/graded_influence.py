@@ -100,7 +100,9 @@ def check_graded_influence(evidence: Evidence, fit: PlainFit, checked: Checked, 
         )
     scale = f"the {words.scale}" if words.is_chance else words.happening
     hides = f"hides how closely a column goes with {words.happening}"
-    on_effects = on_coefficients(evidence, fit.influence(), scale, hides)
+    # What was drawn at random in the place of a missing value is nobody's, and none of it is looked up.
+    moved = np.where(evidence.rest_on_measurements, fit.influence(), 0.0)
+    on_effects = on_coefficients(evidence, moved, scale, hides)
     return what_one_decides((_on_columns(evidence, checked), on_effects), checked)
 
 

@@ -45,7 +45,7 @@ class NumberChecks:
 
     @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
-        evidence = evidence.of_strongest(evidence.n_rows)
+        evidence = evidence.of_strongest(evidence.n_rows).of_measured()
         fit = PlainLine.of(evidence.errors, evidence.known)
         yield check_giveaway_of_numbers(checked)  # a leak explains most of what else is found
         of_lines = (

@@ -40,6 +40,8 @@ class SurvivalChecks:
     def why_not(known: np.ndarray | None) -> str:
         if known is None:
             return "This takes the patients' times and events, which were not given."
+        if known[:, 1].all() and np.unique(known[:, 0]).size == 1:
+            return "All of these patients have the event at the same time: there is nothing to compare."
         if Survival.is_enough(known):
             return ""
         had = f"{int(known[:, 1].sum())} of {len(known)} had it"
@@ -51,9 +53,13 @@ class SurvivalChecks:
 
     @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
-        n_events = int(evidence.known[:, 1].sum())
-        strongest = evidence.of_strongest(n_events)
-        fit = PlainHazard.of(strongest.errors, *evidence.known.T)
+        known = checked.known
+        assert known is not None
+        strongest = evidence.of_strongest(int(evidence.known[:, 1].sum()))
+        if Survival.is_enough(strongest.of_measured().known):
+            strongest = strongest.of_measured()
+        n_events = int(strongest.known[:, 1].sum())
+        fit = PlainHazard.of(strongest.errors, *strongest.known.T)
         yield check_giveaway_of_times(checked)  # a leak explains most of what else is found
         yield check_risk_by_horizon(checked)
         yield check_proportional(strongest, fit, checked.words)
@@ -61,5 +67,5 @@ class SurvivalChecks:
         acts = evidence.importance >= checked.model.attribution.notable
         columns = np.append(evidence.columns, evidence.outside_columns)
         yield check_follow_up(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
-        yield check_events(fit, checked.model.order.size)
+        yield check_events(fit, int(known[:, 1].sum()), checked.model.order.size)
         yield check_graded_influence(strongest, fit, checked, n_events)

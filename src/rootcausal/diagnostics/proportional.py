@@ -24,6 +24,10 @@ from .visible import smallest_visible
 QUESTION = "Does what a shock does to the hazard stay the same over time?"
 # Log-hazard by which one standard deviation does more, or less, in the second half of the events.
 SCALE = Scale(0.5, 1.0, p_doubtful=0.01, p_broken=1e-4)
+# With fewer, either half holds so few that one patient decides.
+FEWEST_EVENTS = 20
+# Beyond this one of the halves has next to no say, and the number says nothing more.
+MOST = 20.0
 VARIABLES_NAMED = 3
 
 
@@ -45,7 +49,7 @@ class Change:
 
     @property
     def size(self) -> F64:
-        return np.abs(self.late - self.early)
+        return np.minimum(np.abs(self.late - self.early), MOST)
 
 
 def first_half(fit: PlainHazard) -> int:
@@ -100,8 +104,9 @@ def _change(
 def check_proportional(evidence: Evidence, fit: PlainHazard, words: OutcomeWords) -> Check:
     split = first_half(fit)
     names = (*evidence.names, *evidence.outside_names)
-    if fit.separated or not names or split >= fit.hazard.size:
-        return _cannot_be_seen(fit, names)
+    n_events = int(fit.event.sum())
+    if fit.separated or not names or n_events < FEWEST_EVENTS or split >= fit.hazard.size:
+        return _cannot_be_seen(fit.separated, names, n_events)
     found = changes(fit, evidence.outside, split)
     p_values = np.array([corrected(p, len(names)) for p in found.p_value.tolist()])
     smallest = smallest_visible(1, 1, len(names), SCALE.p_doubtful) * float(np.median(found.standard_error))
@@ -109,7 +114,7 @@ def check_proportional(evidence: Evidence, fit: PlainHazard, words: OutcomeWords
     changing = [place for place in np.argsort(p_values, kind="stable").tolist() if verdicts[place] != "fine"]
     until = f"{fit.edges[split]:,.3g}"
     if not changing:
-        return _silent(found, names, smallest, int(fit.event.sum()))
+        return _silent(found, names, smallest, n_events)
     worst = max(changing, key=lambda place: (verdicts[place] == "broken", -p_values[place]))
     changing.sort(key=lambda place: place != worst)
     named = tuple(dict.fromkeys(names[place] for place in changing))
@@ -183,11 +188,13 @@ def _silent(found: Change, names: tuple[str, ...], smallest: float, n_events: in
     )
 
 
-def _cannot_be_seen(fit: PlainHazard, names: tuple[str, ...]) -> Check:
+def _cannot_be_seen(separated: bool, names: tuple[str, ...], n_events: int) -> Check:
     if not names:
         reason = "there is no column whose effect could change"
-    elif fit.separated:
+    elif separated:
         reason = "the shocks tell for certain who has the event first"
+    elif n_events < FEWEST_EVENTS:
+        reason = f"there are only {plural(n_events, 'event')}"
     else:
         reason = "all events come at one time"
     return Check(

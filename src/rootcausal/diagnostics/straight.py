@@ -31,7 +31,11 @@ BENDING = 4
 HARD = 0.4
 COLUMNS_NAMED = 3
 # Where a column is low, in its middle, and high: in which parts of the patients, and in words.
-PLACES = ((0.0, 0.1, "in its lowest tenth"), (0.4, 0.6, "in its middle"), (0.9, 1.0, "in its highest tenth"))
+PLACES = (
+    (0.0, 0.1, "in the lowest tenth"),
+    (0.4, 0.6, "in the middle"),
+    (0.9, 1.0, "in the highest tenth"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,18 @@ class Bends:
     freedom: F64
 
 
-def bends(fit: PlainFit, columns: F64, n_telling: int) -> Bends:
-    """Of columns (n, m), the errors of the fit or others beside them."""
+def bends(fit: PlainFit, columns: F64, measured: np.ndarray, n_telling: int) -> Bends:
+    """Of columns (n, m), the errors of the fit or others beside them, where they were ``measured`` (n, m).
+
+    What was drawn at random knows the outcome, as the draw has it and not as life has it.
+    """
     scores = rank_scores(columns, BENDING)
     found = []
     for place in range(columns.shape[1]):
-        line = columns[:, [place]]
+        there = measured[:, [place]]
+        line = columns[:, [place]] * there
         alone, of_line = fit.joint_test(line)
-        curved, of_both = fit.joint_test(np.column_stack([line, scores[:, place]]))
+        curved, of_both = fit.joint_test(np.column_stack([line, scores[:, place] * there]))
         found.append((max(curved - alone, 0.0), of_both - of_line))
     statistic, freedom = np.array(found, dtype=float).reshape(-1, 2).T
     p_value = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
@@ -73,7 +81,11 @@ def check_straight(evidence: Evidence, fit: PlainFit, checked: Checked, n_tellin
     names = [*(evidence.names[place] for place in inside), *evidence.outside_names]
     if fit.separated or not names:
         return _nothing_to_see(question, fit.separated)
-    found = bends(fit, columns, n_telling)
+    there = np.ones(evidence.outside.shape, dtype=bool)
+    if evidence.outside_measured is not None:
+        there = evidence.outside_measured
+    measured = np.column_stack([evidence.rest_on_measurements[:, inside], there])
+    found = bends(fit, columns, measured, n_telling)
     p_values = [corrected(p, len(names)) for p in found.p_value.tolist()]
     verdicts = [SCALE.judge(p, size) for p, size in zip(p_values, found.size.tolist(), strict=True)]
     bent = [place for place in np.argsort(-found.size).tolist() if verdicts[place] != "fine"]
@@ -112,7 +124,7 @@ def _heights(values: F64, residual: F64) -> str:
         first = int(start * order.size)
         rows = order[first : max(int(end * order.size), first + 1)]
         said.append(f"{'above' if residual[rows].mean() > 0 else 'below'} {where}")
-    return f"{said[0]}, {said[1]} and {said[2]}"
+    return f"{said[0]}, {said[1]} and {said[2]} of the patients"
 
 
 def _what_to_do(name: str, may_log: bool, checked: Checked) -> str:
