@@ -552,3 +552,13 @@ def test_on_a_cluster(tmp_path: Path, client_of_threads: Any, options: list[str]
     assert not FOREIGN.search(said)
     shown = ok("explain", tmp_path / "d.rci", tmp_path / "c.parquet")
     assert (" days" if options is not NUMBER else "expected egfr") in shown
+
+
+def test_a_study_that_ends_for_all_is_no_reason_to_leave(tmp_path: Path) -> None:
+    ended = cohort()["futime"].clip(upper=600)
+    table = cohort(futime=ended, died=(DEAD & (ended < 600)).astype(int))
+    table = table[(table["died"] == 1) | (table["futime"] == 600)]
+    result = run("check", written(tmp_path, table), *TIMES, "--id", "patient", "--json")
+    assert result.exit_code == 0 and result.stderr == ""
+    (one,) = [check for check in json.loads(result.stdout)["checks"] if check["name"] == "follow_up"]
+    assert one["verdict"] == "fine" and "0 of " in one["statement"]

@@ -52,10 +52,9 @@ def check_follow_up(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
     """
     time, event = evidence.known.T
     n_left, n = int((event == 0).sum()), event.size
-    if n_left < FEW_LEAVE * n:
-        return _nothing_to_explain(n_left, n, "too few to matter")
-    if np.unique(time[event == 0]).size == 1:
-        return _nothing_to_explain(n_left, n, "all at the same time")
+    n_early = int(((event == 0) & (time < time.max())).sum())
+    if n_early < FEW_LEAVE * n:
+        return _hardly_anybody_left(n_early, n)
     columns = np.column_stack([evidence.values, evidence.outside])
     names = (*evidence.names, *evidence.outside_names)
     # Events come before ends of follow-up at the same time.
@@ -164,13 +163,15 @@ def _harmless(names: Sequence[str]) -> str:
     )
 
 
-def _nothing_to_explain(n_left: int, n: int, why: str) -> Check:
+def _hardly_anybody_left(n_early: int, n: int) -> Check:
+    """Who was followed for as long as anybody did not leave: the study ended."""
     return Check(
         "follow_up",
         QUESTION,
         "fine",
         0.0,
         None,
-        f"Follow-up of {n_left:,} of {n:,} patients ended without the event: {why}.",
+        f"{n_early:,} of {n:,} patients left without the event before the end of all follow-up: too few to "
+        "matter.",
         "",
     )
