@@ -76,20 +76,21 @@ def explain(
     missing that the model was fitted with (--na) count here, too.
 
     With --out, the table has one row per patient: the id (or the row number),
-    risk (a probability), log_odds, and for each variable the log-odds that the
-    patient's shock on it adds (its Shapley value). Of the time to an event these
-    are the risk by the horizon, log_hazard, and log-hazards; of a number predicted,
-    and what each shock adds to it. Covariates, which are adjusted
-    for, have one column together, covariates. In a CSV file, a name or id that a
-    spreadsheet would run as a formula gets a leading apostrophe; numbers read
-    back exactly as computed. A model fitted with --bootstrap adds the ends of a
-    95% interval and the share of resamples in which the variable is a root cause,
-    and --what-if the risk and the measurements it predicts. The last
-    column names the variables that were not measured: what is expected of them,
-    given all others, stands in for them. Without a bootstrap, a table in which
-    something was not measured has intervals (_lower, _upper) of the variables
-    that the model uses, and of covariates: they hold what these values leave open,
-    and nothing of the doubt about the model.
+    risk (a probability), log_odds, and for each variable the log-odds that
+    the patient's shock on it adds (its Shapley value). Of the time to an
+    event these are the risk by the horizon, log_hazard, and log-hazards; of a
+    number predicted, and what each shock adds to it. Covariates, which are
+    adjusted for, have one column together, covariates. In a CSV file, a name
+    or id that a spreadsheet would run as a formula gets a leading apostrophe;
+    numbers read back exactly as computed. A model fitted with --bootstrap
+    adds the ends of a 95% interval and the share of resamples in which the
+    variable is a root cause, and --what-if the risk and the measurements it
+    predicts. The last column names the variables that were not measured: what
+    is expected of them, given all others, stands in for them. Without a
+    bootstrap, a table in which something was not measured has intervals
+    (_lower, _upper) of the variables that the model uses, and of covariates:
+    they hold what these values leave open, and nothing of the doubt about the
+    model.
 
     rootcausal explain model.rci new.csv --id patient
     rootcausal explain model.rci new.csv --id patient --out scores.csv

@@ -113,11 +113,11 @@ def fit(
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
     The outcome is a diagnosis (--target), the time to an event (--time and
-    --event), or a number (--target with --outcome number). Every other column is a
-    variable, except the ids, and what --drop and --after leave out. A patient may
-    have several rows, which --id tells; the bootstrap then resamples patients. What
-    is known of the causal order (--first, --tiers, --causes, --not-causes,
-    --covariate) is kept to.
+    --event), or a number (--target with --outcome number). Every other column
+    is a variable, except the ids, and what --drop and --after leave out. A
+    patient may have several rows, which --id tells; the bootstrap then
+    resamples patients. What is known of the causal order (--first, --tiers,
+    --causes, --not-causes, --covariate) is kept to.
 
     rootcausal fit cohort.csv --target died --out model.rci
     rootcausal fit cohort.csv --target died --id patient --out model.rci
