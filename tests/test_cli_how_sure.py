@@ -24,6 +24,7 @@ def test_check_says_what_python_says(cohort: Path) -> None:
     printed = json.loads(ok("check", cohort, "--target", "d", "--id", "patient", "--json"))
     patients = read_cohort(cohort, "d", id_column="patient")
     model = RCI(positive=1).fit(patients.X, patients.target)
+    model.cross_validate()
     diagnosis = model.diagnose(patients.X, patients.target, ids=patients.ids)
     assert printed == json.loads(json.dumps(diagnosis.to_dict(), default=str))
 

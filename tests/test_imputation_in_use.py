@@ -9,7 +9,7 @@ import pytest
 from tampering import with_array
 
 import rootcausal.estimator
-import rootcausal.uncertainty.resample as resampling
+import rootcausal.uncertainty.learning as learning
 from rootcausal import RCI
 from rootcausal.backends.choose import holed_rows
 from rootcausal.core import imputation as imputation_module
@@ -18,6 +18,7 @@ from rootcausal.core.imputation import Imputed, impute
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import learn
+from rootcausal.core.yes_no import YesNo
 from rootcausal.diagnostics import Checked
 from rootcausal.errors import InputError
 
@@ -33,7 +34,7 @@ def half_measured(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 def imputed(X: np.ndarray, y: np.ndarray, alpha: float = 0.2, local: bool = False) -> Imputed:
     raw = holed_rows("numpy", X, y)
-    return impute(raw, describe_columns(raw), Layout.numbers(X.shape[1]), alpha, local, 0)
+    return impute(raw, describe_columns(raw), Layout.numbers(X.shape[1]), alpha, local, 0, YesNo.of(y))
 
 
 def test_draws_know_the_diagnosis() -> None:
@@ -96,12 +97,12 @@ def test_a_covariance_beyond_its_variances_is_refused(tmp_path: Path, correlatio
 def test_each_resample_draws_with_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = list[int]()
 
-    def noting(raw, columns, settings, on_round, layout):
+    def noting(raw, columns, settings, on_round, layout, outcome):
         seeds.append(settings.imputation_seed)
-        return learn(raw, columns, settings, on_round, layout)
+        return learn(raw, columns, settings, on_round, layout, outcome)
 
     model = RCI().fit(*half_measured(200))
-    monkeypatch.setattr(resampling, "learn", noting)
+    monkeypatch.setattr(learning, "learn", noting)
     model.bootstrap(3, n_jobs=1)
     assert len(set(seeds)) == 3
 

@@ -274,7 +274,7 @@ def test_the_outcome_is_no_variable(cohort: pd.DataFrame) -> None:
     for words, fit in (
         ("column 'futime' is the time itself", lambda: RCISurvival().fit(frame, frame["futime"], "died")),
         ("column 'died' is the event itself", lambda: RCISurvival().fit(frame, "futime", frame["died"])),
-        ("column 'egfr' is the outcome y itself", lambda: RCIRegressor().fit(frame, frame["egfr"])),
+        ("column 'egfr' is y itself", lambda: RCIRegressor().fit(frame, frame["egfr"])),
     ):
         with pytest.raises(InputError, match=f"{words}: leave it out of X"):
             fit()

@@ -26,6 +26,7 @@ from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.weighted import WeightedTable
 from rootcausal.data import simulate
 from rootcausal.parameters import chosen_settings
+from rootcausal.uncertainty import learning as learning_module
 from rootcausal.uncertainty import resample as resample_module
 from rootcausal.uncertainty.training_rows import TrainingRows
 
@@ -371,7 +372,7 @@ def test_paths_are_as_sure_as_the_effective_rows(monkeypatch: pytest.MonkeyPatch
 def test_resamples_have_the_cases_and_controls_of_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = study(9, 0.02, n_cases=40, n_controls=110)
     counts: dict[float | None, list[list[int]]] = {None: [], 0.02: []}
-    choose = resample_module.choose_table
+    choose = learning_module.choose_table
     for prevalence, seen in counts.items():
 
         def counting(backend: str, X: np.ndarray, y: np.ndarray, seen: list[list[int]] = seen) -> object:
@@ -380,7 +381,7 @@ def test_resamples_have_the_cases_and_controls_of_the_study(monkeypatch: pytest.
 
         model = RCI(prevalence=prevalence).fit(drawn.X, drawn.y)
         with monkeypatch.context() as patch:
-            patch.setattr(resample_module, "choose_table", counting)
+            patch.setattr(learning_module, "choose_table", counting)
             model.bootstrap(6)
     assert counts[0.02] == [[110, 40]] * 6
     assert len({tuple(count) for count in counts[None]}) > 1

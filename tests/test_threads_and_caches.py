@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import rootcausal
 from rootcausal import RCI
 from rootcausal.data import simulate
+from rootcausal.uncertainty import learning as learning_module
 from rootcausal.uncertainty import resample as bootstrap_module
 
 PATIENCE = 60  # seconds, after which a test that hangs fails instead
@@ -47,7 +48,7 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
     """Two resamples overlap; the one that began first ends first."""
     both_are_at_work, first_is_done = threading.Barrier(2), threading.Event()
     seen: list[set[int]] = []
-    resample, learn = bootstrap_module.resample, bootstrap_module.learn
+    resample, learn = bootstrap_module.resample, learning_module.learn
 
     def watched_learn(*arguments: Any) -> Any:
         if both_are_at_work.wait(PATIENCE):
@@ -62,7 +63,7 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
 
     cohort = simulate(100, 4, random_state=0)
     model = RCI().fit(cohort.X, cohort.y)
-    monkeypatch.setattr(bootstrap_module, "learn", watched_learn)
+    monkeypatch.setattr(learning_module, "learn", watched_learn)
     monkeypatch.setattr(bootstrap_module, "resample", watched_resample)
     with (
         threadpool_limits(2, user_api="blas") if limited_by_the_user else nullcontext(),
