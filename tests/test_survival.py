@@ -271,11 +271,11 @@ def test_concordance_is_that_of_lifelines(cohort: Any, model: RCISurvival) -> No
     assert concordance(time, time, np.ones(300)) == 0.0 and concordance(-time, time, np.ones(300)) == 1.0
 
 
-def still_followed(time: np.ndarray, event: np.ndarray, before: float, including: bool) -> float:
+def still_followed(time: np.ndarray, event: np.ndarray, before: float) -> float:
     """Kaplan-Meier of the end of follow-up, whose risk set leaves out who had the event at the same time."""
     kept = 1.0
     for at in np.unique(time[event == 0]):
-        if at < before or (including and at == before):
+        if at < before:
             at_risk = (time > at).sum() + ((time == at) & (event == 0)).sum()
             kept *= 1.0 - ((time == at) & (event == 0)).sum() / at_risk
     return kept
@@ -289,10 +289,9 @@ def test_the_brier_score_is_weighted_for_who_was_lost(ties: float | None) -> Non
     expected = 0.0
     for own_risk, own_time, own_event in zip(risk, time, event, strict=True):
         if own_time <= horizon and own_event:
-            weight = 1.0 / still_followed(time, event, own_time, including=False)
-            expected += weight * (1.0 - own_risk) ** 2
-        elif own_time > horizon:
-            expected += own_risk**2 / still_followed(time, event, horizon, including=True)
+            expected += (1.0 - own_risk) ** 2 / still_followed(time, event, own_time)
+        elif own_time >= horizon:  # followed until the horizon, without an event
+            expected += own_risk**2 / still_followed(time, event, horizon)
     assert brier(risk, time, event, horizon) == pytest.approx(expected / 80)
     nobody_lost = np.ones(80)
     happened = (time <= horizon).astype(float)
