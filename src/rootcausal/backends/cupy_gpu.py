@@ -12,6 +12,7 @@ import cupy as cp
 import cupyx
 import numpy as np
 
+from ..core.search import Search
 from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from ..errors import InputError
 from .level_rows import LevelColumns, LevelRows
@@ -149,20 +150,30 @@ class CupyTable(LevelColumns, LossColumns):
     def with_correlations(self, r: F64) -> CupyTable:
         return CupyTable(self._Z, self._y, cp.array(r, order="C"), self._levels)
 
+    @property
+    def current_correlations(self) -> Any:
+        """(k, k), on the device; not a copy."""
+        return self._R
+
+    def own_search(self, correlation: F64) -> Search:
+        from .card_search import CardSearch
+
+        return CardSearch(correlation)
+
     def correlations(self, columns: int | Index) -> F64:
         if isinstance(columns, np.ndarray):
             return cp.asnumpy(self._R[cp.asarray(columns)])
-        return _download(self._R[columns])
+        return on_host(self._R[columns])
 
     def pair_sums(self, i: Index, j: Index) -> F64:
         n, k = self.shape
         m = i.size
         splits = _splits(m, n)
-        pairs = _upload(np.concatenate([i, j]).astype(np.int32))
+        pairs = on_card(np.concatenate([i, j]).astype(np.int32))
         out = cp.empty((splits, m, 4))
         arguments = (self._Z, self._R, np.int64(n), np.int32(k), pairs, np.int32(m), np.int32(splits), out)
         _launch("pair_list", m * splits, arguments)
-        return _download(out).sum(axis=0).reshape(-1, 2, 2)
+        return on_host(out).sum(axis=0).reshape(-1, 2, 2)
 
     def leading_pair_sums(self, cols: Index, q: int) -> Any:
         n, k = self.shape
@@ -171,7 +182,7 @@ class CupyTable(LevelColumns, LossColumns):
         tiles = rows * side - rows * (rows - 1) // 2
         splits = _splits(tiles, n)
         out = cp.empty((splits, 2, 2, q, m))
-        chosen = _upload(cols.astype(np.int32))
+        chosen = on_card(cols.astype(np.int32))
         arguments = (self._Z, self._R, np.int64(n), np.int32(k), chosen, np.int32(q), np.int32(m))
         _launch("leading_pairs", tiles * splits, (*arguments, np.int32(splits), out))
         return out.sum(axis=0) if splits > 1 else out[0]
@@ -181,34 +192,34 @@ class CupyTable(LevelColumns, LossColumns):
     ) -> tuple[F64, F64, Any]:
         q, m = sums.shape[2:]
         penalty = cp.empty(q + m)
-        arguments = (sums, _upload(own), np.float64(n_rows), np.int32(q), np.int32(m), penalty)
+        arguments = (sums, on_card(own), np.float64(n_rows), np.int32(q), np.int32(m), penalty)
         if known is None:
-            _kernel("row_penalties")((q,), (256,), arguments)
+            kernel("row_penalties")((q,), (256,), arguments)
         else:
             row_of = np.full(m, -1, dtype=np.int32)
             row_of[known.places] = np.arange(known.places.size, dtype=np.int32)
             # Not through _upload: it keeps page-locked copies, and these may be large.
             entropies = cp.asarray(np.ascontiguousarray(known.given))
-            _kernel("row_penalties_knowing")((q,), (256,), (*arguments, _upload(row_of), entropies))
-        _kernel("column_penalties")(
+            kernel("row_penalties_knowing")((q,), (256,), (*arguments, on_card(row_of), entropies))
+        kernel("column_penalties")(
             (-(-m // 32),), (32, 32), (sums[0, 1], np.int32(q), np.int32(m), penalty[q:])
         )
-        host = _download(penalty)
+        host = on_host(penalty)
         return host[:q], host[q:], sums[:, 0]
 
     def to_host(self, array: Any) -> F64:
-        return _download(array)
+        return on_host(array)
 
     def regress_out(self, root: int, cols: Index) -> CupyTable:
         n, k = self.shape
         if cols.size:
             m = cols.size
-            chosen = _upload(cols.astype(np.int32))
+            chosen = on_card(cols.astype(np.int32))
             blocks = max(1, min(-(-n // 256), 64))  # a part of a cluster may have no row of a class
-            _kernel("regress_rows")(
+            kernel("regress_rows")(
                 (blocks, m), (256,), (self._Z, self._R, np.int64(n), np.int32(k), np.int32(root), chosen)
             )
-            _kernel("regress_correlations")(
+            kernel("regress_correlations")(
                 (-(-m // 128), m), (128,), (self._R, np.int32(k), np.int32(root), chosen, np.int32(m))
             )
         return self
@@ -291,19 +302,25 @@ def _strips(n: int, width: int) -> Iterator[slice]:
 
 
 def _splits(units: int, n: int) -> int:
-    wanted = WARPS_A_MULTIPROCESSOR * _multiprocessors()
-    return max(1, min(-(-wanted // max(1, units)), n // ROWS_A_SPLIT))
+    return max(1, min(-(-busy_warps() // max(1, units)), n // ROWS_A_SPLIT))
 
 
 @cache
-def _multiprocessors() -> int:
-    return int(cp.cuda.Device().attributes["MultiProcessorCount"])
+def busy_warps() -> int:
+    """So many keep every multiprocessor busy."""
+    return WARPS_A_MULTIPROCESSOR * int(cp.cuda.Device().attributes["MultiProcessorCount"])
 
 
 @cache
-def _kernel(name: str) -> Any:
-    code = files("rootcausal.backends").joinpath("pair_sums.cu").read_text(encoding="utf-8")
-    return cp.RawModule(code=code, options=("--std=c++17",)).get_function(name)
+def kernel(name: str) -> Any:
+    return _module().get_function(name)
+
+
+@cache
+def _module() -> Any:
+    here = files("rootcausal.backends")
+    code = "\n".join(here.joinpath(part).read_text(encoding="utf-8") for part in ("pair_sums.cu", "race.cu"))
+    return cp.RawModule(code=code, options=("--std=c++17",))
 
 
 # Page-locked copies of what was sent last. A copy to the device may still read them after _upload returns;
@@ -311,7 +328,7 @@ def _kernel(name: str) -> Any:
 _in_flight: deque[np.ndarray] = deque(maxlen=64)
 
 
-def _upload(array: np.ndarray) -> Any:
+def on_card(array: np.ndarray) -> Any:
     """A small array on the device, through page-locked memory: that is several times faster."""
     staging = cupyx.empty_pinned(array.shape, array.dtype)
     staging[...] = array
@@ -321,7 +338,7 @@ def _upload(array: np.ndarray) -> Any:
     return there
 
 
-def _download(array: Any) -> np.ndarray:
+def on_host(array: Any) -> np.ndarray:
     """A small array from the device, likewise."""
     here = cupyx.empty_pinned(array.shape, array.dtype)
     cp.ascontiguousarray(array).get(out=here)
@@ -329,4 +346,4 @@ def _download(array: Any) -> np.ndarray:
 
 
 def _launch(name: str, warps: int, arguments: tuple[Any, ...]) -> None:
-    _kernel(name)((-(-warps // WARPS_A_BLOCK),), (32 * WARPS_A_BLOCK,), arguments)
+    kernel(name)((-(-warps // WARPS_A_BLOCK),), (32 * WARPS_A_BLOCK,), arguments)

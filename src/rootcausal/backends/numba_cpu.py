@@ -1,10 +1,5 @@
 """Rows in memory, summed by compiled loops on all cores.
 
-The kernel spends its time in two exponentials a residual. Both are a polynomial in the fraction and a
-power of two made by shifting bits, which vectorizes without a vendor's library; and since log cosh u =
-|u| − log 2 + log(1 + t) with t = exp(−2|u|), the logarithms of a block of rows are one logarithm of a
-product, which cannot overflow while the block has fewer than 1,024 factors of at most two.
-
 Work is cut into units of one pair and one chunk of rows, always the same ones, and their sums are added
 in one order: the answer does not depend on the number of threads. Threads are Python's own, around
 loops that release the GIL; ``numba.set_num_threads`` and NUMBA_NUM_THREADS say how many.
@@ -12,25 +7,20 @@ loops that release the GIL; ``numba.set_num_threads`` and NUMBA_NUM_THREADS say 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit
 
-from ..core.entropy import block_penalties
-from ..core.moments import EXHAUSTED
 from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from .compiled import compiled
 from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
 from .loss_rows import LossColumns
-from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
+from .pair_kernels import block_entropies, column_units, pair_units, residual_units, square_units
 from .threads import in_threads
 
-LOG_2 = math.log(2.0)
-ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
@@ -40,82 +30,6 @@ VALUES_A_GRAM = 1 << 18
 SPANS = 64
 # What a call costs besides its residuals, in residuals.
 CALL_OVERHEAD = 50_000
-
-
-@compiled(fastmath=FASTMATH, nogil=True)
-def _pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
-    """out[0:2]: the two sums of the residuals of i given j; out[2:4]: of j given i."""
-    slope = r * scale
-    n = z_i.size
-    magnitude_i = magnitude_j = gauss_i = gauss_j = logs_i = logs_j = 0.0
-    for start in range(0, n, ROWS_A_PRODUCT):
-        product_i = product_j = 1.0
-        for row in range(start, min(start + ROWS_A_PRODUCT, n)):
-            u = scale * z_i[row] - slope * z_j[row]
-            v = scale * z_j[row] - slope * z_i[row]
-            magnitude_i += abs(u)
-            magnitude_j += abs(v)
-            product_i *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            product_j *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(v), SMALLEST_POWER))
-            gauss_i += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
-            gauss_j += v * power_of_two(max(-0.5 * LOG2_E * (v * v), SMALLEST_POWER))
-        logs_i += math.log(product_i)
-        logs_j += math.log(product_j)
-    out[0] = magnitude_i + logs_i - n * LOG_2
-    out[1] = gauss_i
-    out[2] = magnitude_j + logs_j - n * LOG_2
-    out[3] = gauss_j
-
-
-@compiled(nogil=True)
-def _pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: F64) -> None:
-    """Units first..last−1 of pair_sums; unit = chunk · pairs + pair, so columns stay in cache."""
-    for unit in range(first, last):
-        chunk, pair = divmod(unit, i.size)
-        n, n_chunks = Z.shape[1], len(out)
-        rows = slice(n * chunk // n_chunks, n * (chunk + 1) // n_chunks)
-        # A column beside itself is taken as it is.
-        r = 0.0 if i[pair] == j[pair] else R[i[pair], j[pair]]
-        scale = 1.0 / math.sqrt(max(1.0 - r * r, EXHAUSTED))
-        _pair_rows(Z[i[pair], rows], Z[j[pair], rows], r, scale, out[chunk, pair])
-
-
-@compiled(fastmath=FASTMATH, nogil=True)
-def _column_rows(z: F64, out: F64) -> None:
-    magnitude = gauss = logs = 0.0
-    for start in range(0, z.size, ROWS_A_PRODUCT):
-        product = 1.0
-        for row in range(start, min(start + ROWS_A_PRODUCT, z.size)):
-            u = z[row]
-            magnitude += abs(u)
-            product *= 1.0 + power_of_two(max(-2.0 * LOG2_E * abs(u), SMALLEST_POWER))
-            gauss += u * power_of_two(max(-0.5 * LOG2_E * (u * u), SMALLEST_POWER))
-        logs += math.log(product)
-    out[0] = magnitude + logs - z.size * LOG_2
-    out[1] = gauss
-
-
-@compiled(nogil=True)
-def _column_units(Z: F64, first: int, last: int, out: F64) -> None:
-    for column in range(first, last):
-        _column_rows(Z[column], out[column])
-
-
-@compiled(nogil=True)
-def _residual_units(Z: F64, R: F64, root: int, cols: Index, first: int, last: int) -> None:
-    """Replace columns first..last−1 of ``cols``, and their rows of R, by those of the residuals."""
-    error = Z[root]
-    with_root = R[root]
-    for a in cols[first:last]:
-        z = Z[a]
-        slope = with_root[a]
-        unit = 1.0 / math.sqrt(max(1.0 - slope * slope, EXHAUSTED))
-        for row in range(z.size):
-            z[row] = (z[row] - slope * error[row]) * unit
-        for b in cols:
-            other = with_root[b]
-            scale = unit / math.sqrt(max(1.0 - other * other, EXHAUSTED))
-            R[a, b] = max(-1.0, min(1.0, (R[a, b] - slope * other) * scale))
 
 
 @compiled(nogil=True)
@@ -276,7 +190,7 @@ class NumbaTable(LevelColumns, LossColumns):
 
     def column_sums(self) -> F64:
         out = np.empty((self.shape[1], 2))
-        in_threads(lambda first, last: _column_units(self._Z, first, last, out), len(out), self._Z.size)
+        in_threads(lambda first, last: column_units(self._Z, first, last, out), len(out), self._Z.size)
         return out
 
     def with_correlations(self, r: F64) -> NumbaTable:
@@ -291,32 +205,36 @@ class NumbaTable(LevelColumns, LossColumns):
         out = np.empty((n_chunks, i.size, 4))
 
         def work(first: int, last: int) -> None:
-            _pair_units(self._Z, self._R, i, j, first, last, out)
+            pair_units(self._Z, self._R, i, j, first, last, out)
 
         in_threads(work, n_chunks * i.size, 2 * i.size * n)
         return out.sum(axis=0).reshape(-1, 2, 2)
 
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
-        m = len(cols)
-        a, b = np.triu_indices(q, m=m)
-        sums = np.moveaxis(self.pair_sums(cols[a], cols[b]), 0, -1)
-        out = np.empty((2, 2, q, m))
-        out[:, :, a, b] = sums
-        within = b < q
-        out[:, :, b[within], a[within]] = sums[::-1, :, within]
-        return out
+        n, m = self.shape[0], len(cols)
+        n_chunks = -(-n // MOST_ROWS_A_CHUNK)
+        out = np.empty((n_chunks, 2, 2, q, m))
+        n_pairs = q * m - q * (q - 1) // 2
+
+        def work(first: int, last: int) -> None:
+            square_units(self._Z, self._R, cols, first, last, out)
+
+        in_threads(work, n_chunks * n_pairs, 2 * n_pairs * n)
+        return out.sum(axis=0) if n_chunks > 1 else out[0]
 
     def block_penalties(
         self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
     ) -> tuple[F64, F64, F64]:
-        return block_penalties(sums, own, n_rows, known)
+        places = np.empty(0, dtype=np.intp) if known is None else known.places
+        entropies = np.empty((0, len(own))) if known is None else known.given
+        return block_entropies(sums, own, n_rows, places, entropies)
 
     def to_host(self, array: Any) -> F64:
         return np.asarray(array)
 
     def regress_out(self, root: int, cols: Index) -> NumbaTable:
         def work(first: int, last: int) -> None:
-            _residual_units(self._Z, self._R, root, cols, first, last)
+            residual_units(self._Z, self._R, root, cols, first, last)
 
         in_threads(work, cols.size, cols.size * (self.shape[0] + cols.size))
         return self

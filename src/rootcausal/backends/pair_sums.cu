@@ -81,16 +81,10 @@ __device__ __forceinline__ Regression regression(const double* R, int k, int i, 
     return out;
 }
 
-// out (splits, m, 4): both sums of i given j, then of j given i, for rows of each split.
-extern "C" __global__ void __launch_bounds__(128)
-pair_list(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
-          const int* __restrict__ pairs, int m, int splits, double* __restrict__ out) {
-    const long long unit = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    if (unit >= (long long)m * splits) return;
+// One warp: to[0:2] both sums of i given j, to[2:4] of j given i, over the rows first..last-1.
+__device__ __forceinline__ void sum_pair(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
+                                         int i, int j, long long first, long long last, double* __restrict__ to) {
     const int lane = threadIdx.x % 32;
-    const int pair = unit % m, split = unit / m;
-    const int i = pairs[pair], j = pairs[m + pair];
-    const long long first = n * split / splits, last = n * (split + 1) / splits;
     const Regression on = regression(R, k, i, j);
     const double* z_i = Z + i * n;
     const double* z_j = Z + j * n;
@@ -110,10 +104,19 @@ pair_list(const double* __restrict__ Z, const double* __restrict__ R, long long 
     add_lanes(sums[1]);
     if (lane < 2) {
         const Sums mine = lane ? sums[1] : sums[0];
-        double* to = out + ((long long)split * m + pair) * 4 + 2 * lane;
-        to[0] = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
-        to[1] = mine.gauss / W_PER_U;
+        to[2 * lane] = log_cosh_sum(mine.magnitude, mine.product, mine.exponent, last - first);
+        to[2 * lane + 1] = mine.gauss / W_PER_U;
     }
+}
+
+// out (splits, m, 4): the sums of each pair, for rows of each split.
+extern "C" __global__ void __launch_bounds__(128)
+pair_list(const double* __restrict__ Z, const double* __restrict__ R, long long n, int k,
+          const int* __restrict__ pairs, int m, int splits, double* __restrict__ out) {
+    const long long unit = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (unit >= (long long)m * splits) return;
+    const int pair = unit % m, split = unit / m;
+    sum_pair(Z, R, n, k, pairs[pair], pairs[m + pair], n * split / splits, n * (split + 1) / splits, out + 4 * unit);
 }
 
 // All pairs of m columns with a member among the first q. out (splits, 2, 2, q, m): sum s of the residual

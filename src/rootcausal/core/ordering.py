@@ -207,6 +207,9 @@ def passing(p_values: F64, variable: Index, alpha: float) -> np.ndarray:
 def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
     if not variant.pruned:
         return ExhaustiveSearch()
+    own: Search | None = table.own_search(correlation)
+    if own is not None:
+        return own
     # Where a call is worth that many pairs, keeping account of each would cost more than evaluating it.
     if table.pairs_per_call >= PAIRS_NOT_WORTH_COUNTING:
         return BlockSearch(len(correlation))

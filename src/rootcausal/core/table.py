@@ -206,6 +206,13 @@ class Table(Protocol):
         """How many pairs make one call of :meth:`pair_sums` worth its overhead here."""
         ...
 
+    def own_search(self, correlation: F64) -> Any:
+        """A pruned search (:class:`rootcausal.core.search.Search`) that keeps its accounts where the rows are.
+
+        None where those of the core serve. ``correlation`` (k, k) are those of the columns.
+        """
+        ...
+
     def gram(self) -> F64:
         """(c, k, k): Σ z zᵀ by class; c is 2, or 1 for a table without labels."""
         ...
