@@ -25,6 +25,7 @@ from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossS
 from .compiled import compiled
 from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
+from .logit_kernels import MOST_COLUMNS_A_LOOP, logit_rows
 from .loss_rows import LossColumns
 from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
 from .threads import in_threads
@@ -327,6 +328,9 @@ class NumbaTable(LevelColumns, LossColumns):
         loglik = 0.0
         gradient = np.zeros(k + 1)
         hessian = np.zeros((k + 1, k + 1))
+        if k <= MOST_COLUMNS_A_LOOP:
+            loglik = logit_rows(self._Z, self._y, cols, beta, gradient, hessian)
+            return LossSums(loglik, gradient, hessian)
         for start in range(0, self.shape[0], ROWS_A_MATRIX_PRODUCT):
             rows = slice(start, start + ROWS_A_MATRIX_PRODUCT)
             y = self._y[rows]
