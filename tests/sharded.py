@@ -7,6 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from rootcausal.core.loops import Loops
 from rootcausal.core.table import (
     F64,
     ColumnMoments,
@@ -56,6 +57,10 @@ class ShardedTable:
     @property
     def shape(self) -> tuple[int, int]:
         return sum(part.shape[0] for part in self._parts), self._parts[0].shape[1]
+
+    @property
+    def loops(self) -> Loops:
+        return self._parts[0].loops
 
     @property
     def pairs_per_call(self) -> int:

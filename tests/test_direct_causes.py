@@ -11,6 +11,7 @@ from rootcausal import RCI
 from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import direct_causes, regression, sharp, susie
 from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
+from rootcausal.core.loops import PLAIN
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from rootcausal.core.yes_no import LogitLoss, YesNo
 from rootcausal.data import simulate
@@ -157,7 +158,7 @@ def test_effects_that_did_not_settle_are_no_rest(monkeypatch):
     def unsettled(*arguments):
         return replace(fit_effects(*arguments), settled=False)
 
-    monkeypatch.setattr(direct_causes, "fit_effects", unsettled)
+    monkeypatch.setattr(ReferenceTable, "loops", PLAIN._replace(fit_effects=unsettled))
     assert not found_from_minus_one(table(3, n=600)).settled
 
 

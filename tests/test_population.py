@@ -15,14 +15,17 @@ from zoo import Animal
 from zoo_fits import every_animal, finite
 
 from rootcausal import RCI, InputError
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.effect_kernels import COMPILED
+from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
-from rootcausal.core import sharp
 from rootcausal.core.entropy import entropy, pair_score
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings, learn
 from rootcausal.core.population import ClassWeights, standardized
+from rootcausal.core.susie import SingleEffects
+from rootcausal.core.table import F64
+from rootcausal.core.tracing import Traced
 from rootcausal.core.weighted import WeightedTable
 from rootcausal.data import simulate
 from rootcausal.parameters import chosen_settings
@@ -351,12 +354,12 @@ def test_where_nobody_matters_the_risk_is_the_prevalence() -> None:
 
 def test_paths_are_as_sure_as_the_effective_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
-    trace_back = sharp._trace_back
-    monkeypatch.setattr(
-        sharp,
-        "_trace_back",
-        lambda mixing, n_rows, *rest: told.append(n_rows) or trace_back(mixing, n_rows, *rest),
-    )
+
+    def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) -> Traced:
+        told.append(n_rows)
+        return COMPILED.trace_back(mixing, n_rows, direct, n_first)
+
+    monkeypatch.setattr(NumbaTable, "loops", COMPILED._replace(trace_back=trace_back))
     drawn = study(8, 0.02)
     for prevalence in (None, 0.02):
         RCI(prevalence=prevalence).fit(drawn.X, drawn.y)

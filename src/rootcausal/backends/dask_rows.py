@@ -27,6 +27,7 @@ from distributed import Client, Future, wait
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
+from .effect_kernels import COMPILED
 from .threads import use_threads
 
 # A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
@@ -185,6 +186,8 @@ class DaskRaw:
 
 class DaskTable:
     """Standardized columns, row-wise in parts that live on the workers."""
+
+    loops = COMPILED
 
     def __init__(
         self,

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.loops import Loops
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, SCORE, Index, LossSums
+from .effect_kernels import COMPILED
 
 
 class LossColumns:
     """For a table of columns ``_Z`` (k, n) with a graded outcome ``_y`` (n, c), where ``_xp`` computes."""
+
+    loops: Loops = COMPILED
 
     _xp: Any = np
     _Z: Any

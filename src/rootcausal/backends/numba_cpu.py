@@ -17,6 +17,7 @@ from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossS
 from .compiled import compiled
 from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
+from .logit_kernels import MOST_COLUMNS_A_LOOP, logit_rows
 from .loss_rows import LossColumns
 from .pair_kernels import block_entropies, column_units, pair_units, residual_units, square_units
 from .threads import in_threads
@@ -245,6 +246,9 @@ class NumbaTable(LevelColumns, LossColumns):
         loglik = 0.0
         gradient = np.zeros(k + 1)
         hessian = np.zeros((k + 1, k + 1))
+        if k <= MOST_COLUMNS_A_LOOP:
+            loglik = logit_rows(self._Z, self._y, cols, beta, gradient, hessian)
+            return LossSums(loglik, gradient, hessian)
         for start in range(0, self.shape[0], ROWS_A_MATRIX_PRODUCT):
             rows = slice(start, start + ROWS_A_MATRIX_PRODUCT)
             y = self._y[rows]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from ..core.entropy import block_penalties
+from ..core.loops import PLAIN
 from ..core.moments import regressed_correlations, residual_scale
 from ..core.table import (
     EVENT,
@@ -69,6 +70,7 @@ class ReferenceTable:
     """Standardized columns Z (n, k)."""
 
     pairs_per_call = 1
+    loops = PLAIN
 
     def __init__(
         self,

@@ -14,12 +14,14 @@ The baseline, and the effects of covariates, are no part of the question, and at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from .outcome import Loss
 from .regression import WEAK_PENALTY
-from .susie import SingleEffects, Sparsity, fit_effects, prior_effects
+from .susie import SingleEffects, Sparsity, prior_effects
 from .table import F64, LossSums
 
 MAX_PASSES = 100
@@ -62,16 +64,19 @@ def find_direct_causes(
     """
     search = _Search(loss, n_covariates, mixing, prior)
     here = search.stand(prior_effects(len(mixing), prior), fixed)
-    curvature: F64 = np.zeros_like(mixing)
+    curvature: F64 = np.empty(0)
     damping = 0.0
     for number in range(MAX_PASSES):
         quadratic = search.quadratic(here)
-        n_averaged = max(number - FIRST_AVERAGED_PASS + 2, 1)
-        curvature = curvature + (quadratic.curvature - curvature) / n_averaged
+        n_averaged = number - FIRST_AVERAGED_PASS + 2
+        if n_averaged > 1:
+            curvature = curvature + (quadratic.curvature - curvature) / n_averaged
+        else:
+            curvature = quadratic.curvature
         there, damping = search.climb(here, quadratic, curvature, damping)
         if there is None:
             break
-        moved = float(np.abs(mixing.T @ (there.effects.coef - here.effects.coef)).max()) * (1.0 + damping)
+        moved = float(np.abs((there.effects.coef - here.effects.coef) @ mixing).max()) * (1.0 + damping)
         late = number > FIRST_AVERAGED_PASS and damping == 0.0
         level = late and search.gain(here, there, curvature) < LEVEL
         here = there
@@ -86,18 +91,9 @@ class _Stand:
     """Where the search stands, and what the rows say there."""
 
     effects: SingleEffects
-    beside: F64  # (c,) effects of covariates
-    baseline: F64  # (b,)
+    fixed: F64  # (c + b,) effects of covariates, and the baseline
     sums: LossSums
-
-    @property
-    def fixed(self) -> F64:
-        return np.append(self.beside, self.baseline)
-
-    @property
-    def objective(self) -> float:
-        """The log-likelihood, less the penalty of the covariates."""
-        return self.sums.loglik - 0.5 * WEAK_PENALTY * float(self.beside @ self.beside)
+    objective: float  # the log-likelihood, less the penalty of the covariates
 
 
 @dataclass(frozen=True)
@@ -129,30 +125,37 @@ class _Search:
     def stand(self, effects: SingleEffects, fixed: F64) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
         beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
-        beta = np.concatenate([beside, self.mixing.T @ effects.coef, baseline])
-        return _Stand(effects, beside, baseline, self.loss.sums(beta))
+        sums = self.loss.sums(np.concatenate((beside, effects.coef @ self.mixing, baseline)))
+        return _Stand(effects, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside))
+
+    @cached_property
+    def _mix(self) -> F64:
+        """(c + k, c + k): covariates as they are, and columns from errors."""
+        c = self.n_covariates
+        return block_diag(np.eye(c), self.mixing) if c else self.mixing
 
     def quadratic(self, here: _Stand) -> _Quadratic:
         # The baseline first, whose parameters have no curvature together, and after it the covariates, if
         # there are any.
-        c = self.n_covariates
-        m = c + len(self.mixing)
+        c, mix = self.n_covariates, self._mix
+        m = len(mix)
         gradient, hessian = here.sums.gradient, here.sums.hessian
-        cross, own = hessian[:m, m:], np.diagonal(hessian)[m:]
-        slope = gradient[:m] - cross @ (gradient[m:] / own)
-        curvature = hessian[:m, :m] - (cross / own) @ cross.T
-        shift, tilt = gradient[m:] / own, -(self.mixing @ (cross[c:] / own)).T
+        mixed, own = mix @ hessian[:m], hessian.diagonal()[m:]
+        cross = mixed[:, m:]
+        share, shift = cross / own, gradient[m:] / own
+        slope = mix @ gradient[:m] - cross @ shift
+        curvature = mixed[:, :m] @ mix.T - share @ cross.T
+        tilt = -share[c:].T
         if c:
             inside = np.linalg.inv(curvature[:c, :c] + WEAK_PENALTY * np.eye(c))
-            step = inside @ (slope[:c] - WEAK_PENALTY * here.beside)
+            step = inside @ (slope[:c] - WEAK_PENALTY * here.fixed[:c])
             along = -inside @ curvature[:c, c:]
             slope = slope[c:] - curvature[c:, :c] @ step
             curvature = curvature[c:, c:] + curvature[c:, :c] @ along
-            along = along @ self.mixing.T
-            with_covariates = (cross[:c] / own).T
+            with_covariates = share[:c].T
             shift = np.append(step, shift - with_covariates @ step)
             tilt = np.vstack([along, tilt - with_covariates @ along])
-        return _Quadratic(self.mixing @ slope, self.mixing @ curvature @ self.mixing.T, shift, tilt)
+        return _Quadratic(slope, curvature, shift, tilt)
 
     def climb(
         self, here: _Stand, quadratic: _Quadratic, curvature: F64, damping: float
@@ -160,7 +163,7 @@ class _Search:
         """The next stand, and the damping that it took for the bound not to fall; None if none was enough."""
         target = quadratic.slope + curvature @ here.effects.coef
         for _ in range(MAX_DAMPINGS):
-            effects = fit_effects(curvature, target, self.prior, here.effects, damping)
+            effects = self.loss.loops.fit_effects(curvature, target, self.prior, here.effects, damping)
             move = effects.coef - here.effects.coef
             shift = quadratic.shift / (1.0 + damping) + quadratic.tilt @ move
             there = self.stand(effects, here.fixed + shift)
@@ -173,8 +176,5 @@ class _Search:
         """By how much the bound is higher there."""
         n_effects = len(there.effects.weight)
         before = here.effects if len(here.effects.weight) == n_effects else here.effects.with_room(n_effects)
-        cost_before, cost = (
-            0.5 * effects.spread(curvature) + effects.divergence(self.prior)
-            for effects in (before, there.effects)
-        )
-        return there.objective - here.objective - cost + cost_before
+        spared = self.loss.loops.spared(before, there.effects, curvature, self.prior)
+        return there.objective - here.objective + spared

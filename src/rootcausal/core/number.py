@@ -14,6 +14,7 @@ import numpy as np
 
 from .halves import taken
 from .linear import split
+from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
 from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
@@ -94,6 +95,7 @@ class SquareLoss:
     variance : what all errors together leave of that of the number, corrected for their number.
     certain : whether they leave nothing of it.
     n_rows : how many rows it sums over.
+    loops : those of whoever holds these.
     """
 
     at_zero: LossSums
@@ -101,6 +103,7 @@ class SquareLoss:
     certain: bool
     n_rows: int
     start: F64
+    loops: Loops
 
     @classmethod
     def of(cls, table: Table, cols: Index, start: F64) -> SquareLoss:
@@ -111,7 +114,7 @@ class SquareLoss:
         # As if there was one patient more, of whom the errors tell nothing: where these are nearly as many as
         # the patients, they leave next to nothing, and that by chance.
         variance = min((max(left, 0.0) + 1.0) / (max(n - k - 1, 0) + 1.0), 1.0)
-        return cls(at_zero, variance, left <= LEAST_VARIANCE * n, n, start)
+        return cls(at_zero, variance, left <= LEAST_VARIANCE * n, n, start, table.loops)
 
     def sums(self, beta: F64) -> LossSums:
         # A sum of squares is a parabola: what it is at zero tells what it is everywhere.

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 
 from .halves import Attribution
+from .loops import Loops
 from .moments import Columns
 from .population import ClassWeights
 from .table import F64, ColumnMoments, Index, LossSums, Table
@@ -40,10 +41,14 @@ class Loss(Protocol):
     ----------
     start : (b,) its baseline where no error has an effect.
     n_rows : how many rows it sums over.
+    loops : for what is computed between two sums.
     """
 
     @property
     def start(self) -> F64: ...
+
+    @property
+    def loops(self) -> Loops: ...
 
     @property
     def n_rows(self) -> int: ...

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 from .outcome import Loss
 from .table import F64, LossSums
@@ -69,9 +69,7 @@ def _maximize(loss: Loss, beta: F64, k: int, penalty: float) -> tuple[F64, bool]
 
     None when the unpenalized likelihood has no maximum, or none within the limit of iterations.
     """
-    ridge = np.zeros(beta.size)
-    ridge[:k] = penalty
-    here = _objective(loss, beta, ridge)
+    here = _objective(loss, beta, k, penalty)
     for _ in range(MAX_ITERATIONS):
         step = _newton_step(here)
         if step is None:
@@ -81,10 +79,10 @@ def _maximize(loss: Loss, beta: F64, k: int, penalty: float) -> tuple[F64, bool]
             # A long step that gains nothing: some columns tell a few patients apart for certain.
             return None if not penalty and np.abs(step).max() > LEVEL else (beta, True)
         size = 1.0
-        there = _objective(loss, beta + step, ridge)
+        there = _objective(loss, beta + step, k, penalty)
         while there.loglik < here.loglik and size > 1e-6:
             size *= 0.5
-            there = _objective(loss, beta + size * step, ridge)
+            there = _objective(loss, beta + size * step, k, penalty)
         if size <= 1e-6:
             return beta, True  # rounding is all that is left to gain
         beta, here = beta + size * step, there
@@ -93,13 +91,17 @@ def _maximize(loss: Loss, beta: F64, k: int, penalty: float) -> tuple[F64, bool]
     return (beta, False) if penalty else None
 
 
-def _objective(loss: Loss, beta: F64, ridge: F64) -> LossSums:
-    return loss.sums(beta) + LossSums(-0.5 * float(ridge @ beta**2), -ridge * beta, np.diag(ridge))
+def _objective(loss: Loss, beta: F64, k: int, penalty: float) -> LossSums:
+    sums = loss.sums(beta)
+    if not penalty:
+        return sums
+    ridge = np.zeros(beta.size)
+    ridge[:k] = penalty
+    return sums + LossSums(-0.5 * float(ridge @ beta**2), -ridge * beta, np.diag(ridge))
 
 
 def _newton_step(at: LossSums) -> F64 | None:
     """By Cholesky; None when the Hessian is singular: some direction changes no prediction any more."""
-    try:
-        return cho_solve(cho_factor(at.hessian), at.gradient)
-    except np.linalg.LinAlgError:
-        return None
+    # SciPy's functions for it check their arguments for longer than a small system takes to solve.
+    _, step, singular = dposv(at.hessian, at.gradient)
+    return None if singular else step

@@ -22,21 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .direct_causes import find_direct_causes
 from .outcome import Loss
 from .regression import WEAK_PENALTY, Coefficients
-from .susie import Sparsity, fit_effects
+from .susie import Sparsity
 from .table import F64
 
 # Tuned on simulated cohorts (seeds below 1,000): the results hardly move with any of them.
 EXPECTED_CAUSES_OF_D = 3.0
-EXPECTED_CAUSES_OF_A_COLUMN = 2.0
-# Of effects between standardized columns; that of effects on D is the outcome's.
-VARIANCE_ON_A_COLUMN = 0.25
-# Paths through a column that is less probably an ancestor than this are not followed.
-NEGLIGIBLE = 1e-3
 MAX_BASELINES = 100
 # Log-odds, or what the outcome has, by which the last step may still move the baseline.
 TOLERANCE = 1e-4
@@ -85,14 +79,12 @@ def attribute(
         causes = find_direct_causes(loss, mixing, prior, start, n_covariates)
         # What covariates took out of the columns leaves fewer rows to tell effects by.
         rows = max(effective_rows - n_covariates, 2.0) if n_covariates else effective_rows
-        edges, probability, traced = _trace_back(mixing, rows, causes.effects.inclusion, n_first)
-        # Rows of the graph are independent a posteriori and a path visits each once, so the expected total
-        # effect is the total effect in the expected graph.
-        total = solve_triangular(np.eye(n_own) - edges.T, causes.effects.coef, unit_diagonal=True)
-        coef, start, settled = total * np.diagonal(mixing), causes.fixed, causes.settled and traced
+        traced = loss.loops.trace_back(mixing, rows, causes.effects, n_first)
+        probability, settled = traced.probability, causes.settled and traced.settled
+        coef, start = traced.total * np.diagonal(mixing), causes.fixed
         if n_first > 1:
             # They were taken out of each other, and act as they were measured.
-            coef[:n_first] = mixing[:n_first, :n_first].T @ total[:n_first]
+            coef[:n_first] = mixing[:n_first, :n_first].T @ traced.total[:n_first]
     elif not n_covariates:
         return Ancestry(Coefficients(coef, loss.start), probability)
     fixed, balanced = _refit(loss, coef, start, n_covariates)
@@ -101,54 +93,29 @@ def attribute(
     return Ancestry(fitted, np.append(np.zeros(n_covariates), probability))
 
 
-def _trace_back(mixing: F64, n_rows: float, is_direct: F64, n_first: int) -> tuple[F64, F64, bool]:
-    """Expected edges (k, k) of standardized columns, [i, j] from j to i, and ancestor probabilities (k,).
-
-    A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
-    reverse causal order, each one's probability is final before it is passed on to its causes; the first
-    ``n_first`` have none. The last value is whether every regression settled.
-    """
-    k = len(mixing)
-    correlation = mixing @ mixing.T
-    edges = np.zeros((k, k))
-    not_ancestor = 1.0 - is_direct
-    settled = True
-    for effect in range(k - 1, max(n_first, 1) - 1, -1):
-        here = 1.0 - not_ancestor[effect]
-        if here < NEGLIGIBLE:
-            continue
-        # Residual variance as least squares on all earlier columns has it, corrected for their number.
-        residual = mixing[effect, effect] ** 2 * n_rows / max(n_rows - effect - 1, 1)
-        precision = (n_rows - 1) / min(residual, 1.0)
-        causes = fit_effects(
-            precision * correlation[:effect, :effect],
-            precision * correlation[:effect, effect],
-            Sparsity(EXPECTED_CAUSES_OF_A_COLUMN, k, VARIANCE_ON_A_COLUMN),
-        )
-        settled = settled and causes.settled
-        edges[effect, :effect] = causes.coef
-        not_ancestor[:effect] *= 1.0 - here * causes.inclusion
-    return edges, 1.0 - not_ancestor, settled
-
-
 def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:
     """Effects of covariates, and a baseline that lets the mean predicted risk be the observed one.
 
     So the risk is calibrated in the large. ``coef`` are those of the other errors; ``fixed`` is where to
     begin, the c covariates first. The second value is whether that was reached.
     """
-    b = fixed.size - c
+    free = np.arange(coef.size + fixed.size)
+    free = free[(free < c) | (free >= c + coef.size)]
     # Where all risks are certain, no curvature is left to divide by.
-    penalty = np.append(np.full(c, WEAK_PENALTY), np.full(b, np.finfo(float).tiny))
-    free = np.append(np.arange(c), np.arange(c + coef.size, c + coef.size + b))
+    penalty = np.where(free < c, WEAK_PENALTY, np.finfo(float).tiny)
     for _ in range(MAX_BASELINES):
-        sums = loss.sums(np.concatenate([fixed[:c], coef, fixed[c:]]))
+        sums = loss.sums(np.concatenate((fixed[:c], coef, fixed[c:])))
         gradient = sums.gradient[free] - penalty * fixed
-        step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
+        if c:
+            step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
+        else:
+            # No two parameters of the baseline have a curvature together.
+            with np.errstate(over="ignore"):
+                step = gradient / (sums.hessian.diagonal()[free] + penalty)
         # Beyond one unit of log-odds the curvature of here says nothing any more.
-        step = np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-        step = step / max(1.0, float(np.abs(step).max()))
-        fixed = fixed + step
-        if float(np.abs(step).max()) < TOLERANCE:
+        step = np.minimum(np.maximum(step, -LONGEST_STEP), LONGEST_STEP)
+        length = float(np.abs(step).max())
+        fixed = fixed + step / max(1.0, length)
+        if length < TOLERANCE:
             return fixed, True
     return fixed, False

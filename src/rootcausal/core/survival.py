@@ -16,6 +16,7 @@ import numpy as np
 from .clock import Clock
 from .halves import taken
 from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS, split
+from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
 from .table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
@@ -121,6 +122,10 @@ class HazardLoss:
     @property
     def n_rows(self) -> int:
         return self.table.shape[0]
+
+    @property
+    def loops(self) -> Loops:
+        return self.table.loops
 
     def sums(self, beta: F64) -> LossSums:
         return self.table.hazard_sums(self.cols, beta)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import gammainc
@@ -48,12 +49,21 @@ class Sparsity:
         Ranking the effects this way breaks their symmetry; with equal chances one weak effect would be
         shared among all of them and lose to none in each.
         """
-        return np.maximum(gammainc(np.arange(1, n_effects + 1), self.expected), SMALLEST)
+        return _at_least(self.expected, n_effects)
 
     def log_chances(self, n_effects: int, k: int) -> tuple[F64, F64]:
         """(n_effects,) each: log-probability that an effect sits on a given one of k columns; on none."""
         existence = self.existence(n_effects)
         return np.log(existence / self.n_columns), np.log1p(-existence * k / self.n_columns)
+
+
+# Two priors ask for it, again and again, and of few numbers of effects.
+@lru_cache(maxsize=64)
+def _at_least(expected: float, n_effects: int) -> F64:
+    """(n_effects,): the probability of at least 1, 2, 3, ... of a Poisson mean; not to be written to."""
+    chances = np.maximum(gammainc(np.arange(1, n_effects + 1), expected), SMALLEST)
+    chances.flags.writeable = False
+    return chances
 
 
 @dataclass(frozen=True)
@@ -73,12 +83,12 @@ class SingleEffects:
     precision: F64
     settled: bool = True
 
-    @property
+    @cached_property
     def inclusion(self) -> F64:
         """(k,): probability that a column carries any effect (posterior inclusion probability, PIP)."""
         return 1.0 - np.prod(1.0 - self.weight, axis=0)
 
-    @property
+    @cached_property
     def coef(self) -> F64:
         """(k,): expected coefficients (posterior means)."""
         return (self.weight * self.size).sum(axis=0)
@@ -113,11 +123,19 @@ class SingleEffects:
         return float(np.vdot(self.weight, here) + self.nowhere @ (np.log(self.nowhere) - nowhere))
 
 
+def spared(before: SingleEffects, after: SingleEffects, curvature: F64, prior: Sparsity) -> float:
+    """By how much less the bound takes off the log-likelihood at the expected coefficients, in nats."""
+    cost_before, cost = (
+        0.5 * effects.spread(curvature) + effects.divergence(prior) for effects in (before, after)
+    )
+    return cost_before - cost
+
+
 def prior_effects(k: int, prior: Sparsity) -> SingleEffects:
     """What is believed before seeing data."""
     shape = (min(FIRST_EFFECTS, k), k)
     place, _ = prior.log_chances(*shape)
-    weight = np.broadcast_to(np.exp(place)[:, None], shape)
+    weight = np.repeat(np.exp(place), k).reshape(shape)
     return SingleEffects(weight, np.zeros(shape), np.full(shape, 1.0 / prior.variance))
 
 

@@ -7,10 +7,13 @@ core, many cores, a GPU, a cluster) and takes no decision. Rows never cross this
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .loops import Loops
 
 F64 = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -199,6 +202,11 @@ class Table(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the whole data set, not of a part."""
+        ...
+
+    @property
+    def loops(self) -> Loops:
+        """For what is computed between two sums, as fast as whoever sums here can have it."""
         ...
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .loops import Loops
 from .table import F64, Index, KnownEntropies, LevelSums, LossSums, Table
 
 
@@ -36,6 +37,10 @@ class WeightedTable:
         """Patients and columns."""
         n = sum(part.patients * part.table.shape[0] for part in self._parts)
         return round(n), self._first.shape[1]
+
+    @property
+    def loops(self) -> Loops:
+        return self._first.loops
 
     @property
     def pairs_per_call(self) -> int:

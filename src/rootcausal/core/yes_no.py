@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .linear import LinearAttribution
+from .loops import Loops
 from .moments import ROWS_PER_CLASS, ClassMoments, Columns, welch_p_values
 from .population import ClassWeights
 from .regression import Coefficients, regress
@@ -96,6 +97,10 @@ class LogitLoss:
     @property
     def n_rows(self) -> int:
         return self.table.shape[0]
+
+    @property
+    def loops(self) -> Loops:
+        return self.table.loops
 
     def sums(self, beta: F64) -> LossSums:
         return self.table.logit_sums(self.cols, beta)

@@ -1,0 +1,145 @@
+"""Compiled loops of the attribution do what their plain twins do, to the rounding of a sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import solve_triangular
+from tables_under_test import TABLES, MakeTable
+
+from rootcausal.backends.effect_kernels import COMPILED
+from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_BLOCK
+from rootcausal.backends.numba_cpu import NumbaTable
+from rootcausal.backends.reference import ReferenceTable
+from rootcausal.core import susie
+from rootcausal.core.linear import inverse
+from rootcausal.core.loops import PLAIN
+from rootcausal.core.susie import SingleEffects, Sparsity, prior_effects
+
+seeds = st.integers(0, 10_000)
+quick = settings(max_examples=25, deadline=None)
+
+
+def question(seed: int, k: int, n_causes: int = 3, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Curvature and slope of least squares on correlated columns, of which some have strong effects."""
+    g = np.random.default_rng(seed)
+    X = g.standard_normal((n, k)) + g.uniform(0, 1.5) * g.standard_normal((n, 1))
+    y = X[:, :n_causes] @ g.choice([-1.0, 0.7, 2.0], size=min(n_causes, k)) + g.standard_normal(n)
+    return X.T @ X, X.T @ y
+
+
+def assert_equal_effects(found: SingleEffects, expected: SingleEffects) -> None:
+    assert found.settled is expected.settled
+    for name in ("weight", "size", "precision"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+@quick
+@given(seed=seeds, k=st.integers(1, 30), damping=st.sampled_from([0.0, 0.5, 31.0]))
+def test_effects_are_those_of_the_plain_loop(seed: int, k: int, damping: float) -> None:
+    prior = Sparsity(expected=3.0, n_columns=k + seed % 5, variance=1.0)
+    curvature, slope = question(seed, k)
+    first = [loops.fit_effects(curvature, slope, prior, None, 0.0) for loops in (COMPILED, PLAIN)]
+    assert_equal_effects(*first)
+    curvature, slope = question(seed + 1, k)
+    start = first[1] if seed % 2 else prior_effects(k, prior)
+    then = [loops.fit_effects(curvature, slope, prior, start, damping) for loops in (COMPILED, PLAIN)]
+    assert_equal_effects(*then)
+    if start.weight.shape != then[1].weight.shape:
+        start = start.with_room(len(then[1].weight))
+    spared, expected = (loops.spared(start, then[1], curvature, prior) for loops in (COMPILED, PLAIN))
+    assert spared == pytest.approx(expected, rel=1e-11, abs=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_effects_are_doubled_as_in_the_plain_loop(damping: float) -> None:
+    prior = Sparsity(expected=3.0, n_columns=40, variance=1.0)
+    curvature, slope = question(1, 40, n_causes=14, n=900)
+    found, expected = (
+        loops.fit_effects(curvature, slope, prior, None, damping) for loops in (COMPILED, PLAIN)
+    )
+    assert len(expected.weight) > susie.FIRST_EFFECTS
+    assert_equal_effects(found, expected)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_CYCLES", 2), ("MAX_DOUBLINGS", 1)])
+def test_limits_are_those_of_the_plain_loop(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    monkeypatch.setattr(susie, limit, value)
+    prior = Sparsity(expected=3.0, n_columns=40, variance=1.0)
+    curvature, slope = question(1, 40, n_causes=14, n=900)
+    found, expected = (loops.fit_effects(curvature, slope, prior, None, 0.0) for loops in (COMPILED, PLAIN))
+    assert not expected.settled
+    assert_equal_effects(found, expected)
+
+
+@quick
+@given(seed=seeds, k=st.integers(1, 20), n_first=st.integers(0, 3))
+def test_tracing_back_leads_to_the_same_ancestors(seed: int, k: int, n_first: int) -> None:
+    g = np.random.default_rng(seed)
+    mixing = np.tril(g.uniform(-0.8, 0.8, (k, k)) * (g.random((k, k)) < 0.4), -1) + np.eye(k)
+    mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
+    n_rows = float(g.choice([20.0, 55.5, 1000.0]))
+    direct = PLAIN.fit_effects(*question(seed, k), Sparsity(3.0, k, 1.0), None, 0.0)
+    found, expected = (loops.trace_back(mixing, n_rows, direct, n_first) for loops in (COMPILED, PLAIN))
+    assert found.settled is expected.settled
+    np.testing.assert_allclose(found.total, expected.total, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(found.probability, expected.probability, rtol=1e-9, atol=1e-11)
+
+
+def test_total_effects_are_those_of_the_expected_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passed on column by column, they solve the system of the whole graph."""
+    g = np.random.default_rng(2)
+    k = 9
+    edges = np.tril(g.uniform(-1, 1, (k, k)), -1)
+    mixing = np.linalg.inv(np.eye(k) - edges) / 3.0
+
+    def told(curvature: np.ndarray, slope: np.ndarray, prior: Sparsity) -> SingleEffects:
+        return SingleEffects(
+            np.ones((1, slope.size)), edges[[slope.size], : slope.size], np.ones((1, slope.size))
+        )
+
+    monkeypatch.setattr("rootcausal.core.tracing.fit_effects", told)
+    direct = SingleEffects(np.ones((1, k)), g.normal(size=(1, k)), np.ones((1, k)))
+    total = PLAIN.trace_back(mixing, 1000.0, direct, 0).total
+    expected = solve_triangular(np.eye(k) - edges.T, direct.coef, unit_diagonal=True)
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
+
+
+@quick
+@given(
+    seed=seeds,
+    n=st.sampled_from([1, 30, ROWS_A_BLOCK, ROWS_A_BLOCK + 1, 3 * ROWS_A_BLOCK - 1]),
+    k=st.sampled_from([0, 1, 7, MOST_COLUMNS_A_LOOP, MOST_COLUMNS_A_LOOP + 1]),
+    strength=st.sampled_from([0.0, 0.3, 3.0, 300.0]),
+)
+def test_logit_sums_are_those_of_the_plain_table(seed: int, n: int, k: int, strength: float) -> None:
+    g = np.random.default_rng(seed)
+    Z, y = g.standard_normal((n, k + 2)), g.integers(0, 2, n)
+    cols, beta = g.permutation(k + 2)[:k], strength * g.standard_normal(k + 1)
+    expected = ReferenceTable(Z, y).logit_sums(cols, beta)
+    sums = NumbaTable(np.ascontiguousarray(Z.T), y).logit_sums(cols, beta)
+    scale = 1e-13 * n
+    assert sums.loglik == pytest.approx(expected.loglik, rel=1e-12, abs=1e-300)
+    np.testing.assert_allclose(sums.gradient, expected.gradient, rtol=1e-12, atol=scale)
+    np.testing.assert_allclose(sums.hessian, expected.hessian, rtol=1e-12, atol=scale)
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_every_table_offers_loops(make: MakeTable) -> None:
+    g = np.random.default_rng(0)
+    table = make(g.standard_normal((40, 3)), np.arange(40) % 2).standardize(
+        np.arange(3), np.zeros(3), np.ones(3)
+    )
+    assert table.loops in (PLAIN, COMPILED)
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 60])
+def test_the_inverse_of_a_triangle_is_its_solution(k: int) -> None:
+    mixing = np.tril(np.random.default_rng(k).uniform(-0.4, 0.4, (k, k)), -1) + 0.7 * np.eye(k)
+    expected = solve_triangular(mixing, np.eye(k), lower=True).T
+    np.testing.assert_allclose(inverse(mixing), expected, rtol=1e-12, atol=1e-14)
+    assert not np.tril(inverse(mixing), -1).any()
+    assert inverse(mixing).flags.c_contiguous
