@@ -62,6 +62,9 @@ class ShardedTable:
     def loops(self) -> Loops:
         return self._parts[0].loops
 
+    def own_search(self, correlation: F64) -> None:
+        return None
+
     @property
     def pairs_per_call(self) -> int:
         return max(part.pairs_per_call for part in self._parts)

@@ -10,12 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.race_kernels import ACCOUNTS
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core import search as search_module
 from rootcausal.core.entropy import GAMMA, K2, block_penalties
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, order_columns
-from rootcausal.core.pair_search import PairSearch
+from rootcausal.core.pair_search import PLAIN, Accounts, PairSearch
 from rootcausal.core.search import BlockSearch, ExhaustiveSearch, Search
 from rootcausal.data import simulate
 
@@ -80,19 +81,24 @@ TIE_WITHIN_ROUNDING = skew(
 @example([TIE_WITHIN_ROUNDING], 1)
 @settings(max_examples=100, deadline=None)
 def test_pair_search_never_loses_the_root(rounds: list[np.ndarray], pairs_per_call: int) -> None:
-    search, candidates = PairSearch(np.zeros((COLUMNS, COLUMNS))), np.arange(COLUMNS)
+    """Neither by the plain accounts nor by the compiled ones, which let the same pairs meet."""
+    correlation = np.zeros((COLUMNS, COLUMNS))
+    plain, compiled = PairSearch(correlation), PairSearch(correlation, ACCOUNTS)
+    candidates = np.arange(COLUMNS)
     for score in rounds:
         table = Scripted(score, pairs_per_call)
         best = ExhaustiveSearch().find_root(table, candidates, ENTROPIES)
-        found = search.find_root(table, candidates, ENTROPIES)
+        found, again = (search.find_root(table, candidates, ENTROPIES) for search in (plain, compiled))
         assert found.column == best.column  # also where several tie: the first of them
         assert found.margin <= best.margin + 1e-12
+        assert (again.column, again.margin, again.n_pairs) == (found.column, found.margin, found.n_pairs)
+        np.testing.assert_array_equal(again.entropy_given_root, found.entropy_given_root)
         candidates = candidates[candidates != best.column]
-        search.forget(candidates, np.array([best.column]))
 
 
-def test_later_rounds_of_a_clear_race_take_one_call() -> None:
-    """Candidates meet their most correlated partner only when nothing is known of them yet."""
+@pytest.mark.parametrize("accounts", [PLAIN, ACCOUNTS], ids=["plain", "compiled"])
+def test_a_clear_race_takes_one_call(accounts: Accounts) -> None:
+    """All meet whoever leads, and in the same call those with whom they go most together."""
     neighbours = np.eye(COLUMNS, k=1) + np.eye(COLUMNS, k=-1)
     score = skew(np.ones(COLUMNS * (COLUMNS - 1) // 2))  # each column comes before all later ones
     calls: list[int] = []
@@ -102,11 +108,11 @@ def test_later_rounds_of_a_clear_race_take_one_call() -> None:
             calls.append(i.size)
             return super().pair_sums(i, j)
 
-    search = PairSearch(0.9 * neighbours)
+    search = PairSearch(0.9 * neighbours, accounts)
     for first in range(COLUMNS - 1):
         calls.clear()
         assert search.find_root(Counting(score), np.arange(first, COLUMNS), ENTROPIES).column == first
-        assert len(calls) == (2 if first == 0 else 1)
+        assert len(calls) == 1
         search.forget(np.arange(first + 1, COLUMNS), np.array([first]))
 
 

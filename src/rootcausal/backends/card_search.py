@@ -1,7 +1,7 @@
 """FindRoot+ (paper, Algorithm 3) with its accounts on the card: the host sees one answer a round.
 
-A pair costs nanoseconds there, and keeping account of it on the host a hundred times as many. The plain twin
-is :class:`rootcausal.core.pair_search.PairSearch`; the two choose pairs by the same idea, and find the same root.
+A pair costs nanoseconds there, and keeping account of it on the host a hundred times as many. The plain twin,
+with the same idea of which pairs to meet, is :class:`rootcausal.core.pair_search.PairSearch`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CardSearch:
         self._by_blocks = BlockSearch(k)
 
     def find_root(
-        self, table: CupyTable, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
+        self, table: Any, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
     ) -> Root:
         if levels is not None:
             return self._by_blocks.find_root(table, candidates, entropies, levels)
@@ -117,9 +117,9 @@ class CardSearch:
         """Choose pairs, let them meet, and take stock."""
         n, k = table.shape
         m, number, room = np.int32(candidates.size), np.int32(self._round), np.int64(self._capacity)
-        of_race = (self._score, self._seen, self._chosen, np.int32(k), candidates, m, self._total, self._unmet)
+        race = (self._score, self._seen, self._chosen, np.int32(k), candidates, m, self._total, self._unmet)
         limits = (number, np.int32(most), np.int32(spare), self._pairs, room, self._standing)
-        kernel("choose")((candidates.size,), (THREADS,), (*of_race, *limits))
+        kernel("choose")((candidates.size,), (THREADS,), (*race, *limits))
         warps = busy_warps()
         columns = (table.columns, table.current_correlations, np.int64(n), np.int32(k))
         blocks = warps // (THREADS // 32)
@@ -129,8 +129,8 @@ class CardSearch:
         self._take_stock(candidates)
 
     def _answer(self, candidates: Any) -> F64:
-        m = candidates.size
+        k, m = len(self._score), candidates.size
         out = cp.empty(4 + m)
-        arguments = (self._total, self._unmet, self._given, np.int32(len(self._score)), candidates, np.int32(m))
+        arguments = (self._total, self._unmet, self._given, np.int32(k), candidates, np.int32(m))
         kernel("finish")((1,), (256,), (*arguments, self._standing, out))
         return on_host(out)

@@ -204,6 +204,9 @@ class DaskTable:
         self._threads = threads
         self._correlation = np.empty((0, 0)) if correlation is None else correlation
 
+    def own_search(self, correlation: F64) -> None:
+        return None
+
     @property
     def pairs_per_call(self) -> int:
         residuals = ROUND_TRIP * RESIDUALS_A_SECOND * self._threads

@@ -17,6 +17,7 @@ from ..core.table import F64
 from ..core.tracing import Traced, causes_of_a_column
 from .compiled import compiled
 from .power_of_two import FASTMATH
+from .race_kernels import ACCOUNTS
 
 
 def fit_effects(
@@ -82,7 +83,7 @@ def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) 
     return Traced(total, 1.0 - not_ancestor, settled)
 
 
-COMPILED = Loops(fit_effects, spared, trace_back)
+COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS)
 
 
 def _limits(prior: Sparsity, n_effects: int) -> tuple[F64, float]:

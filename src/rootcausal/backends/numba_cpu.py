@@ -175,6 +175,9 @@ class NumbaTable(LevelColumns, LossColumns):
     def pairs_per_call(self) -> int:
         return max(1, CALL_OVERHEAD // self.shape[0])
 
+    def own_search(self, correlation: F64) -> None:
+        return None
+
     def gram(self) -> F64:
         n, k = self.shape
         labels = None if self._y is None or self._y.ndim == 2 else self._y

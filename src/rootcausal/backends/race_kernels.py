@@ -156,4 +156,4 @@ def finish(race: Race, candidates: Index) -> tuple[int, float]:
     return best, max(0.0, next_best - least)
 
 
-COMPILED = Accounts(begin, enter, choose, finish)
+ACCOUNTS = Accounts(begin, enter, choose, finish)

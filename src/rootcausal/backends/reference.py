@@ -70,6 +70,10 @@ class ReferenceTable:
     """Standardized columns Z (n, k)."""
 
     pairs_per_call = 1
+
+    def own_search(self, correlation: F64) -> None:
+        return None
+
     loops = PLAIN
 
     def __init__(

@@ -213,7 +213,7 @@ def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
     # Where a call is worth that many pairs, keeping account of each would cost more than evaluating it.
     if table.pairs_per_call >= PAIRS_NOT_WORTH_COUNTING:
         return BlockSearch(len(correlation))
-    return PairSearch(correlation)
+    return PairSearch(correlation, table.loops.accounts)
 
 
 class _Rounds:

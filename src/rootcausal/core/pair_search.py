@@ -72,7 +72,7 @@ def begin(race: Race, candidates: Index, number: int) -> tuple[Index, Index]:
     others = np.delete(candidates, first)
     _promise(race, np.full(others.size, leader), others, number, expected)
     i, j = [np.full(others.size, leader)], [others]
-    for column in others:
+    for column in others.tolist():
         met = _next_partners(
             race, column, candidates, number, expected, remembered[first], MOST_AT_ONCE[0], 0
         )
@@ -102,7 +102,7 @@ def choose(race: Race, candidates: Index, number: int, call: int, per_call: int)
     alive = candidates[(race.unmet[candidates] > 0) & (totals <= bound)]
     expected = race.total.copy()
     i, j = [candidates[:0]], [candidates[:0]]
-    for column in alive:
+    for column in alive.tolist():
         if call < len(MOST_AT_ONCE):
             most, spare = MOST_AT_ONCE[call], 1 + per_call // alive.size
             met = _next_partners(race, column, candidates, number, expected, bound, most, spare)

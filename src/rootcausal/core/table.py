@@ -215,9 +215,9 @@ class Table(Protocol):
         ...
 
     def own_search(self, correlation: F64) -> Any:
-        """A pruned search (:class:`rootcausal.core.search.Search`) that keeps its accounts where the rows are.
+        """A pruned search that keeps its accounts where the rows are; None where those of the core serve.
 
-        None where those of the core serve. ``correlation`` (k, k) are those of the columns.
+        It is a :class:`rootcausal.core.search.Search`; ``correlation`` (k, k) are those of the columns.
         """
         ...
 

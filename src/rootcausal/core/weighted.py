@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .loops import Loops
 from .table import F64, Index, KnownEntropies, LevelSums, LossSums, Table
+
+if TYPE_CHECKING:
+    from .loops import Loops
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class WeightedTable:
         rows = [part.table.shape[0] for part in self._parts]
         overhead = sum(part.table.pairs_per_call * n for part, n in zip(self._parts, rows, strict=True))
         return max(1, overhead // max(1, sum(rows)))
+
+    def own_search(self, correlation: F64) -> None:
+        return None  # its rows may be in several places
 
     def gram(self) -> F64:
         return self._sum(lambda table: table.gram())
