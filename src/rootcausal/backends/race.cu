@@ -7,6 +7,7 @@
 #define CHOOSING_THREADS 128
 #define BINS 64                             // of penalties, each half an octave, from the largest down
 #define PENALTY_UNIT 4294967296.0           // 2^32: penalties are added as whole numbers of the largest / 2^32
+#define NOTHING_LESS 1.7976931348623157e308 // the largest double
 #define ROUNDING 1e-9                       // as core.search.ROUNDING
 #define ROWS_A_SPLIT 256                    // as cupy_gpu.ROWS_A_SPLIT
 
@@ -82,7 +83,7 @@ __device__ __forceinline__ void block_least(double& value, int& place) {
 extern "C" __global__ void __launch_bounds__(256)
 take_stock(const double* __restrict__ total, const int* __restrict__ unmet, int m, int opening, long long capacity,
            Standing* standing) {
-    double least = INFINITY;
+    double least = NOTHING_LESS;
     int leader = m;
     for (int place = threadIdx.x; place < m; place += blockDim.x)
         if ((opening || unmet[place] == 0) && total[place] < least) least = total[place], leader = place;
@@ -272,7 +273,7 @@ enter_block(const double* __restrict__ sums, const int* __restrict__ cols, int q
 extern "C" __global__ void __launch_bounds__(256)
 finish(const double* __restrict__ total, const int* __restrict__ unmet, const double* __restrict__ given, int k,
        const int* __restrict__ candidates, int m, const Standing* __restrict__ standing, double* __restrict__ out) {
-    double least = INFINITY, next = INFINITY;
+    double least = NOTHING_LESS, next = NOTHING_LESS;
     int root = m;
     for (int place = threadIdx.x; place < m; place += blockDim.x)
         if (unmet[place] == 0 && total[place] < least) least = total[place], root = place;
