@@ -113,9 +113,6 @@ class KnownOrder:
     def find_root(self, table: object, candidates: np.ndarray, entropies: np.ndarray) -> Root:
         return Root(int(candidates[self._rank[candidates].argmin()]), np.inf, entropies, 0)
 
-    def forget(self, candidates: np.ndarray, gone: np.ndarray) -> None:
-        """Nothing is remembered."""
-
 
 def fitted(world: World, method: str) -> CausalModel:
     raw = NumbaRaw(world.X, world.y)

@@ -41,15 +41,12 @@ class PaperSearch:
         entropy_given_root[candidates] = given[:, best]
         return Root(int(candidates[best]), 0.0, entropy_given_root, n_pairs)
 
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """It remembers nothing."""
-
 
 @contextmanager
 def as_the_paper_orders() -> Iterator[None]:
     """Within, pruned variants compare in the paper's order."""
     ours = ordering._choose_search
-    ordering._choose_search = lambda variant, table, correlation: PaperSearch()
+    ordering._choose_search = lambda variant, table: PaperSearch()
     try:
         yield
     finally:

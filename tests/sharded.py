@@ -62,7 +62,7 @@ class ShardedTable:
     def loops(self) -> Loops:
         return self._parts[0].loops
 
-    def own_search(self, correlation: F64) -> None:
+    def own_search(self) -> None:
         return None
 
     @property

@@ -128,10 +128,9 @@ def test_both_pruned_searches_obey_the_tiers_of_a_wide_table(monkeypatch, search
     X = rng.laplace(size=(500, p)) @ mixing.T
     stage = np.sort(rng.integers(2, 5, p))
     layout = Layout.numbers(p).knowing(Precedence.of(stage, [(1, 0), (3, 2)] if stage[3] == 2 else []))
-    made = (lambda table, r: PairSearch(r)) if search is PairSearch else (lambda t, r: BlockSearch(len(r)))
     raw = NumbaRaw(X, None)
     plain = order_columns(raw, describe_columns(raw), VARIANTS["original"], 1.0, layout=layout)
-    monkeypatch.setattr(ordering_module, "_choose_search", lambda variant, table, r: made(table, r))
+    monkeypatch.setattr(ordering_module, "_choose_search", lambda variant, table: search(p))
     found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
     np.testing.assert_array_equal(found.order, plain.order)
     assert (np.diff(stage[found.order]) >= 0).all()

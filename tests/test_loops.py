@@ -143,3 +143,22 @@ def test_the_inverse_of_a_triangle_is_its_solution(k: int) -> None:
     np.testing.assert_allclose(inverse(mixing), expected, rtol=1e-12, atol=1e-14)
     assert not np.tril(inverse(mixing), -1).any()
     assert inverse(mixing).flags.c_contiguous
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_test_between_rounds_is_that_of_plain_numpy(seed: int, rows: int, holes: bool) -> None:
+    rng = np.random.default_rng(seed)
+    p = 7
+    values = rng.integers(rows, rows + 5, (2, p if holes else 1)).astype(float)
+    X = [
+        rng.normal(size=(60, p)) * rng.choice([0.0, 1e-100, 1.0, 1e60], p) + rng.choice([0.0, 3.0], p)
+        for _ in (0, 1)
+    ]
+    measured = [np.arange(60)[:, None] < of_class for of_class in values]
+    total = np.array([(x * kept).sum(axis=0) for x, kept in zip(X, measured, strict=True)])
+    square = np.array([(x * x * kept).sum(axis=0) for x, kept in zip(X, measured, strict=True)])
+    for found, plain in zip(
+        COMPILED.welch_test(values, total, square), PLAIN.welch_test(values, total, square), strict=True
+    ):
+        np.testing.assert_allclose(found, plain, rtol=1e-11)

@@ -12,7 +12,6 @@ import cupy as cp
 import numpy as np
 
 from ..core.levels import LevelEntropies
-from ..core.pair_search import UNSEEN
 from ..core.search import BlockSearch, Root
 from ..core.table import F64, Index
 from .cupy_gpu import CupyTable, busy_warps, kernel, on_card, on_host
@@ -33,12 +32,9 @@ THREADS = 128
 class CardSearch:
     """One search over a table of k columns on the card, with what earlier rounds taught."""
 
-    def __init__(self, correlation: F64) -> None:
-        """``correlation`` (k, k) of the columns before the first round."""
-        k = len(correlation)
-        score = -UNSEEN * correlation * correlation
-        np.fill_diagonal(score, 0.0)
-        self._score, self._given = cp.asarray(score), cp.zeros((k, k))
+    def __init__(self, n_columns: int) -> None:
+        k = n_columns
+        self._score, self._given = cp.zeros((2, k, k))
         self._seen, self._chosen = (cp.zeros((k, k), dtype=cp.int32) for _ in range(2))
         self._total, self._unmet = cp.empty(k), cp.empty(k, dtype=cp.int32)
         # As the kernels lay it out: a float64, two 64-bit and two 32-bit whole numbers.
@@ -76,10 +72,6 @@ class CardSearch:
         entropy_given_root = np.full(entropies.size, np.nan)
         entropy_given_root[candidates] = given
         return Root(int(candidates[int(root)]), float(margin), entropy_given_root, n_pairs + int(met))
-
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """Who is no candidate any more is not asked for, so nothing has to be forgotten."""
-        self._by_blocks.forget(candidates, gone)
 
     def _meet_all(self, table: CupyTable, candidates: Index, own: Any) -> int:
         """The first round: every pair, so that the next ones know whom to let meet; returns how many."""

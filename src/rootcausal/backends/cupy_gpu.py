@@ -155,10 +155,10 @@ class CupyTable(LevelColumns, LossColumns):
         """(k, k), on the device; not a copy."""
         return self._R
 
-    def own_search(self, correlation: F64) -> Search:
+    def own_search(self) -> Search:
         from .card_search import CardSearch
 
-        return CardSearch(correlation)
+        return CardSearch(self.shape[1])
 
     def correlations(self, columns: int | Index) -> F64:
         if isinstance(columns, np.ndarray):

@@ -204,7 +204,7 @@ class DaskTable:
         self._threads = threads
         self._correlation = np.empty((0, 0)) if correlation is None else correlation
 
-    def own_search(self, correlation: F64) -> None:
+    def own_search(self) -> None:
         return None
 
     @property

@@ -30,7 +30,7 @@ VALUES_A_GRAM = 1 << 18
 # Raw rows are summed in at most this many spans, whatever the number of threads.
 SPANS = 64
 # What a call costs besides its residuals, in residuals.
-CALL_OVERHEAD = 50_000
+CALL_OVERHEAD = 25_000
 
 
 @compiled(nogil=True)
@@ -173,9 +173,9 @@ class NumbaTable(LevelColumns, LossColumns):
 
     @property
     def pairs_per_call(self) -> int:
-        return max(1, CALL_OVERHEAD // self.shape[0])
+        return max(1, CALL_OVERHEAD // (2 * self.shape[0]))
 
-    def own_search(self, correlation: F64) -> None:
+    def own_search(self) -> None:
         return None
 
     def gram(self) -> F64:

@@ -81,19 +81,28 @@ def _add_all(
 @compiled(nogil=True)
 def begin(race: Race, candidates: Index, number: int) -> tuple[Index, Index]:
     m = candidates.size
-    leader, least = -1, np.inf
+    leader, least, new = -1, np.inf, 0
     for column in candidates:
         race.total[column] = 0.0
         race.unmet[column] = m - 1
+        if not race.known[column]:
+            new += 1
+            continue
         remembered = _remembered(race, column, candidates)
         if remembered < least:
             leader, least = column, remembered
     expected = np.zeros(race.total.size)
-    pairs = np.empty((2, m + FIRST * m), dtype=np.intp)
-    count = _add_all(race, leader, candidates, number, expected, pairs, 0)
+    pairs = np.empty((2, min((new + 1) * m + FIRST * (m - new), m * (m - 1) // 2)), dtype=np.intp)
+    count = 0
+    if leader >= 0:
+        count = _add_all(race, leader, candidates, number, expected, pairs, count)
     for column in candidates:
-        if column != leader:
+        if not race.known[column]:
+            count = _add_all(race, column, candidates, number, expected, pairs, count)
+        elif column != leader:
             count = _add_partners(race, column, candidates, number, expected, least, FIRST, 0, pairs, count)
+    for column in candidates:
+        race.known[column] = True
     return pairs[0, :count], pairs[1, :count]
 
 

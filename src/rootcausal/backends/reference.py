@@ -71,7 +71,7 @@ class ReferenceTable:
 
     pairs_per_call = 1
 
-    def own_search(self, correlation: F64) -> None:
+    def own_search(self) -> None:
         return None
 
     loops = PLAIN

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .moments import WelchTest, welch_test
 from .pair_search import PLAIN as PLAIN_ACCOUNTS
 from .pair_search import Accounts
 from .susie import SingleEffects, Sparsity, fit_effects, spared
@@ -19,13 +20,14 @@ from .tracing import Traced, trace_back
 class Loops(NamedTuple):
     """Those of the sharp attribution, each as the function of its name in :mod:`.susie`, :mod:`.tracing`.
 
-    And the accounts of a search by pairs (see :mod:`.pair_search`).
+    And the accounts of a search by pairs (:mod:`.pair_search`), and the test between rounds, Welch's.
     """
 
     fit_effects: Callable[[F64, F64, Sparsity, SingleEffects | None, float], SingleEffects]
     spared: Callable[[SingleEffects, SingleEffects, F64, Sparsity], float]
     trace_back: Callable[[F64, float, SingleEffects, int], Traced]
     accounts: Accounts
+    welch_test: WelchTest
 
 
-PLAIN = Loops(fit_effects, spared, trace_back, PLAIN_ACCOUNTS)
+PLAIN = Loops(fit_effects, spared, trace_back, PLAIN_ACCOUNTS, welch_test)

@@ -7,6 +7,7 @@ nor its correlations read any data.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ SMALLEST = 1e-140
 FARTHEST = 1e30
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
+#: As :func:`welch_test`.
+WelchTest = Callable[[F64, F64, F64], tuple[F64, F64]]
+
 # A class with fewer rows has no variance, and so no test.
 ROWS_PER_CLASS = 2
 # Storage is compacted once this share of it is out of use: copying stays cheap beside what it saves.
@@ -100,17 +104,27 @@ def _weight_of_values(moments: ColumnMoments, weights: ClassWeights, n: int) -> 
 
 
 def welch_t(moments: ColumnMoments) -> tuple[F64, F64]:
+    """Welch's t statistic (class 1 minus class 0) and its degrees of freedom, for each column."""
+    return welch_test(moments.values, moments.total, moments.square)
+
+
+def welch_test(values: F64, total: F64, square: F64) -> tuple[F64, F64]:
     """Welch's t statistic (class 1 minus class 0) and Satterthwaite's degrees of freedom, for each column.
 
     Where a column does not vary within one class, as a rare finding that none of a few cases has, that class
     says nothing of its own spread: there it is Student's t, with the pooled spread of both classes.
+
+    Parameters
+    ----------
+    values : (2, 1) or (2, p) how many values of each class there are.
+    total, square : (2, p) their sums, and those of their squares.
     """
-    n = np.maximum(moments.values, ROWS_PER_CLASS)
-    mean = moments.total / n
-    squares = np.maximum(moments.square - n * mean * mean, 0.0)
+    n = np.maximum(values, ROWS_PER_CLASS)
+    mean = total / n
+    squares = np.maximum(square - n * mean * mean, 0.0)
     squared_error = squares / (n - 1) / n
     spread = squared_error.sum(axis=0)
-    one_is_flat = (squares <= ONE_VALUE * moments.square).any(axis=0) & (spread > 0.0)
+    one_is_flat = (squares <= ONE_VALUE * square).any(axis=0) & (spread > 0.0)
     pooled = squares.sum(axis=0) / np.maximum(n.sum(axis=0) - 2.0, 1.0) * (1.0 / n).sum(axis=0)
     spread = np.where(one_is_flat, pooled, spread)
     # Squared once more, columns far from unit scale would leave float64; a power of two changes no digit.
@@ -130,7 +144,12 @@ def welch_p_values(moments: ColumnMoments) -> F64:
     """Two-sided p-values of Welch's t-test of each column between the classes; 1 where it cannot be made."""
     t, df = welch_t(moments)
     testable = (moments.values >= ROWS_PER_CLASS).all(axis=0)
-    return np.where(testable, 2.0 * stdtr(df, -np.abs(t)), 1.0)
+    return np.where(testable, p_values_of(t, df), 1.0)
+
+
+def p_values_of(t: F64, df: F64) -> F64:
+    """Two-sided, of t statistics with these degrees of freedom."""
+    return 2.0 * stdtr(df, -np.abs(t))
 
 
 def correlation_p_values(moments: ColumnMoments) -> F64:
@@ -182,10 +201,16 @@ class ClassMoments:
     those of the controls.
     """
 
-    def __init__(self, count: F64, weights: ClassWeights, case_total: F64, case_gram: F64) -> None:
-        """``count`` (2,) rows a class; over the cases and weighted, Σ z (k,) and Σ z zᵀ (k, k)."""
-        self._count = count
+    def __init__(
+        self, count: F64, weights: ClassWeights, case_total: F64, case_gram: F64, test: WelchTest
+    ) -> None:
+        """``count`` (2,) rows a class; over the cases and weighted, Σ z (k,) and Σ z zᵀ (k, k).
+
+        ``test`` is :func:`welch_test`, or a compiled twin.
+        """
+        self._count = count[:, None]
         self._weight = np.array([[weights.controls], [weights.cases]])
+        self._test = test
         self._ids: Index = np.arange(case_total.size)
         self._slot = self._ids.copy()
         self._total = case_total.copy()
@@ -196,8 +221,10 @@ class ClassMoments:
         slots = self._slot[cols]
         total, square = self._total[slots], np.diagonal(self._gram)[slots]
         rest = (self._count.sum() - 1.0) * variance - square
-        totals, squares = (np.stack(sums) / self._weight for sums in ((-total, total), (rest, square)))
-        return welch_p_values(ColumnMoments(self._count, totals, squares))
+        totals, squares = np.array([[-total, total], [rest, square]]) / self._weight
+        if (self._count < ROWS_PER_CLASS).any():
+            return np.ones(cols.size)
+        return p_values_of(*self._test(self._count, totals, squares))
 
     def regress_out(self, root: int, slope: F64) -> None:
         """Subtract ``slope`` (k,) times the root's residual from every column."""

@@ -197,6 +197,8 @@ def passing(p_values: F64, variable: Index, alpha: float) -> np.ndarray:
     The smallest of their p-values counts, times their number (Bonferroni's correction). A level of one keeps
     every column, also one of which no test can be made.
     """
+    if (variable[1:] > variable[:-1]).all():  # each has one column
+        return (p_values < alpha) | (alpha >= 1.0)
     _, group, count = np.unique(variable, return_inverse=True, return_counts=True)
     least = np.full(count.size, np.inf)
     np.fmin.at(least, group, p_values)
@@ -204,16 +206,16 @@ def passing(p_values: F64, variable: Index, alpha: float) -> np.ndarray:
     return kept
 
 
-def _choose_search(variant: Variant, table: Table, correlation: F64) -> Search:
+def _choose_search(variant: Variant, table: Table) -> Search:
     if not variant.pruned:
         return ExhaustiveSearch()
-    own: Search | None = table.own_search(correlation)
+    own: Search | None = table.own_search()
     if own is not None:
         return own
     # Where a call is worth that many pairs, keeping account of each would cost more than evaluating it.
     if table.pairs_per_call >= PAIRS_NOT_WORTH_COUNTING:
-        return BlockSearch(len(correlation))
-    return PairSearch(correlation, table.loops.accounts)
+        return BlockSearch(table.shape[1])
+    return PairSearch(table.shape[1], table.loops.accounts)
 
 
 class _Rounds:
@@ -241,14 +243,16 @@ class _Rounds:
         sums = table.column_sums()
         # NaN once a root was taken out of a column that was not compared with it.
         self._entropies = entropy(sums[:, 0], sums[:, 1], n)
-        self._search = _choose_search(variant, table, correlation)
+        self._search = _choose_search(variant, table)
         table, self._levels = with_levels(table, layout, self._mean, self._sd)
         self._table = table.with_correlations(correlation)
         self._discrete, self._variable = layout.discrete, layout.variable
         self._opening = None if layout.precedence is None else Opening(layout.precedence)
         self._covariate, self._kept_by_rule = layout.covariate, layout.kept
         self._entropies[self._discrete] = 0.0
-        self._screen: Screen | None = None if tested is None else tested.screen(columns, kept, gram)
+        self._screen: Screen | None = (
+            None if tested is None else tested.screen(columns, kept, gram, table.loops)
+        )
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []
         self._next: Index = np.empty(0, dtype=np.intp)  # dummies of the last root's variable
@@ -265,8 +269,7 @@ class _Rounds:
         self._margins.append(found.margin)
         self._n_pairs += found.n_pairs
         self._entropies = np.where(self._discrete, 0.0, found.entropy_given_root)
-        gone = self._take_out(root)
-        self._search.forget(self.candidates, gone)
+        self._take_out(root)
         if self._levels is not None:
             self._table = self._levels.take_in(self._table, root, self.candidates)
         self._table = self._table.regress_out(root, self.candidates)
@@ -312,10 +315,9 @@ class _Rounds:
             entropies[numbers] = entropy(sums[:, 0, 0], sums[:, 0, 1], self._table.shape[0])
         return Root(root, np.inf, entropies, numbers.size)
 
-    def _take_out(self, root: int) -> Index:
-        """Update the moments in closed form; returns who leaves: the root, and who no longer matters."""
-        before = self.candidates
-        rest = before[before != root]
+    def _take_out(self, root: int) -> None:
+        """Update the moments in closed form, and who is still a candidate."""
+        rest = self.candidates[self.candidates != root]
         sd = np.sqrt(self._variance)
         correlation = self._table.correlations(root)[rest]
         loading = np.zeros(sd.size)
@@ -335,9 +337,6 @@ class _Rounds:
             rest = rest[together | passes | self._kept_by_rule[rest]]
             self._screen.keep(rest)
         self.candidates = rest
-        stays = np.zeros(sd.size, dtype=bool)
-        stays[rest] = True
-        return before[~stays[before]]
 
     def result(self) -> Ordering:
         cols = np.array(self.roots, dtype=np.intp)

@@ -113,8 +113,11 @@ class Outcome(Protocol):
         """(p,) of the first test of the columns, by what was measured of them."""
         ...
 
-    def screen(self, columns: Columns, kept: Index, gram: F64) -> Screen:
-        """The test of the rounds; ``gram`` (c, k, k) is that of the columns that were ``kept``."""
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> Screen:
+        """The test of the rounds; ``gram`` (c, k, k) is that of the columns that were ``kept``.
+
+        ``loops`` are those of the table that holds them.
+        """
         ...
 
     def scores(self, columns: Columns) -> F64 | None:

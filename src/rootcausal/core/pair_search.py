@@ -10,15 +10,12 @@ import numpy as np
 
 from .entropy import entropy, pair_score
 from .levels import LevelEntropies
-from .search import ROUNDING, Root
+from .search import ROUNDING, ExhaustiveSearch, Root
 from .table import F64, Index, Table
 
 # How many partners a candidate meets at most in the first calls of a round; if it is still in the race after
 # these, it meets all who are left.
 MOST_AT_ONCE = (4, 16, 64)
-# Before two candidates have met, r² is all there is to rank them by: this times r² stands in for a
-# score, too small to outweigh any that was seen.
-UNSEEN = 1e-6
 
 
 class Race(NamedTuple):
@@ -31,6 +28,7 @@ class Race(NamedTuple):
     seen : (k, k) round in which a pair was last seen, or chosen to be; no column ever meets itself.
     total : (k,) running totals of this round's penalties.
     unmet : (k,) how many partners of this round are still to be met.
+    known : (k,) who was in a race before.
     """
 
     score: F64
@@ -38,6 +36,7 @@ class Race(NamedTuple):
     seen: np.ndarray
     total: F64
     unmet: Index
+    known: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -63,21 +62,23 @@ def begin(race: Race, candidates: Index, number: int) -> tuple[Index, Index]:
 
     Scores change little from one round to the next. So the candidate with the smallest remembered total is
     finished first, and every other one meets, in the same call, as many of its worst rivals as should do.
+    Who is new meets all, so that later rounds know.
     """
     race.total[candidates] = 0.0
     race.unmet[candidates] = candidates.size - 1
-    remembered = np.array([penalties(race.score[i, candidates]).cumsum()[-1] for i in candidates])
-    first = int(remembered.argmin())
-    leader, expected = candidates[first], np.zeros(race.total.size)
-    others = np.delete(candidates, first)
-    _promise(race, np.full(others.size, leader), others, number, expected)
-    i, j = [np.full(others.size, leader)], [others]
-    for column in others.tolist():
-        met = _next_partners(
-            race, column, candidates, number, expected, remembered[first], MOST_AT_ONCE[0], 0
-        )
+    known = candidates[race.known[candidates]]
+    remembered = np.array([penalties(race.score[i, candidates]).cumsum()[-1] for i in known])
+    leader, bound = (int(known[remembered.argmin()]), remembered.min()) if known.size else (-1, 0.0)
+    expected = np.zeros(race.total.size)
+    i, j = [candidates[:0]], [candidates[:0]]
+    for column in sorted(candidates.tolist(), key=lambda column: column != leader):
+        if column == leader or not race.known[column]:
+            met = _all_left(race, column, candidates, number, expected)
+        else:
+            met = _next_partners(race, column, candidates, number, expected, bound, MOST_AT_ONCE[0], 0)
         i.append(np.full(met.size, column))
         j.append(met)
+    race.known[candidates] = True
     return np.concatenate(i), np.concatenate(j)
 
 
@@ -107,11 +108,17 @@ def choose(race: Race, candidates: Index, number: int, call: int, per_call: int)
             most, spare = MOST_AT_ONCE[call], 1 + per_call // alive.size
             met = _next_partners(race, column, candidates, number, expected, bound, most, spare)
         else:
-            met = candidates[race.seen[column, candidates] < number]
-            _promise(race, np.full(met.size, column), met, number, expected)
+            met = _all_left(race, column, candidates, number, expected)
         i.append(np.full(met.size, column))
         j.append(met)
     return np.concatenate(i), np.concatenate(j)
+
+
+def _all_left(race: Race, column: int, candidates: Index, number: int, expected: F64) -> Index:
+    """All partners not met in this round."""
+    met = candidates[race.seen[column, candidates] < number]
+    _promise(race, column, met, number, expected)
+    return met
 
 
 def _next_partners(
@@ -132,14 +139,15 @@ def _next_partners(
     worst = unmet[np.argsort(race.score[column, unmet], kind="stable")]
     reached = np.append(expected[column], penalties(race.score[column, worst])).cumsum()[:-1]
     met = worst[: min(int((reached <= bound).sum()) + spare, most)]
-    _promise(race, np.full(met.size, column), met, number, expected)
+    _promise(race, column, met, number, expected)
     return met
 
 
-def _promise(race: Race, i: Index, j: Index, number: int, expected: F64) -> None:
-    race.seen[i, j] = race.seen[j, i] = number
-    np.add.at(expected, i, penalties(race.score[i, j]))
-    np.add.at(expected, j, penalties(race.score[j, i]))
+def _promise(race: Race, column: int, partners: Index, number: int, expected: F64) -> None:
+    race.seen[column, partners] = race.seen[partners, column] = number
+    for partner in partners:
+        expected[column] += penalties(race.score[column, partner])
+        expected[partner] += penalties(race.score[partner, column])
 
 
 def finish(race: Race, candidates: Index) -> tuple[int, float]:
@@ -164,20 +172,21 @@ class PairSearch:
     root is needed: the root's pairs with all other candidates have to be seen.
     """
 
-    def __init__(self, correlation: F64, accounts: Accounts = PLAIN) -> None:
-        """``correlation`` (k, k) of the columns before the first round."""
-        k = len(correlation)
-        score = -UNSEEN * correlation * correlation
-        np.fill_diagonal(score, 0.0)
-        seen = np.zeros((k, k), dtype=np.int32)
+    def __init__(self, n_columns: int, accounts: Accounts = PLAIN) -> None:
+        score, given = np.zeros((2, n_columns, n_columns))
+        seen = np.zeros((n_columns, n_columns), dtype=np.int32)
         np.fill_diagonal(seen, np.iinfo(seen.dtype).max)
-        self._race = Race(score, np.zeros((k, k)), seen, np.zeros(k), np.zeros(k, dtype=np.intp))
+        unmet, known = np.zeros(n_columns, dtype=np.intp), np.zeros(n_columns, dtype=bool)
+        self._race = Race(score, given, seen, np.zeros(n_columns), unmet, known)
         self._round = 0
         self._accounts = accounts
 
     def find_root(
         self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
     ) -> Root:
+        m = candidates.size
+        if m * (m - 1) // 2 <= table.pairs_per_call:
+            return ExhaustiveSearch().find_root(table, candidates, entropies, levels)
         self._round += 1
         race, accounts, n_pairs, calls = self._race, self._accounts, 0, 0
         i, j = accounts.begin(race, candidates, self._round)
@@ -195,9 +204,6 @@ class PairSearch:
         entropy_given_root = np.full(entropies.size, np.nan)
         entropy_given_root[candidates] = race.given[candidates, root]
         return Root(root, margin, entropy_given_root, n_pairs)
-
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """Who is no candidate any more is not asked for, so nothing has to be forgotten."""
 
 
 def penalties(score: F64) -> F64:

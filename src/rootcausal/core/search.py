@@ -59,10 +59,6 @@ class Search(Protocol):
         """
         ...
 
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """Told after each round who is left and who left."""
-        ...
-
 
 class ExhaustiveSearch:
     """FindRoot: all pairs, each round anew."""
@@ -76,9 +72,6 @@ class ExhaustiveSearch:
         entropy_given_root[candidates] = table.to_host(block.given[1, best])
         margin = float(np.delete(block.penalty, best).min() - block.penalty[best])
         return Root(int(candidates[best]), margin, entropy_given_root, block.n_pairs)
-
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """Nothing is remembered from round to round."""
 
 
 class BlockSearch:
@@ -130,9 +123,6 @@ class BlockSearch:
             return cols, cols.size  # a second call would cost more than all pairs in one
         close = int((expected <= CONTENDER * expected.min()).sum())
         return cols, min(cols.size, max(close, LEAST_CONTENDERS))
-
-    def forget(self, candidates: Index, gone: Index) -> None:
-        """What the root had added was taken out when it was found; others who leave add little."""
 
 
 @dataclass(frozen=True)

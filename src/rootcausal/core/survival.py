@@ -85,7 +85,7 @@ class Survival:
     def p_values(self, moments: ColumnMoments) -> F64:
         return correlation_p_values(moments)
 
-    def screen(self, columns: Columns, kept: Index, gram: F64) -> ScoreMoments:
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
         return ScoreMoments.of(columns, kept)
 
     def scores(self, columns: Columns) -> None:

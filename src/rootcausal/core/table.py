@@ -214,11 +214,8 @@ class Table(Protocol):
         """How many pairs make one call of :meth:`pair_sums` worth its overhead here."""
         ...
 
-    def own_search(self, correlation: F64) -> Any:
-        """A pruned search that keeps its accounts where the rows are; None where those of the core serve.
-
-        It is a :class:`rootcausal.core.search.Search`; ``correlation`` (k, k) are those of the columns.
-        """
+    def own_search(self) -> Any:
+        """A pruned search (:mod:`rootcausal.core.search`) with its accounts where the rows are, or None."""
         ...
 
     def gram(self) -> F64:

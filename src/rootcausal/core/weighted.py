@@ -51,7 +51,7 @@ class WeightedTable:
         overhead = sum(part.table.pairs_per_call * n for part, n in zip(self._parts, rows, strict=True))
         return max(1, overhead // max(1, sum(rows)))
 
-    def own_search(self, correlation: F64) -> None:
+    def own_search(self) -> None:
         return None  # its rows may be in several places
 
     def gram(self) -> F64:

@@ -68,9 +68,9 @@ class YesNo:
     def p_values(self, moments: ColumnMoments) -> F64:
         return welch_p_values(moments)
 
-    def screen(self, columns: Columns, kept: Index, gram: F64) -> ClassMoments:
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ClassMoments:
         case_total = columns.weights.cases * columns.moments.total[1, kept] / columns.sd[kept]
-        return ClassMoments(columns.moments.count, columns.weights, case_total, gram[1])
+        return ClassMoments(columns.moments.count, columns.weights, case_total, gram[1], loops.welch_test)
 
     def scores(self, columns: Columns) -> F64:
         """D with mean zero and unit variance in the population."""
