@@ -61,7 +61,9 @@ def _rows(
     ``weighted`` (k + 1, m) gets their columns, and ones, times the root of each row's curvature.
     """
     k, size = cols.size, last - first
-    predictor, residual, root = np.full(size, beta[k]), np.empty(size), weighted[k]
+    predictor, residual, root = np.empty(size), np.empty(size), weighted[k]
+    for row in range(size):
+        predictor[row] = beta[k]
     for a in range(k):
         z = Z[cols[a], first:last]
         for row in range(size):
