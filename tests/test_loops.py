@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
 
 from rootcausal.backends.effect_kernels import COMPILED
-from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_BLOCK
+from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
 from rootcausal.backends.numba_cpu import NumbaTable
 from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import susie
@@ -111,7 +111,7 @@ def test_total_effects_are_those_of_the_expected_graph(monkeypatch: pytest.Monke
 @quick
 @given(
     seed=seeds,
-    n=st.sampled_from([1, 30, ROWS_A_BLOCK, ROWS_A_BLOCK + 1, 3 * ROWS_A_BLOCK - 1]),
+    n=st.sampled_from([1, 30, ROWS_A_LOOP, 3 * ROWS_A_LOOP - 1, ROWS_A_PRODUCT + 1]),
     k=st.sampled_from([0, 1, 7, MOST_COLUMNS_A_LOOP, MOST_COLUMNS_A_LOOP + 1]),
     strength=st.sampled_from([0.0, 0.3, 3.0, 300.0]),
 )

@@ -68,7 +68,7 @@ def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) 
     total, not_ancestor = direct.coef.copy(), 1.0 - direct.inclusion
     settled = _trace(
         mixing @ mixing.T,
-        mixing.diagonal(),
+        mixing,
         float(n_rows),
         max(n_first, 1),
         tracing.NEGLIGIBLE,
@@ -110,7 +110,7 @@ def _fit(
 ) -> tuple[F64, F64, F64, bool]:
     """Weight, size and precision of the effects, and whether they settled; from where to begin."""
     anchor_weight, anchor_size, anchor_precision = weight, size, precision
-    weight, size = weight.copy(), size.copy()
+    weight, size = _with_room(weight, len(weight), 0.0), _with_room(size, len(size), 0.0)
     for _ in range(max_doublings):
         precision, settled = _cycle(
             curvature,
@@ -140,8 +140,11 @@ def _fit(
 
 @compiled(nogil=True)
 def _with_room(values: F64, n_effects: int, added: float) -> F64:
-    roomy = np.full((n_effects, values.shape[1]), added)
-    roomy[: len(values)] = values
+    """A copy, with so many rows."""
+    roomy = np.empty((n_effects, values.shape[1]))
+    for e in range(n_effects):
+        for column in range(values.shape[1]):
+            roomy[e, column] = values[e, column] if e < len(values) else added
     return roomy
 
 
@@ -150,7 +153,7 @@ def _is_enough(weight: F64) -> bool:
     """Whether an effect is left over, or no column could want another."""
     n_effects, k = weight.shape
     for e in range(n_effects):
-        if weight[e].sum() < 0.5:
+        if _placed(weight[e]) < 0.5:
             return True
     for column in range(k):
         without = 1.0
@@ -159,6 +162,14 @@ def _is_enough(weight: F64) -> bool:
         if 1.0 - without < 0.5:
             return False
     return True
+
+
+@compiled(nogil=True)
+def _placed(weight: F64) -> float:
+    total = 0.0
+    for column in range(weight.size):
+        total += weight[column]
+    return total
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -190,7 +201,7 @@ def _cycle(
             precision[e, column] = curvature[column, column] + 1.0 / variance
             place[e, column] = here
         if damping > 0.0:
-            nowhere[e] = free * nowhere[e] + held * math.log(max(1.0 - anchor_weight[e].sum(), SMALLEST))
+            nowhere[e] = free * nowhere[e] + held * math.log(max(1.0 - _placed(anchor_weight[e]), SMALLEST))
             for column in range(k):
                 before, middle = anchor_precision[e, column], anchor_size[e, column]
                 likely = math.log(max(anchor_weight[e, column], SMALLEST) * math.sqrt(before))
@@ -199,9 +210,9 @@ def _cycle(
                 precision[e, column] = free * precision[e, column] + held * before
         for column in range(k):
             place[e, column] -= 0.5 * math.log(precision[e, column])
-    own = np.zeros((n_effects, k))
-    left_over = slope.copy()
-    coef = np.zeros(k)
+    own, coef, left_over = np.zeros((n_effects, k)), np.zeros(k), np.empty(k)
+    for column in range(k):
+        left_over[column] = slope[column]
     for e in range(n_effects):
         for column in range(k):
             expected = weight[e, column] * size[e, column]
@@ -223,7 +234,8 @@ def _cycle(
             for column in range(k):
                 odds[column] = math.exp(odds[column] - top)
                 total += odds[column]
-            mine[:] = 0.0
+            for column in range(k):
+                mine[column] = 0.0
             for column in range(k):
                 weight[e, column] = odds[column] / total
                 size[e, column] = mean[column]
@@ -282,7 +294,8 @@ def _cost(
     along = np.empty(k)
     for e in range(n_effects):
         place = math.log(existence[e] / n_columns)
-        along[:] = 0.0
+        for column in range(k):
+            along[column] = 0.0
         placed = 0.0
         for column in range(k):
             here, middle, sure = weight[e, column], size[e, column], precision[e, column]
@@ -304,7 +317,7 @@ def _cost(
 @compiled(nogil=True)
 def _trace(
     correlation: F64,
-    diagonal: F64,
+    mixing: F64,
     n_rows: float,
     first: int,
     negligible: float,
@@ -324,21 +337,28 @@ def _trace(
         here = 1.0 - not_ancestor[effect]
         if here < negligible:
             continue
-        residual = diagonal[effect] ** 2 * n_rows / max(n_rows - effect - 1, 1.0)
+        residual = mixing[effect, effect] ** 2 * n_rows / max(n_rows - effect - 1, 1.0)
         sure = (n_rows - 1.0) / min(residual, 1.0)
         n_effects = min(first_effects, effect)
-        weight = np.empty((n_effects, effect))
+        curvature, slope = np.empty((effect, effect)), np.empty(effect)
+        for cause in range(effect):
+            slope[cause] = sure * correlation[effect, cause]
+            for other in range(effect):
+                curvature[cause, other] = sure * correlation[cause, other]
+        weight, size = np.empty((n_effects, effect)), np.zeros((n_effects, effect))
+        precision = np.empty((n_effects, effect))
         for e in range(n_effects):
-            weight[e] = existence[e] / k
+            for cause in range(effect):
+                weight[e, cause], precision[e, cause] = existence[e] / k, 1.0 / variance
         weight, size, _, settled = _fit(
-            sure * correlation[:effect, :effect],
-            sure * correlation[effect, :effect],
+            curvature,
+            slope,
             existence,
             k,
             variance,
             weight,
-            np.zeros((n_effects, effect)),
-            np.full((n_effects, effect), 1.0 / variance),
+            size,
+            precision,
             0.0,
             tolerance,
             max_cycles,

@@ -62,7 +62,9 @@ class LossColumns:
             expected = ratio * (before[interval] + part * hazard[interval])
             loglik += event @ (alpha[interval] + eta) - expected.sum()
             gradient += design[:k] @ (event - expected)
-            hessian += (design[:k] * expected) @ design[:k].T
+            # Of a matrix and itself, BLAS makes only half of the product.
+            weighted = design[:k] * xp.sqrt(expected)
+            hessian += weighted @ weighted.T
             events += xp.bincount(interval, weights=event, minlength=n_intervals)
             self._add_intervals(design, ratio, part, interval, inside)
         whole, seen = inside

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from .compiled import compiled
 from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
-from .logit_kernels import MOST_COLUMNS_A_LOOP, logit_rows
+from .logit_kernels import logit_sums
 from .loss_rows import LossColumns
 from .pair_kernels import block_entropies, column_units, pair_units, residual_units, square_units
 from .threads import in_threads
@@ -245,23 +244,7 @@ class NumbaTable(LevelColumns, LossColumns):
 
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         assert self._y is not None
-        k = len(cols)
-        loglik = 0.0
-        gradient = np.zeros(k + 1)
-        hessian = np.zeros((k + 1, k + 1))
-        if k <= MOST_COLUMNS_A_LOOP:
-            loglik = logit_rows(self._Z, self._y, cols, beta, gradient, hessian)
-            return LossSums(loglik, gradient, hessian)
-        for start in range(0, self.shape[0], ROWS_A_MATRIX_PRODUCT):
-            rows = slice(start, start + ROWS_A_MATRIX_PRODUCT)
-            y = self._y[rows]
-            design = np.vstack([self._Z[cols, rows], np.ones(y.size)])
-            eta = beta @ design
-            chance = expit(eta)
-            loglik += float(log_expit(np.where(y == 1, eta, -eta)).sum())
-            gradient += design @ (y - chance)
-            hessian += (design * (chance * (1.0 - chance))) @ design.T
-        return LossSums(loglik, gradient, hessian)
+        return logit_sums(self._Z, self._y, cols, beta)
 
     def _row_strips(self, width: int) -> Iterator[slice]:
         for start in range(0, self.shape[0], ROWS_A_MATRIX_PRODUCT):
