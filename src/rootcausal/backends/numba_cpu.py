@@ -149,17 +149,21 @@ class NumbaRaw:
         return len(self._X if self._rows is None else self._rows), self._X.shape[1]
 
     def by_class(self) -> tuple[NumbaRaw, NumbaRaw]:
-        assert self._labels is not None and self._rows is None
-        controls, cases = (np.flatnonzero(self._labels == c) for c in (0, 1))
-        return NumbaRaw(self._X, self._labels[controls], controls), NumbaRaw(
-            self._X, self._labels[cases], cases
-        )
+        assert self._labels is not None
+        labels, rows = self._labels, self._rows
+        members = [np.flatnonzero(labels == c) for c in (0, 1)]
+        controls, cases = (NumbaRaw(self._X, labels[m], m if rows is None else rows[m]) for m in members)
+        return controls, cases
 
     def _strip(self, rows: slice) -> F64:
         return self._X[rows if self._rows is None else self._rows[rows]]
 
     def _cells(self, rows: slice, cols: Index) -> F64:
-        return self._X[rows if self._rows is None else self._rows[rows, None], cols]
+        if self._rows is None:
+            return self._X[rows, cols]
+        if cols.size == self._X.shape[1] and (cols[:-1] < cols[1:]).all():
+            return self._strip(rows)  # whole rows are read several times as fast as cell by cell
+        return self._X[self._rows[rows, None], cols]
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
