@@ -32,7 +32,13 @@ from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
-from .parameters import TransformIsAParameter, chosen_settings, chosen_wishes, plain_parameters
+from .parameters import (
+    TransformIsAParameter,
+    chosen_settings,
+    chosen_wishes,
+    parameter_names,
+    plain_parameters,
+)
 from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
@@ -63,7 +69,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, as in scikit-learn; ``deep`` makes no difference."""
-        return {**super().get_params(deep), "transform": vars(self).get("transform")}
+        return {name: vars(self).get(name) for name in parameter_names(type(self))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

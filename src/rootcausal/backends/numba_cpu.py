@@ -27,6 +27,7 @@ from .level_kernels import CompiledLevelRows
 from .level_rows import LevelColumns, LevelRows
 from .loss_rows import LossColumns
 from .power_of_two import FASTMATH, LOG2_E, SMALLEST_POWER, power_of_two
+from .raw_kernels import add_moments, standardize_strip
 from .threads import in_threads
 
 LOG_2 = math.log(2.0)
@@ -34,6 +35,8 @@ ROWS_A_PRODUCT = 512
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
+# Where so many times the columns asked for are all that there are, whole rows are read.
+WHOLE_ROWS = 8
 # Standardized for a matrix product and forgotten after it.
 VALUES_A_GRAM = 1 << 18
 # Raw rows are summed in at most this many spans, whatever the number of threads.
@@ -131,8 +134,7 @@ def _add_intervals(design: F64, ratio: F64, part: F64, interval: Index, inside: 
 class NumbaRaw:
     """Rows of X (n, p), with their outcome y or None; only those that ``rows`` names, if it is given.
 
-    Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache (blocking) is as fast as
-    a compiled loop, whatever the layout of X.
+    They are read in strips that fit the cache (blocking), whatever the layout of X.
     """
 
     backend = "numba"
@@ -156,43 +158,50 @@ class NumbaRaw:
         return controls, cases
 
     def _strip(self, rows: slice) -> F64:
-        return self._X[rows if self._rows is None else self._rows[rows]]
+        return np.ascontiguousarray(self._X[rows if self._rows is None else self._rows[rows]])
 
     def _cells(self, rows: slice, cols: Index) -> F64:
-        if self._rows is None:
-            return self._X[rows, cols]
-        if cols.size == self._X.shape[1] and (cols[:-1] < cols[1:]).all():
-            return self._strip(rows)  # whole rows are read several times as fast as cell by cell
-        return self._X[self._rows[rows, None], cols]
+        return self._X[rows if self._rows is None else self._rows[rows, None], cols]
+
+    def _standardize(self, rows: slice, cols: Index, mean: F64, sd: F64, out: F64) -> None:
+        as_they_lie = self._rows is None
+        if as_they_lie and self._X.flags.f_contiguous:
+            out[:] = ((self._cells(rows, cols) - mean) / sd).T
+        # Whole rows are read several times as fast as cell by cell, and need no copy where they lie at hand.
+        elif as_they_lie or cols.size * WHOLE_ROWS >= self._X.shape[1]:
+            standardize_strip(self._strip(rows), cols, mean, sd, out)
+        else:
+            cells = np.ascontiguousarray(self._cells(rows, cols))
+            standardize_strip(cells, np.arange(cols.size), mean, sd, out)
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
-        labels, classes = self._labels, 1 if self._labels is None else 2
-        score = None if self._y is None or labels is not None else self._y[:, SCORE]
+        classes = 1 if self._labels is None else 2
+        labels = (
+            np.empty(0, dtype=np.intp) if self._labels is None else self._labels.astype(np.intp, copy=False)
+        )
+        score = np.empty(0)
+        if self._y is not None and self._labels is None:
+            score = np.ascontiguousarray(self._y[:, SCORE])
         spans = _spans(n, p)
         sums = np.zeros((spans, 2, classes, p))
-        counts = np.zeros((spans, classes))
         products = np.zeros((spans, p))
 
         def work(first: int, last: int) -> None:
             for span in range(first, last):
                 for rows in _strips(n * span // spans, n * (span + 1) // spans, p):
-                    z = self._strip(rows) - shift
-                    for c in range(classes):
-                        z_c = z if labels is None else z[labels[rows] == c]
-                        counts[span, c] += len(z_c)
-                        sums[span, 0, c] += z_c.sum(axis=0)
-                        sums[span, 1, c] += np.einsum("ij,ij->j", z_c, z_c)
-                    if score is not None:
-                        products[span] += score[rows] @ z
+                    add_moments(
+                        self._strip(rows), shift, labels[rows], score[rows], sums[span], products[span]
+                    )
 
         in_threads(work, spans, n * p)
-        total = sums.sum(axis=0)
+        total, square = sums.sum(axis=0)
+        count = np.bincount(labels, minlength=2) if labels.size else np.array([n])
         with_score = None
-        if score is not None:
+        if score.size:
             alone = (np.full(p, score.sum()), np.full(p, score @ score))
             with_score = np.stack([products.sum(axis=0), *alone])
-        return ColumnMoments(counts.sum(axis=0), total[0], total[1], score=with_score)
+        return ColumnMoments(count.astype(np.float64), total, square, score=with_score)
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n, k = self.shape[0], len(cols)
@@ -211,7 +220,7 @@ class NumbaRaw:
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
-                Z[:, rows] = ((self._cells(rows, cols) - mean) / sd).T
+                self._standardize(rows, cols, mean, sd, Z[:, rows])
 
         in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)
