@@ -52,9 +52,9 @@ class TransformIsAParameter:
 
 
 @functools.cache
-def parameter_names(kind: Any) -> tuple[str, ...]:
+def parameter_names(kind: type) -> tuple[str, ...]:
     """What an estimator is made with, as scikit-learn reads it off; reading takes as long as a small fit."""
-    return tuple(kind._get_param_names())
+    return tuple(cast("Any", kind)._get_param_names())
 
 
 def chosen_variant(name: str) -> Variant:

@@ -177,11 +177,10 @@ class NumbaRaw:
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
         classes = 1 if self._labels is None else 2
-        labels = (
-            np.empty(0, dtype=np.intp) if self._labels is None else self._labels.astype(np.intp, copy=False)
-        )
-        score = np.empty(0)
-        if self._y is not None and self._labels is None:
+        labels, score = np.empty(0, dtype=np.intp), np.empty(0)
+        if self._labels is not None:
+            labels = self._labels.astype(np.intp, copy=False)
+        elif self._y is not None:
             score = np.ascontiguousarray(self._y[:, SCORE])
         spans = _spans(n, p)
         sums = np.zeros((spans, 2, classes, p))

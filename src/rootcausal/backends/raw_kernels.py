@@ -31,7 +31,7 @@ def add_moments(strip: F64, shift: F64, labels: Index, score: F64, sums: F64, pr
 
 @compiled(nogil=True)
 def standardize_strip(strip: F64, cols: Index, mean: F64, sd: F64, out: F64) -> None:
-    """out (k, rows): the strip's columns ``cols``, less their mean and divided by their sd."""
+    """Write columns ``cols`` of the strip to out (k, rows), less their mean and divided by their sd."""
     for place in range(cols.size):
         z = out[place]
         column, centre, unit = cols[place], mean[place], sd[place]

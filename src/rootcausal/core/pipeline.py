@@ -12,7 +12,7 @@ from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .halves import Attribution
 from .holes import HoledRaw
-from .imputation import Imputation, impute, most_dependent
+from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent
 from .layout import Layout
 from .model import CausalModel
 from .moments import Columns
@@ -220,7 +220,7 @@ def completion_of(
     """
     n, p = raw.shape
     chosen = np.arange(p)
-    if settings.variant.local:
+    if settings.variant.local and p > MOST_COLUMNS:
         chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, order)
     gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
     return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))

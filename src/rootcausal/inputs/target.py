@@ -160,6 +160,8 @@ def labels_of(X: Any, y: Any, name: str = "y") -> Any:
     order is refused.
     """
     y = diagnosis(X, y)
+    if isinstance(y, np.ndarray):
+        return y
     rows = row_index(X)
     indexed = nw.dependencies.is_pandas_like_series(y) or nw.dependencies.is_pandas_like_dataframe(y)
     if rows is None or not indexed or rows.equals(y.index):

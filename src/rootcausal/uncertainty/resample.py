@@ -43,8 +43,8 @@ from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
 SECONDS_BETWEEN_SAVES = 20.0
-# Starting workers, each of which loads this package, takes about as long as this. Threads would start at once,
-# and save little: much of a small resample is Python's own work, which one thread does at a time.
+# Starting workers, each of which loads this package, takes about so many seconds. Threads start at once, but
+# save little: much of a small resample is Python's own work, which one thread does at a time.
 TO_START = 1.5
 # Resamples by which one knows how long they take.
 TRIED_HERE = 2
