@@ -92,7 +92,7 @@ def _quantiles(columns: F64) -> F64:
 
 @lru_cache(maxsize=16)
 def _steps(n_rows: int) -> tuple[Index, Index, F64]:
-    """(101,) each: the ranks between which a quantile lies, and the share of the way from one to the other."""
+    """(101,) each: ranks below and above each quantile, and how far it lies between them."""
     place = np.linspace(0, n_rows - 1, STEPS)
     low = np.floor(place).astype(np.intp)
     return low, np.minimum(low + 1, n_rows - 1), place - low

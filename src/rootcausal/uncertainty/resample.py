@@ -26,7 +26,7 @@ from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import one_thread
-from ..core.arrows import arrows_among, arrows_into_outcome
+from ..core.arrows import arrows_into_outcome, count_arrows
 from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, Index
@@ -112,10 +112,7 @@ class Bootstrap:
 
     def edge_counts(self, variables: Index) -> Index:
         """(m, m), ``[i, j]``: resamples in which the j-th of these variables has an arrow into the i-th."""
-        counts = np.zeros((variables.size, variables.size), dtype=np.intp)
-        for model in self.models:
-            counts += arrows_among(model, variables)
-        return counts
+        return count_arrows(self.models, variables)
 
     def outcome_counts(self, variables: Index) -> Index:
         """(m,): in how many resamples each of these variables has an arrow into the outcome."""
