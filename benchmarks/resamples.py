@@ -8,16 +8,20 @@ SRC is the folder ``src`` of another checkout. Without it the times are those of
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from measure import best_of, machine, table
-from older import module_of, older
+from older import NAME, module_of
 
 import rootcausal
 from rootcausal.data import load_pbc, simulate
@@ -27,6 +31,13 @@ GOALS = {("PBC", 200): 0.7, ("PBC", 1000): 3.0, ("2,031 x 18", 200): 2.0}
 # Milliseconds of a fit besides learning.
 AROUND = {"array": 0.5, "pandas": 1.0}
 FITS = 200
+
+
+def before(source: str, folder: str) -> ModuleType:
+    """The package of another checkout, by a link of another name: so worker processes find it too."""
+    (Path(folder) / NAME).symlink_to(Path(source).resolve() / "rootcausal")
+    sys.path.insert(0, folder)
+    return importlib.import_module(NAME)
 
 
 def cohorts() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -76,16 +87,20 @@ def main() -> None:
     parser.add_argument("--before", metavar="SRC", help="the folder src of another checkout")
     parser.add_argument("--repeats", type=int, default=3)
     chosen = parser.parse_args()
-    packages = [older(chosen.before)] if chosen.before else []
-    packages.append(rootcausal)
-    sides = ["before", "after"] if chosen.before else ["now"]
+    with tempfile.TemporaryDirectory() as folder:
+        packages = [before(chosen.before, folder)] if chosen.before else []
+        measure([*packages, rootcausal], chosen.repeats)
+
+
+def measure(packages: list[ModuleType], repeats: int) -> None:
+    sides = ["before", "after"] if len(packages) > 1 else ["now"]
     print(f"{machine()}; load average before {os.getloadavg()[0]:.1f}")
     rows = []
     for (cohort, n), goal in GOALS.items():
         X, y = cohorts()[cohort]
         for jobs in (1, -1):
             # Starting worker processes is part of what a user waits for, the first time; then they are there.
-            times = [best_of(chosen.repeats, resampled(one, X, y, n, jobs))[0] for one in packages]
+            times = [best_of(repeats, resampled(one, X, y, n, jobs))[0] for one in packages]
             rows.append([cohort, f"{n:,}", str(jobs), *compared(times, 1.0, goal if jobs == -1 else None)])
             print(f"{n:,} resamples of {cohort}, n_jobs={jobs}: {', '.join(rows[-1][3:])}", flush=True)
     print("\n" + table(["cohort", "resamples", "n_jobs", *sides, "ratio", "goal, s"], rows))
