@@ -58,10 +58,11 @@ def no_one_is_left(group: int) -> bool:
     return not living(group)
 
 
-# Saves each resample at once, and so often that the signal usually comes while a file is written.
+# Starts workers at once, and saves so often that the signal usually comes while a file is written.
 RESAMPLING = (
     "import rootcausal.uncertainty.resample as bootstrap, rootcausal.cli as cli\n"
     "bootstrap.SECONDS_BETWEEN_SAVES = 0\n"
+    "bootstrap.TRIED_HERE = 0\n"
     "cli.main()\n"
 )
 

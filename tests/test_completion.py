@@ -136,8 +136,9 @@ def test_columns_that_the_screen_dropped_tell_of_others() -> None:
 
 
 def test_at_most_so_many_columns_beside_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rootcausal.core import imputation
+    from rootcausal.core import imputation, pipeline
 
-    monkeypatch.setattr(imputation, "MOST_COLUMNS", 1)
+    for module in (imputation, pipeline):
+        monkeypatch.setattr(module, "MOST_COLUMNS", 1)
     found, _, _ = learned("local_plus")
     assert found.completion.columns.tolist() == sorted(found.ordering.order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -375,22 +376,22 @@ def test_paths_are_as_sure_as_the_effective_rows(monkeypatch: pytest.MonkeyPatch
 def test_resamples_have_the_cases_and_controls_of_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = study(9, 0.02, n_cases=40, n_controls=110)
     counts: dict[float | None, list[list[int]]] = {None: [], 0.02: []}
-    choose = learning_module.choose_table
+    choose = learning_module.whole_rows
     for prevalence, seen in counts.items():
 
-        def counting(backend: str, X: np.ndarray, y: np.ndarray, seen: list[list[int]] = seen) -> object:
-            seen.append(np.bincount(y).tolist())
-            return choose(backend, X, y)
+        def counting(*asked: Any, seen: list[list[int]] = seen) -> object:
+            seen.append(np.bincount(asked[2]).tolist())
+            return choose(*asked)
 
         model = RCI(prevalence=prevalence).fit(drawn.X, drawn.y)
         with monkeypatch.context() as patch:
-            patch.setattr(learning_module, "choose_table", counting)
+            patch.setattr(learning_module, "whole_rows", counting)
             model.bootstrap(6)
     assert counts[0.02] == [[110, 40]] * 6
     assert len({tuple(count) for count in counts[None]}) > 1
 
 
-def test_resamples_by_class_are_drawn_with_replacement_and_by_number() -> None:
+def test_resamples_by_class_are_drawn_with_replacement_and_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     y = np.array([0, 1, 0, 0, 1, 1, 0, 0] * 20)
     drawn = [resample_module._draw_by_class(y, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(drawn[0], drawn[1])
@@ -399,6 +400,7 @@ def test_resamples_by_class_are_drawn_with_replacement_and_by_number() -> None:
     assert 80 < np.unique(drawn[0]).size < 125
     study_ = study(10, 0.05, n_cases=40, n_controls=60)
     model = RCI(prevalence=0.05).fit(study_.X, study_.y).bootstrap(4)
+    monkeypatch.setattr(resample_module, "TRIED_HERE", 0)  # both in workers
     fewer = RCI(prevalence=0.05).fit(study_.X, study_.y).bootstrap(2, n_jobs=2)
     for one, again in zip(fewer.bootstrap_.models, model.bootstrap_.models, strict=False):
         np.testing.assert_array_equal(one.attribution.coef, again.attribution.coef)

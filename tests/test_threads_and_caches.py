@@ -65,6 +65,7 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
     model = RCI().fit(cohort.X, cohort.y)
     monkeypatch.setattr(learning_module, "learn", watched_learn)
     monkeypatch.setattr(bootstrap_module, "resample", watched_resample)
+    monkeypatch.setattr(bootstrap_module, "TRIED_HERE", 0)
     with (
         threadpool_limits(2, user_api="blas") if limited_by_the_user else nullcontext(),
         joblib.parallel_config(backend="threading", n_jobs=2),

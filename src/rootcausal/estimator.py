@@ -32,7 +32,13 @@ from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
-from .parameters import TransformIsAParameter, chosen_settings, chosen_wishes, plain_parameters
+from .parameters import (
+    TransformIsAParameter,
+    chosen_settings,
+    chosen_wishes,
+    parameter_names,
+    plain_parameters,
+)
 from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
@@ -63,7 +69,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, as in scikit-learn; ``deep`` makes no difference."""
-        return {**super().get_params(deep), "transform": vars(self).get("transform")}
+        kind: Any = type(self)  # mypy doubts that classes have hashes
+        return {name: vars(self).get(name) for name in parameter_names(kind)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -82,12 +89,11 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         check_backend(self.backend)
 
     def _learn(self, cohort: Cohort) -> Self:
+        settings = self._settings()
         self._take_classes(cohort.classes)
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            learned = learn(
-                cohort.raw, cohort.columns, self._settings(), on_round, cohort.layout, cohort.outcome
-            )
-        warn_of_fit(learned, cohort, self._settings())
+            learned = learn(cohort.raw, cohort.columns, settings, on_round, cohort.layout, cohort.outcome)
+        warn_of_fit(learned, cohort, settings)
         self._encoding = cohort.encoding
         self._set_model(learned.model, learned.margins, learned.ancestor_probability, learned.completion)
         if cohort.rows is not None:
@@ -96,14 +102,14 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             self._cohort = TrainingRows(
                 values,
                 known,
-                self._settings(),
+                settings,
                 self.backend,
                 seal,
                 cohort.layout,
                 cohort.groups,
                 cohort.outcome,
             )
-            whole = learned.completion.draw(values, self._settings().imputation_seed, cohort.layout)
+            whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
             self._quantiles = CohortQuantiles.of(whole, self._model)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         self.provenance_ = how_it_was_made(learned, cohort, parameters)

@@ -51,6 +51,12 @@ class TransformIsAParameter:
             setattr(cls, cls._shared, MethodAndParameter(vars(cls)[cls._shared]))
 
 
+@functools.cache
+def parameter_names(kind: type) -> tuple[str, ...]:
+    """What an estimator is made with, as scikit-learn reads it off; reading takes as long as a small fit."""
+    return tuple(cast("Any", kind)._get_param_names())
+
+
 def chosen_variant(name: str) -> Variant:
     """The variant of this name."""
     if name not in list(VARIANTS):  # a list can also be asked for what has no hash

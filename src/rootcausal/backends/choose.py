@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 
 from ..core.holes import DRAWS, HoledRaw
-from ..core.table import F64, RawTable
+from ..core.table import F64, Index, RawTable
 from ..errors import InputError, MissingExtraError
 from .holed import Machinery, MemoryHoles, one_after_the_other
 
@@ -37,15 +37,24 @@ def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable | Holed
     check_backend(backend)
     if y is not None and has_holes(X):
         return holed_rows(backend, X, y)
+    return whole_rows(backend, X, y)
+
+
+def whole_rows(backend: str, X: F64, y: np.ndarray | None, rows: Index | None = None) -> RawTable:
+    """The same for rows that lack nothing: all of X, or those that ``rows`` names, whose outcome y is."""
+    shape = (len(X) if rows is None else rows.size, X.shape[1])
+    on_gpu = backend == "cupy" or (backend == "auto" and _gpu_is_worth_it(shape))
+    if on_gpu or backend == "numpy":
+        X = X if rows is None else X[rows]
+    if on_gpu:
+        return _gpu_table(X, y)
     if backend == "numpy":
         from .reference import ReferenceRaw
 
         return ReferenceRaw(X, y)
-    if backend == "cupy" or (backend == "auto" and _gpu_is_worth_it(X.shape)):
-        return _gpu_table(X, y)
     from .numba_cpu import NumbaRaw
 
-    return NumbaRaw(X, y)
+    return NumbaRaw(X, y, rows)
 
 
 def has_holes(X: F64) -> bool:

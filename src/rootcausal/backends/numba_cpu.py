@@ -19,11 +19,14 @@ from .level_rows import LevelColumns, LevelRows
 from .logit_kernels import logit_sums
 from .loss_rows import LossColumns
 from .pair_kernels import block_entropies, column_units, pair_units, residual_units, square_units
+from .raw_kernels import add_moments, standardize_strip
 from .threads import in_threads
 
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096
 VALUES_A_STRIP = 32_768
+# Where so many times the columns asked for are all that there are, whole rows are read.
+WHOLE_ROWS = 8
 # Standardized for a matrix product and forgotten after it.
 VALUES_A_GRAM = 1 << 18
 # Raw rows are summed in at most this many spans, whatever the number of threads.
@@ -45,8 +48,7 @@ def _add_intervals(design: F64, ratio: F64, part: F64, interval: Index, inside: 
 class NumbaRaw:
     """Rows of X (n, p), with their outcome y or None; only those that ``rows`` names, if it is given.
 
-    Reading raw rows is bound by memory, so plain NumPy on strips that fit the cache (blocking) is as fast as
-    a compiled loop, whatever the layout of X.
+    They are read in strips that fit the cache (blocking), whatever the layout of X.
     """
 
     backend = "numba"
@@ -63,56 +65,73 @@ class NumbaRaw:
         return len(self._X if self._rows is None else self._rows), self._X.shape[1]
 
     def by_class(self) -> tuple[NumbaRaw, NumbaRaw]:
-        assert self._labels is not None and self._rows is None
-        controls, cases = (np.flatnonzero(self._labels == c) for c in (0, 1))
-        return NumbaRaw(self._X, self._labels[controls], controls), NumbaRaw(
-            self._X, self._labels[cases], cases
-        )
+        assert self._labels is not None
+        labels, rows = self._labels, self._rows
+        members = [np.flatnonzero(labels == c) for c in (0, 1)]
+        controls, cases = (NumbaRaw(self._X, labels[m], m if rows is None else rows[m]) for m in members)
+        return controls, cases
 
     def _strip(self, rows: slice) -> F64:
-        return self._X[rows if self._rows is None else self._rows[rows]]
+        return np.ascontiguousarray(self._X[rows if self._rows is None else self._rows[rows]])
 
     def _cells(self, rows: slice, cols: Index) -> F64:
         return self._X[rows if self._rows is None else self._rows[rows, None], cols]
 
+    def _standardize(self, rows: slice, cols: Index, mean: F64, sd: F64, out: F64) -> None:
+        as_they_lie = self._rows is None
+        if as_they_lie and self._X.flags.f_contiguous:
+            out[:] = ((self._cells(rows, cols) - mean) / sd).T
+        # Whole rows are read several times as fast as cell by cell, and need no copy where they lie at hand.
+        elif as_they_lie or cols.size * WHOLE_ROWS >= self._X.shape[1]:
+            standardize_strip(self._strip(rows), cols, mean, sd, out)
+        else:
+            cells = np.ascontiguousarray(self._cells(rows, cols))
+            standardize_strip(cells, np.arange(cols.size), mean, sd, out)
+
     def column_moments(self, shift: F64) -> ColumnMoments:
         n, p = self.shape
-        labels, classes = self._labels, 1 if self._labels is None else 2
-        score = None if self._y is None or labels is not None else self._y[:, SCORE]
+        classes = 1 if self._labels is None else 2
+        labels, score = np.empty(0, dtype=np.intp), np.empty(0)
+        if self._labels is not None:
+            labels = self._labels.astype(np.intp, copy=False)
+        elif self._y is not None:
+            score = np.ascontiguousarray(self._y[:, SCORE])
         spans = _spans(n, p)
         sums = np.zeros((spans, 2, classes, p))
-        counts = np.zeros((spans, classes))
         products = np.zeros((spans, p))
 
         def work(first: int, last: int) -> None:
             for span in range(first, last):
                 for rows in _strips(n * span // spans, n * (span + 1) // spans, p):
-                    z = self._strip(rows) - shift
-                    for c in range(classes):
-                        z_c = z if labels is None else z[labels[rows] == c]
-                        counts[span, c] += len(z_c)
-                        sums[span, 0, c] += z_c.sum(axis=0)
-                        sums[span, 1, c] += np.einsum("ij,ij->j", z_c, z_c)
-                    if score is not None:
-                        products[span] += score[rows] @ z
+                    add_moments(
+                        self._strip(rows), shift, labels[rows], score[rows], sums[span], products[span]
+                    )
 
         in_threads(work, spans, n * p)
-        total = sums.sum(axis=0)
+        total, square = sums.sum(axis=0)
+        count = np.bincount(labels, minlength=2) if labels.size else np.array([n])
         with_score = None
-        if score is not None:
+        if score.size:
             alone = (np.full(p, score.sum()), np.full(p, score @ score))
             with_score = np.stack([products.sum(axis=0), *alone])
-        return ColumnMoments(counts.sum(axis=0), total[0], total[1], score=with_score)
+        return ColumnMoments(count.astype(np.float64), total, square, score=with_score)
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n, k = self.shape[0], len(cols)
-        total = np.zeros((1 if self._labels is None else 2, k, k))
+        total, cases = np.zeros((2, k, k))
         height = max(1, VALUES_A_GRAM // max(1, k))
         for start in range(0, n, height):
             rows = slice(start, min(start + height, n))
-            z = (self._cells(rows, cols) - mean) / sd
-            total += NumbaTable(z.T, None if self._labels is None else self._labels[rows]).gram()
-        return total
+            whole = cols.size * WHOLE_ROWS >= self._X.shape[1]
+            z = self._strip(rows).take(cols, axis=1) if whole else self._cells(rows, cols)
+            z -= mean
+            z /= sd
+            total += z.T @ z
+            if self._labels is not None:
+                # Row by row, since picking cases out of each column takes longer than their product.
+                case = z[self._labels[rows] == 1]
+                cases += case.T @ case
+        return total[None] if self._labels is None else np.stack([total - cases, cases])
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
@@ -121,7 +140,7 @@ class NumbaRaw:
 
         def work(first: int, last: int) -> None:
             for rows in _strips(n * first // spans, n * last // spans, len(cols)):
-                Z[:, rows] = ((self._cells(rows, cols) - mean) / sd).T
+                self._standardize(rows, cols, mean, sd, Z[:, rows])
 
         in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)

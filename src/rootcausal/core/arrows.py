@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .model import CausalModel
@@ -20,6 +22,18 @@ def arrows_among(model: CausalModel, variables: Index) -> np.ndarray:
     at, place = _inside(model, variables)
     found[np.ix_(at, at)] = np.abs(model.direct_effects()[np.ix_(place, place)]) >= WEAKEST_EDGE
     return found
+
+
+def count_arrows(models: Sequence[CausalModel], variables: Index) -> Index:
+    """(m, m), ``[i, j]``: in how many models :func:`arrows_among` finds one of the j-th into the i-th."""
+    m = variables.size
+    slot = np.full(models[0].n_variables, m)  # whoever is not asked for shares one, which is thrown away
+    slot[variables] = np.arange(m)
+    counts = np.zeros((m + 1, m + 1), dtype=np.intp)
+    for model in models:
+        at = slot[model.order]
+        counts[at[:, None], at] += np.abs(model.direct_effects()) >= WEAKEST_EDGE
+    return counts[:m, :m]
 
 
 def arrows_into_outcome(model: CausalModel, variables: Index) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .halves import Attribution
 from .holes import HoledRaw
-from .imputation import Imputation, impute, most_dependent
+from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent
 from .layout import Layout
 from .model import CausalModel
 from .moments import Columns
@@ -145,7 +146,7 @@ class Learned:
     converged : whether every iteration came to rest before its limit.
     ancestor_probability : (p,) by variable, zero for those that were dropped; None with the paper's
         attribution, which takes every survivor for an ancestor.
-    completion : what is expected of values that new patients lack.
+    complete : works out what is expected of values that new patients lack.
     imputation : what was filled in; None where nothing was missing.
     """
 
@@ -154,8 +155,13 @@ class Learned:
     separated: bool
     converged: bool
     ancestor_probability: F64 | None
-    completion: Completion
+    complete: Callable[[], Completion]
     imputation: Imputation | None
+
+    @cached_property
+    def completion(self) -> Completion:
+        """What is expected of values that new patients lack; a resample is never asked."""
+        return self.complete()
 
     @property
     def margins(self) -> F64:
@@ -190,10 +196,10 @@ def learn(
         ordering = order_columns(
             imputed.raw, imputed.columns, settings.variant, level, on_round, imputed.layout, outcome
         ).on_columns(imputed.chosen)
-        completion, imputation = imputed.completion, imputed.imputation
+        complete, imputation = lambda: imputed.completion, imputed.imputation
     else:
         ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
-        completion = completion_of(raw, columns, layout, settings, ordering.order, outcome)
+        complete = partial(completion_of, raw, columns, layout, settings, ordering.order, outcome)
         imputation = None
     found = settings.attribution.attribute(ordering, p, outcome)
     probability = None
@@ -202,7 +208,7 @@ def learn(
         probability[ordering.order] = found.ancestor_probability
         probability = layout.any_of(probability)
     model = CausalModel(ordering.mechanism(p), found.attribution, layout)
-    return Learned(model, ordering, found.separated, found.converged, probability, completion, imputation)
+    return Learned(model, ordering, found.separated, found.converged, probability, complete, imputation)
 
 
 def completion_of(
@@ -214,7 +220,7 @@ def completion_of(
     """
     n, p = raw.shape
     chosen = np.arange(p)
-    if settings.variant.local:
+    if settings.variant.local and p > MOST_COLUMNS:
         chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, order)
     gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
     return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))

@@ -68,6 +68,8 @@ class Encoding:
     @property
     def seen_names(self) -> tuple[str, ...]:
         """(q,) the same for what is said of the numbers that the method sees: "log of bili"."""
+        if not self.on_log_scale:
+            return self.column_names
         logs = [self.variables[variable].log for variable in self.layout.variable]
         named = zip(self.column_names, logs, strict=True)
         return tuple(f"log of {name}" if log else name for name, log in named)

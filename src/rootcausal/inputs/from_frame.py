@@ -15,7 +15,7 @@ from ..core.table import F64
 from ..errors import InputError
 from ..wording import listed
 from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects
-from .cohort import column_name
+from .cohort import column_name, set_names
 from .guess import IN_PYTHON, read_cells
 from .rules import Findings, first_strange, refuse_duplicates, refuse_text
 
@@ -23,8 +23,12 @@ from .rules import Findings, first_strange, refuse_duplicates, refuse_text
 VALUES_A_BLOCK = 1 << 20
 
 
-def of_array(estimator: Any, X: Any, takes_texts: bool, **options: Any) -> Found:
+def of_array(estimator: Any, X: Any, takes_texts: bool, *, reset: bool, min_rows: int = 1) -> Found:
     """An array by scikit-learn's own checks; missing values are left to our rules, which name them."""
+    if reset and _is_plain(X, min_rows):
+        set_names(estimator, list(range(X.shape[1])))
+        return Found(X, borrowed=True)
+    options = {"reset": reset, "ensure_min_samples": min_rows}
     try:
         values = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
     except ValueError:
@@ -47,12 +51,20 @@ def of_array(estimator: Any, X: Any, takes_texts: bool, **options: Any) -> Found
     return Found(values, borrowed=_may_be_of(X, values))
 
 
+def _is_plain(X: Any, min_rows: int) -> bool:
+    """Whether scikit-learn's checks, which take longer than a small fit may, would pass an array as it is."""
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2
+    return plain and X.shape[0] >= min_rows and X.shape[1] > 0
+
+
 def _may_be_of(X: Any, values: F64) -> bool:
     return values is X or not values.flags.owndata
 
 
 def as_frame(X: Any) -> Any:
     """A narwhals dataframe, or None for anything that is not a dataframe."""
+    if isinstance(X, np.ndarray):
+        return None  # without asking each library whether it is one of its own
     if nw.dependencies.is_dask_dataframe(X):
         raise InputError(
             "this needs the rows in memory, and X is a dask dataframe: use X.compute(), or give the method "
@@ -78,6 +90,9 @@ def of_frame(
     frame: Any, columns: list[Any], takes_texts: bool, findings: Findings
 ) -> tuple[Found, np.ndarray]:
     """Some columns, and a mask (p,) of those that hold what cannot be used, which is noted."""
+    whole = _all_of_floats(frame, columns)
+    if whole is not None:
+        return Found.of({}, whole), np.zeros(len(columns), dtype=bool)
     # The schema and whole blocks of columns: asking for columns one by one takes seconds where they are many.
     schema = frame.schema
     is_number = np.array([_is_number(schema[name]) for name in columns], dtype=bool)
@@ -107,6 +122,19 @@ def of_frame(
             values[:, some] = _of_one_type(frame[:, [place[columns[number]] for number in some]])
     truths = dict.fromkeys(by_type.get(nw.Boolean(), []), (False, True))
     return Found.of(cells, values, truths), strange
+
+
+def _all_of_floats(frame: Any, columns: list[Any]) -> F64 | None:
+    """A copy of a pandas dataframe that has just these columns, all of 64-bit numbers; None for any other.
+
+    It is what most frames are, and asking each column what it is takes longer than a small fit.
+    """
+    native = frame.to_native()
+    if not nw.dependencies.is_pandas_dataframe(native) or list(native.columns) != columns:
+        return None
+    if any(dtype != np.float64 for dtype in native.dtypes.tolist()):
+        return None
+    return np.array(native.to_numpy(), order="F")
 
 
 def cells_of_series(column: Any) -> Cells:

@@ -41,6 +41,8 @@ def put_on_log_scale(
     encoding: Encoding, logs: Sequence[str | int], advice: Advice, findings: Findings
 ) -> Encoding:
     """The same variables, some on a log scale; names of no column, and of a column with levels, are noted."""
+    if not logs:
+        return encoding
     variables = list(encoding.variables)
     for place in by_place(dict.fromkeys(logs, "log"), encoding.names, findings, advice.logs):
         if variables[place].levels:
@@ -60,7 +62,8 @@ def not_positive(table: F64, encoding: Encoding) -> Index:
     """(p,) how many values of each variable on a log scale have no logarithm."""
     counts = np.zeros(len(encoding.variables), dtype=np.intp)
     logs = encoding.on_log_scale
-    counts[logs] = (table[:, logs] <= 0).sum(axis=0)
+    if logs:
+        counts[logs] = (table[:, logs] <= 0).sum(axis=0)
     return counts
 
 

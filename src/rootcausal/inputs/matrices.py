@@ -118,7 +118,7 @@ def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Fi
     X = variables(X)
     frame = as_frame(X)
     if frame is None:
-        found = of_array(estimator, X, wishes is not None, reset=True, ensure_min_samples=2)
+        found = of_array(estimator, X, wishes is not None, reset=True, min_rows=2)
         strange = np.zeros(found.values.shape[1], dtype=bool)
     else:
         columns = column_names(X)

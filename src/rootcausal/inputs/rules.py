@@ -373,7 +373,9 @@ def suspected_copies(
     """
     if n < 3:
         return []
-    varying = np.setdiff1d(np.flatnonzero(~dummy), columns.flat)
+    varies = ~dummy
+    varies[columns.flat] = False
+    varying = np.flatnonzero(varies)
     mean, sd = columns.mean[varying], columns.sd[varying]
     projection = np.abs((projection[varying] - weight * mean) / sd) / np.sqrt(n)
     ranked = np.argsort(projection, kind="stable")

@@ -29,6 +29,8 @@ from .rules import NAMED_AT_MOST, Findings
 
 # Of numbers. More are no labels but a measurement.
 MOST_LABELS = 10
+# Kinds of arrays that scikit-learn takes for labels whatever they hold: truth values, whole numbers, texts.
+PLAIN = "biuU"
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,8 @@ def labels_of(X: Any, y: Any, name: str = "y") -> Any:
     order is refused.
     """
     y = diagnosis(X, y)
+    if isinstance(y, np.ndarray):
+        return y
     rows = row_index(X)
     indexed = nw.dependencies.is_pandas_like_series(y) or nw.dependencies.is_pandas_like_dataframe(y)
     if rows is None or not indexed or rows.equals(y.index):
@@ -177,7 +181,8 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
         refuse_unlabelled(int(missing.sum()))
     labels = of_one_kind(labels[~missing])
     with _as_input_error():
-        check_classification_targets(labels)
+        if labels.dtype.kind not in PLAIN:
+            check_classification_targets(labels)
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     chosen = choose_classes(classes, counts, positive)
     return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
@@ -203,10 +208,12 @@ def row_labels(y: Any, n_rows: int, name: str = "y") -> tuple[np.ndarray, np.nda
     if y is None:
         raise InputError(f"requires {name} to be passed, but the target {name} is None")
     with _as_input_error():
-        values = _target_values(y)
-        if getattr(values, "dtype", np.dtype(object)).kind == "c":
+        labels = _target_values(y)
+        kind = getattr(labels, "dtype", np.dtype(object)).kind
+        if kind == "c":
             raise InputError(f"{name} holds complex numbers. Complex data not supported")
-        labels = column_or_1d(values, warn=True)
+        if type(labels) is not np.ndarray or labels.ndim != 1 or kind not in PLAIN + "f":
+            labels = column_or_1d(labels, warn=True)
     if labels.size != n_rows:
         raise InputError(f"X has {n_rows} rows but {name} has {labels.size}: inconsistent numbers of samples")
     if labels.dtype.kind == "f":

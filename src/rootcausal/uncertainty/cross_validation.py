@@ -12,7 +12,7 @@ from ..backends.blas import one_blas_thread
 from ..core.population import ClassWeights
 from ..core.table import F64, Index
 from ..errors import InputError
-from .learning import learn_from, outcome_of
+from .learning import learn_from
 from .training_rows import TrainingRows
 
 
@@ -41,8 +41,7 @@ def fold_by_fold(cohort: TrainingRows, folds: int, random_state: int) -> Iterato
     member = _folds(cohort, int(folds), np.random.default_rng(random_state))
     for fold in range(int(folds)):
         inside, outside = np.flatnonzero(member == fold), np.flatnonzero(member != fold)
-        outcome = outcome_of(cohort)
-        if not inside.size or not outcome.is_enough(cohort.y[outside]):
+        if not inside.size or not cohort.outcome_of_all.is_enough(cohort.y[outside]):
             raise InputError(f"{int(folds)} folds are too many for this cohort: choose fewer")
         with one_blas_thread():
             learned, columns, outcome = learn_from(cohort, outside, cohort.settings)
@@ -58,7 +57,7 @@ def _folds(cohort: TrainingRows, folds: int, rng: np.random.Generator) -> Index:
     """(n,) the fold of each row: folds are alike in their outcomes, and no patient is in two of them."""
     groups = np.arange(len(cohort.X)) if cohort.groups is None else cohort.groups
     patients, first = np.unique(groups, return_index=True)
-    score = outcome_of(cohort).rows(cohort.y)[first]
+    score = cohort.outcome_of_all.rows(cohort.y)[first]
     score = score if score.ndim == 1 else score[:, 0]
     # Patients in the order of their outcomes, in random order among equals, are dealt out in turns.
     dealt = np.lexsort((rng.random(patients.size), score))

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..backends.choose import choose_table
-from ..core.moments import describe_columns
+from ..backends.choose import choose_table, whole_rows
+from ..core.holes import HoledRaw
+from ..core.moments import Columns, columns_about, describe_columns
 from ..core.outcome import Outcome
 from ..core.pipeline import Learned, Settings, learn
-from ..core.table import Index
-from ..core.yes_no import YesNo
+from ..core.population import ClassWeights
+from ..core.table import F64, Index, RawTable
 from .training_rows import TrainingRows
 
 
@@ -23,18 +24,32 @@ class LearnedFrom(NamedTuple):
     outcome: Outcome
 
 
-def outcome_of(cohort: TrainingRows) -> Outcome:
-    """That of the whole cohort."""
-    return YesNo.of(cohort.y) if cohort.outcome is None else cohort.outcome
-
-
 def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFrom:
     """Learn from some rows, each as often as it is named, what a fit would have learned from them."""
-    X, y = cohort.X[rows], cohort.y[rows]
-    outcome = outcome_of(cohort).again(y)
-    # A rare finding may be missing from these rows altogether; fmin and fmax pass over missing values.
-    varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
-    raw = choose_table(cohort.backend, X[:, varies], outcome.rows(y))
-    layout = None if cohort.layout is None else cohort.layout.take(varies)
-    learned = learn(raw, describe_columns(raw, settings.prevalence), settings, None, layout, outcome)
-    return LearnedFrom(learned, varies, outcome)
+    y = cohort.y[rows]
+    outcome = cohort.outcome_of_all.again(y)
+    varies = cohort.varying(rows)
+    all_vary = varies.size == cohort.X.shape[1]
+    layout = cohort.layout
+    if layout is not None and not all_vary:
+        layout = layout.take(varies)
+    raw: RawTable | HoledRaw
+    if cohort.whole:
+        # An index will do for a copy of the rows, unless a column has to go as well.
+        X, some = (cohort.X, rows) if all_vary else (cohort.X[rows[:, None], varies], None)
+        raw = whole_rows(cohort.backend, X, outcome.rows(y), some)
+        columns = _described(raw, settings.prevalence, cohort.near[varies])
+    else:
+        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y))
+        columns = describe_columns(raw, settings.prevalence)
+    return LearnedFrom(learn(raw, columns, settings, None, layout, outcome), varies, outcome)
+
+
+def _described(raw: RawTable | HoledRaw, prevalence: float | None, near: F64) -> Columns:
+    """What the columns are like, by one pass over the rows where ``near`` (q,) is near their means."""
+    about = raw.column_moments(near)
+    columns = columns_about(near, about, ClassWeights.of(prevalence, about.count), raw.shape[0])
+    # One value that is far from all others may have taken the mean of the cohort with it.
+    if (np.abs(columns.mean - near) <= columns.sd).all():
+        return columns
+    return describe_columns(raw, prevalence)

@@ -26,7 +26,7 @@ from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import one_thread
-from ..core.arrows import arrows_among, arrows_into_outcome
+from ..core.arrows import arrows_into_outcome, count_arrows
 from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, Index
@@ -38,11 +38,19 @@ from ..long_work.workers import in_workers
 from ..version import __version__
 from ..wording import one_line, plain, shown
 from .draw_patients import MAX_DRAWS, draw_patients
-from .learning import learn_from, outcome_of
+from .learning import learn_from
 from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
 SECONDS_BETWEEN_SAVES = 20.0
+# Starting workers, each of which loads this package, takes about so many seconds. Threads start at once, but
+# save little: much of a small resample is Python's own work, which one thread does at a time.
+TO_START = 1.5
+# Resamples by which one knows how long they take.
+TRIED_HERE = 2
+# What a worker is given at once: so much that sending rows costs little, and the bar still moves.
+SECONDS_A_TASK = 0.5
+TASKS_A_JOB = 4
 SEED_BITS = 32
 MOST_SEEDS = 1 << 63
 
@@ -104,10 +112,7 @@ class Bootstrap:
 
     def edge_counts(self, variables: Index) -> Index:
         """(m, m), ``[i, j]``: resamples in which the j-th of these variables has an arrow into the i-th."""
-        counts = np.zeros((variables.size, variables.size), dtype=np.intp)
-        for model in self.models:
-            counts += arrows_among(model, variables)
-        return counts
+        return count_arrows(self.models, variables)
 
     def outcome_counts(self, variables: Index) -> Index:
         """(m,): in how many resamples each of these variables has an arrow into the outcome."""
@@ -196,10 +201,38 @@ def _check_made_alike(found: Resamples, path: Any, fingerprint: str, n_columns: 
 def _models(
     cohort: TrainingRows, numbers: range, random_state: int, n_jobs: int | None
 ) -> Generator[Resampled, None, None]:
-    alone = effective_n_jobs(n_jobs) == 1
-    tasks = (delayed(resample)(cohort, random_state, number, alone) for number in numbers)
-    # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
-    return in_workers(tasks, n_jobs, max_nbytes=None)
+    """One after the other here, until what is left is worth starting workers for."""
+    jobs, seconds, done = effective_n_jobs(n_jobs), np.inf, 0
+    with one_blas_thread():
+        for number in numbers:
+            if jobs > 1 and done >= TRIED_HERE and _saved(seconds, len(numbers) - done, jobs) > TO_START:
+                break
+            started = time.perf_counter()
+            resampled = resample(cohort, random_state, number, True)
+            seconds = min(seconds, time.perf_counter() - started)
+            done += 1
+            yield resampled
+    left = numbers[done:]
+    # Enough at once that sending the rows costs little beside, and so few that all workers are busy.
+    size = max(1, min(int(SECONDS_A_TASK / seconds), -(-len(left) // (TASKS_A_JOB * jobs))))
+    parts = (left[start : start + size] for start in range(0, len(left), size))
+    tasks = (delayed(_resample_each)(cohort, random_state, part) for part in parts)
+    if left:
+        # Without a limit on what may go through a pipe, joblib would write the patients' rows to a file.
+        with closing(in_workers(tasks, n_jobs, max_nbytes=None, batch_size=1)) as coming:
+            for some in coming:
+                yield from some
+
+
+def _saved(seconds: float, left: int, jobs: int) -> float:
+    """Seconds that several jobs save, where a resample takes so many."""
+    return seconds * left * (1.0 - 1.0 / jobs)
+
+
+def _resample_each(cohort: TrainingRows, random_state: int, numbers: range) -> list[Resampled]:
+    """What a worker does at once."""
+    with one_blas_thread():
+        return [resample(cohort, random_state, number, False) for number in numbers]
 
 
 class Resampled(NamedTuple):
@@ -217,9 +250,11 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(number,)))
     stratified = cohort.settings.prevalence is not None
     if cohort.groups is not None:
-        rows = draw_patients(cohort.y, cohort.groups, rng, outcome_of(cohort), by_class=stratified)
+        rows = draw_patients(cohort.y, cohort.groups, rng, cohort.outcome_of_all, by_class=stratified)
+    elif stratified:
+        rows = _draw_by_class(cohort.y, rng)
     else:
-        rows = _draw_by_class(cohort.y, rng) if stratified else _draw_rows(cohort.y, rng, outcome_of(cohort))
+        rows = _draw_rows(cohort.y, rng, cohort.outcome_of_all)
     # Missing values are filled in anew: intervals carry the doubt about what was not measured.
     settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):

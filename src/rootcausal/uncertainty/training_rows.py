@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ..backends.choose import has_holes
 from ..core.layout import Layout
 from ..core.outcome import Outcome
 from ..core.pipeline import Settings
 from ..core.table import F64, Index
+from ..core.yes_no import YesNo
 from ..errors import InputError
 
 # Of an array whose rows are not contiguous, this much is copied at a time.
 VALUES_A_BLOCK = 1 << 20
+# Rows by which nearly all columns are seen to vary.
+FIRST_LOOK = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,30 @@ class TrainingRows:
     layout: Layout | None = None
     groups: Index | None = None
     outcome: Outcome | None = None
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether no value is missing."""
+        return not has_holes(self.X)
+
+    @cached_property
+    def near(self) -> F64:
+        """(q,) about where each column lies: its mean."""
+        return self.X.mean(axis=0)
+
+    @cached_property
+    def outcome_of_all(self) -> Outcome:
+        """That of the whole cohort."""
+        return YesNo.of(self.y) if self.outcome is None else self.outcome
+
+    def varying(self, rows: Index) -> Index:
+        """Columns that are not the same in all of these rows: a rare finding may be missing from them."""
+        # A few rows show nearly all that vary; fmin and fmax pass over missing values.
+        varies = _vary(self.X[rows[:FIRST_LOOK]])
+        unsure = np.flatnonzero(~varies)
+        if unsure.size:
+            varies[unsure] = _vary(self.X[rows[:, None], unsure])
+        return np.flatnonzero(varies)
 
     @property
     def unchanged(self) -> bool:
@@ -67,6 +96,11 @@ class TrainingRows:
         if self.layout is None or not self.layout.discrete.any():
             return ""
         return f", {self.layout.variable.tolist()!r}, {[levels.tolist() for levels in self.layout.levels]!r}"
+
+
+def _vary(X: F64) -> np.ndarray:
+    varies: np.ndarray = np.fmin.reduce(X) < np.fmax.reduce(X)
+    return varies
 
 
 def rows_at_hand(rows: TrainingRows | None) -> TrainingRows:
