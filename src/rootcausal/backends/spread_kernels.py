@@ -112,14 +112,17 @@ def _edges_of(
 
 
 @compiled(nogil=True)
-def _before(values: F64, place: int, size: int) -> int:
-    """How many of the first ``size`` values come before the one at ``place``: larger, or equal and first."""
-    value, count = values[place], 0
+def _ranks_as_high(values: F64, place: int, size: int, rank: int) -> bool:
+    """Whether the one at ``place`` is among the first ``rank`` of so many values; ties go to the first."""
+    value, larger, no_less = values[place], 0, 0
+    for other in range(size):
+        larger += 1 if values[other] > value else 0
+        no_less += 1 if values[other] >= value else 0
+    if no_less <= rank or larger >= rank:
+        return no_less <= rank
     for other in range(place):
-        count += values[other] >= value
-    for other in range(place + 1, size):
-        count += values[other] > value
-    return count
+        larger += 1 if values[other] == value else 0
+    return larger < rank
 
 
 @compiled(nogil=True)
@@ -150,14 +153,14 @@ def _count(draws: F64, rank: Index, doubt: F64, counted: F64, first: int, last: 
                 c = owner[place]
                 chance = _chance_above_zero(positive[place], doubt[i, c]) if unsure else 1.0
                 above[c] += chance
-                if found <= rank[i, c] or _before(positive, place, found) < rank[i, c]:
+                if found <= rank[i, c] or _ranks_as_high(positive, place, found, rank[i, c]):
                     as_high[c] += chance
             if unsure:
                 for c in range(m):
                     if values[c] <= 0.0 and doubt[i, c] > 0.0:
                         chance = _chance_above_zero(values[c], doubt[i, c])
                         above[c] += chance
-                        if m <= rank[i, c] or _before(values, c, m) < rank[i, c]:
+                        if _ranks_as_high(values, c, m, rank[i, c]):
                             as_high[c] += chance
         for c in range(m):
             above[c] /= b

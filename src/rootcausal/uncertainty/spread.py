@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ SHARES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 # Standard deviations to either side that hold as much of a normal distribution.
 STANDARD_NORMAL = 1.96
 # Values of all resamples held at once.
-VALUES_A_BLOCK = 20_000_000
+VALUES_A_BLOCK = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ def spread_of_values(
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
     ends, counted = np.zeros((2, n, p)), np.zeros((2, n, p))
-    for rows in _blocks(n, len(models) * max(1, cols.size)):
-        (draws,) = _answers(models, X[rows], lambda m, some: (m.shapley(some)[:, cols],), [(cols.size,)])
+    resamples = _Resamples(models, lambda m, some: (m.shapley(some)[:, cols],), [(cols.size,)])
+    for rows in resamples.blocks(n):
+        (draws,) = resamples.answers(X[rows])
         stated, rank = values[rows, cols], ranks(values[rows], covariates)[:, cols]
         unsure = None if doubt is None else doubt[rows, cols]
         found = np.empty((4, *stated.shape))
@@ -97,8 +99,9 @@ def _spread_of_numbers(
 ) -> F64:
     """(2, n): intervals around one number ``stated`` (n,) of each patient; ``ask`` gives a model's own."""
     ends = np.empty((2, len(stated)))
-    for rows in _blocks(len(stated), len(models)):
-        (draws,) = _answers(models, X[rows], lambda model, some: (ask(model, some),), [()])
+    resamples = _Resamples(models, lambda model, some: (ask(model, some),), [()])
+    for rows in resamples.blocks(len(stated)):
+        (draws,) = resamples.answers(X[rows])
         ends[:, rows] = _intervals(draws, stated[rows])
     return ends
 
@@ -129,9 +132,9 @@ def spread_of_what_if(
         # By its own baseline, so that the doubt about that counts too.
         return predictor, model.attribution.predicted(predictor), data
 
-    for rows in _blocks(n, len(models) * q):
-        answers = _answers(models, X[rows], told, [(), (), (q,)])
-        for around, draws, say in zip(ends, answers, stated, strict=True):
+    resamples = _Resamples(models, told, [(), (), (q,)])
+    for rows in resamples.blocks(n):
+        for around, draws, say in zip(ends, resamples.answers(X[rows]), stated, strict=True):
             around[:, rows] = _intervals(draws, say[rows])
     return ends
 
@@ -185,33 +188,50 @@ def ranks(values: F64, last: Index | None = None) -> Index:
     return rank
 
 
-def _answers(
-    models: Sequence[CausalModel],
-    X: F64,
-    ask: Callable[[CausalModel, F64], tuple[F64, ...]],
-    shapes: Sequence[tuple[int, ...]],
-) -> list[F64]:
-    """What ``ask`` hears of every model about patients X (n, q): (b, n, ...) for each of the ``shapes``.
+class _Resamples:
+    """Models that answer about patients block by block, several models at a time.
 
-    Several models are asked at a time. Linear algebra keeps to one thread, so that the number of threads
-    changes no digit.
+    ``ask`` hears of a model, about patients (n, q), an array (n, ...) for each of the ``shapes``. Those of
+    all models stand in the same room for every block: to be given a new one each time costs as much as
+    filling it.
     """
-    from ..backends.threads import in_threads
 
-    answers = [np.empty((len(models), len(X), *shape)) for shape in shapes]
+    def __init__(
+        self,
+        models: Sequence[CausalModel],
+        ask: Callable[[CausalModel, F64], tuple[F64, ...]],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        self._models, self._ask, self._shapes = models, ask, shapes
+        self._values_a_row = max(1, len(models) * sum(map(prod, shapes)))
+        self._room = np.empty(0)
 
-    def ask_some(first: int, last: int) -> None:
-        for place in range(first, last):
-            for array, answer in zip(answers, ask(models[place], X), strict=True):
-                array[place] = answer
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """So many rows, as many at a time as there is room for."""
+        # No more rows than a model scores at once: what it says of columns that nobody asked for is held too.
+        height = max(1, min(n_rows, ROWS_A_BLOCK, VALUES_A_BLOCK // self._values_a_row))
+        self._room = np.empty(height * self._values_a_row)
+        for start in range(0, n_rows, height):
+            yield slice(start, min(start + height, n_rows))
 
-    with one_blas_thread():
-        in_threads(ask_some, len(models), len(models) * X.size)
-    return answers
+    def answers(self, X: F64) -> list[F64]:
+        """(b, n, ...) for each of the shapes, about patients X (n, q) of a block, until the next block.
 
+        Linear algebra keeps to one thread, so that the number of threads changes no digit.
+        """
+        from ..backends.threads import in_threads
 
-def _blocks(n_rows: int, values_a_row: int) -> Iterator[slice]:
-    # No more rows than a model scores at once: what it says of columns that nobody asked for is short-lived.
-    height = max(1, min(ROWS_A_BLOCK, VALUES_A_BLOCK // values_a_row))
-    for start in range(0, n_rows, height):
-        yield slice(start, min(start + height, n_rows))
+        answers, used = [], 0
+        for shape in self._shapes:
+            size = len(self._models) * len(X) * prod(shape)
+            answers.append(self._room[used : used + size].reshape(len(self._models), len(X), *shape))
+            used += size
+
+        def ask_some(first: int, last: int) -> None:
+            for place in range(first, last):
+                for array, answer in zip(answers, self._ask(self._models[place], X), strict=True):
+                    array[place] = answer
+
+        with one_blas_thread():
+            in_threads(ask_some, len(self._models), len(self._models) * X.size)
+        return answers
