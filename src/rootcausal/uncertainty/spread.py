@@ -59,16 +59,19 @@ def spread_of_values(
 
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
+    # Where they are all, nothing has to be gathered.
+    chosen = slice(None) if cols.size == p else cols
     ends, counted = np.zeros((2, n, p)), np.zeros((2, n, p))
-    resamples = _Resamples(models, lambda m, some: (m.shapley(some)[:, cols],), [(cols.size,)])
+    resamples = _Resamples(models, lambda m, some: (m.shapley(some)[:, chosen],), [(cols.size,)])
     for rows in resamples.blocks(n):
         (draws,) = resamples.answers(X[rows])
-        stated, rank = values[rows, cols], ranks(values[rows], covariates)[:, cols]
-        unsure = None if doubt is None else doubt[rows, cols]
+        stated = np.ascontiguousarray(values[rows, chosen])
+        rank = np.ascontiguousarray(ranks(values[rows], covariates)[:, chosen])
+        unsure = None if doubt is None else np.ascontiguousarray(doubt[rows, chosen])
         found = np.empty((4, *stated.shape))
-        asked = (draws, stated, rank, unsure, SHARES, found[:2], found[2:])
-        in_threads(partial(settle_patients, *asked), len(stated), draws.size)
-        ends[:, rows, cols], counted[:, rows, cols] = found[:2], found[2:]
+        settle = partial(settle_patients, draws, stated, rank, unsure, SHARES, found[:2], found[2:])
+        in_threads(settle, len(stated), draws.size)
+        ends[:, rows, chosen], counted[:, rows, chosen] = found[:2], found[2:]
     lower, upper = ends if doubt is None else with_doubt(values, (ends[0], ends[1]), doubt)
     return Spread(lower, upper, counted[0], counted[1])
 
