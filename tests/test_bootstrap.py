@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tampering import archive_of, members_of, with_array, with_header
@@ -106,6 +106,7 @@ def before(values, column):
     return (values[:column] >= values[column]).sum() + (values[column:] > values[column]).sum()
 
 
+@settings(deadline=None)  # the first call compiles
 @given(shocks, st.lists(shocks, min_size=2, max_size=5))
 def test_ranks_are_stable_where_the_variable_is_a_root_cause_of_that_rank(stated, draws):
     X = np.arange(3.0)[:, None]
@@ -147,8 +148,8 @@ def test_what_if_holds_a_block_of_draws_and_its_answer(frame, model, monkeypatch
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     held = sum(array.nbytes for array in vars(answer).values() if isinstance(array, np.ndarray))
-    # A block is there as draws, stacked, and as np.quantile's own copy; the stated answer needs errors.
-    assert peak < held + 4 * block * 8 + 4 * many.data.nbytes
+    # A block of draws, and what one model at a time says of it; the stated answer needs errors.
+    assert peak < held + 2 * block * 8 + 4 * many.data.nbytes
 
 
 def test_without_a_bootstrap_nothing_is_claimed(cohort, frame):

@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "diagnostics": {"asking", "backends", "core", "outcome_words", "scoring", "wording"},
     "report": {
         "arrows",
+        "backends",
         "core",
         "diagnostics",
         "drawing",

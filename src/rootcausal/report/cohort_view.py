@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.blas import one_blas_thread
 from ..core.table import F64
 from ..drawing import similarity_order
 
@@ -58,8 +59,11 @@ def _heat(values: F64) -> dict[str, Any]:
     if n <= LINES:
         return {"rows": similarity_order(values).tolist(), "sizes": [], "means": []}
     from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
 
-    groups = MiniBatchKMeans(GROUPS, random_state=0, n_init=1).fit_predict(values)
+    # In so small steps, threads wait for each other longer than they work.
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
+        groups = MiniBatchKMeans(GROUPS, random_state=0, n_init=1).fit_predict(values)
     sizes = np.bincount(groups, minlength=GROUPS)
     means = np.stack([values[groups == group].mean(axis=0) for group in np.flatnonzero(sizes)])
     order = similarity_order(means)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
-from ..core.model import CausalModel
+from ..backends.blas import one_blas_thread
+from ..core.model import ROWS_A_BLOCK, CausalModel
 from ..core.table import F64, Index
 
 LEVEL = 0.95
+# Shares of draws below either end.
+SHARES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 # Standard deviations to either side that hold as much of a normal distribution.
 STANDARD_NORMAL = 1.96
 # Values of all resamples held at once.
-VALUES_A_BLOCK = 10_000_000
+VALUES_A_BLOCK = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -50,22 +54,26 @@ def spread_of_values(
     ``doubt`` (n, p) is the standard deviation that values which were not measured leave. Where there is one,
     a resample counts for the chance that its value is above zero. ``covariates`` have no rank.
     """
+    from ..backends.spread_kernels import settle_patients
+    from ..backends.threads import in_threads
+
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
-    ends = np.zeros((2, n, p))
-    frequency = np.zeros((n, p))
-    stability = np.zeros((n, p))
-    for rows in _blocks(n, len(models) * max(1, cols.size)):
-        draws = np.stack([m.shapley(X[rows])[:, cols] for m in models])
-        ends[:, rows, cols] = interval(draws, values[rows, cols])
-        above_zero = _chance_above_zero(draws, None if doubt is None else doubt[rows, cols])
-        frequency[rows, cols] = above_zero.mean(axis=0)
-        stated = ranks(values[rows], covariates)[:, cols]
-        as_high = np.stack([ranks(draw) <= stated for draw in draws])
-        stability[rows, cols] = (above_zero * as_high).mean(axis=0)
-    if doubt is None:
-        return Spread(ends[0], ends[1], frequency, stability)
-    return Spread(*with_doubt(values, (ends[0], ends[1]), doubt), frequency, stability)
+    # Where they are all, nothing has to be gathered.
+    chosen = slice(None) if cols.size == p else cols
+    ends, counted = np.zeros((2, n, p)), np.zeros((2, n, p))
+    resamples = _Resamples(models, lambda m, some: (m.shapley(some)[:, chosen],), [(cols.size,)])
+    for rows in resamples.blocks(n):
+        (draws,) = resamples.answers(X[rows])
+        stated = np.ascontiguousarray(values[rows, chosen])
+        rank = np.ascontiguousarray(ranks(values[rows], covariates)[:, chosen])
+        unsure = None if doubt is None else np.ascontiguousarray(doubt[rows, chosen])
+        found = np.empty((4, *stated.shape))
+        settle = partial(settle_patients, draws, stated, rank, unsure, SHARES, found[:2], found[2:])
+        in_threads(settle, len(stated), draws.size)
+        ends[:, rows, chosen], counted[:, rows, chosen] = found[:2], found[2:]
+    lower, upper = ends if doubt is None else with_doubt(values, (ends[0], ends[1]), doubt)
+    return Spread(lower, upper, counted[0], counted[1])
 
 
 def spread_of_adjustment(
@@ -79,24 +87,25 @@ def spread_of_adjustment(
     if not models and doubt is None:
         return None
     ends = np.stack([effect, effect])
-    for rows in _blocks(len(effect), len(models)) if models else ():
-        ends[:, rows] = interval(np.stack([model.adjustment(X[rows]) for model in models]), effect[rows])
+    if models:
+        ends = _spread_of_numbers(models, X, lambda model, some: model.adjustment(some), effect)
     return ends if doubt is None else np.stack(with_doubt(effect, (ends[0], ends[1]), doubt))
-
-
-def _chance_above_zero(draws: F64, doubt: F64 | None) -> F64:
-    """(b, n, m): of values (b, n, m), each with a doubt of its standard deviation (n, m)."""
-    certain = (draws > 0).astype(np.float64)
-    if doubt is None:
-        return certain
-    return np.where(doubt > 0, ndtr(draws / np.where(doubt > 0, doubt, 1.0)), certain)
 
 
 def spread_of_prediction(models: Sequence[CausalModel], X: F64, predicted: F64) -> F64:
     """Interval (2, n) around what is ``predicted`` (n,) of patients X; each model by its own baseline."""
-    ends = np.empty((2, len(predicted)))
-    for rows in _blocks(len(predicted), len(models)):
-        ends[:, rows] = interval(np.stack([model.predicted(X[rows]) for model in models]), predicted[rows])
+    return _spread_of_numbers(models, X, lambda model, some: model.predicted(some), predicted)
+
+
+def _spread_of_numbers(
+    models: Sequence[CausalModel], X: F64, ask: Callable[[CausalModel, F64], F64], stated: F64
+) -> F64:
+    """(2, n): intervals around one number ``stated`` (n,) of each patient; ``ask`` gives a model's own."""
+    ends = np.empty((2, len(stated)))
+    resamples = _Resamples(models, lambda model, some: (ask(model, some),), [()])
+    for rows in resamples.blocks(len(stated)):
+        (draws,) = resamples.answers(X[rows])
+        ends[:, rows] = _intervals(draws, stated[rows])
     return ends
 
 
@@ -118,16 +127,18 @@ def spread_of_what_if(
 
     ``ask`` gives a model's own answer, predictor and data, about some of the patients.
     """
-    predictor, predicted, data = stated
-    n, q = data.shape
+    n, q = stated[2].shape
     ends = WhatIfSpread(np.empty((2, n)), np.empty((2, n)), np.empty((2, n, q)))
-    for rows in _blocks(n, len(models) * q):
-        answers = [ask(model, X[rows]) for model in models]
+
+    def told(model: CausalModel, some: F64) -> tuple[F64, F64, F64]:
+        predictor, data = ask(model, some)
         # By its own baseline, so that the doubt about that counts too.
-        means = [model.attribution.predicted(now) for model, (now, _) in zip(models, answers, strict=True)]
-        ends.predictor[:, rows] = interval(np.stack([now for now, _ in answers]), predictor[rows])
-        ends.predicted[:, rows] = interval(np.stack(means), predicted[rows])
-        ends.data[:, rows] = interval(np.stack([then for _, then in answers]), data[rows])
+        return predictor, model.attribution.predicted(predictor), data
+
+    resamples = _Resamples(models, told, [(), (), (q,)])
+    for rows in resamples.blocks(n):
+        for around, draws, say in zip(ends, resamples.answers(X[rows]), stated, strict=True):
+            around[:, rows] = _intervals(draws, say[rows])
     return ends
 
 
@@ -137,8 +148,19 @@ def interval(draws: F64, stated: F64) -> F64:
     Percentiles need no correction for the shrinkage of the sharp attribution: each resample is shrunk
     anew, by chance more or less, and the measured coverage is 91 to 97 % (results/intervals).
     """
-    lower, upper = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    lower, upper = np.quantile(draws, SHARES, axis=0)
     return np.stack([np.minimum(lower, stated), np.maximum(upper, stated)])
+
+
+def _intervals(draws: F64, stated: F64) -> F64:
+    """What :func:`interval` says of many patients, by compiled loops."""
+    from ..backends.spread_kernels import edges_of
+    from ..backends.threads import in_threads
+
+    cells, ends = np.ascontiguousarray(stated).reshape(-1), np.empty((2, stated.size))
+    asked = (draws.reshape(len(draws), -1), cells, SHARES, ends)
+    in_threads(partial(edges_of, *asked), cells.size, draws.size)
+    return ends.reshape(2, *stated.shape)
 
 
 def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64, F64]:
@@ -169,7 +191,50 @@ def ranks(values: F64, last: Index | None = None) -> Index:
     return rank
 
 
-def _blocks(n_rows: int, values_a_row: int) -> Iterator[slice]:
-    height = max(1, VALUES_A_BLOCK // values_a_row)
-    for start in range(0, n_rows, height):
-        yield slice(start, min(start + height, n_rows))
+class _Resamples:
+    """Models that answer about patients block by block, several models at a time.
+
+    ``ask`` hears of a model, about patients (n, q), an array (n, ...) for each of the ``shapes``. Those of
+    all models stand in the same room for every block: to be given a new one each time costs as much as
+    filling it.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[CausalModel],
+        ask: Callable[[CausalModel, F64], tuple[F64, ...]],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        self._models, self._ask, self._shapes = models, ask, shapes
+        self._values_a_row = max(1, len(models) * sum(map(prod, shapes)))
+        self._room = np.empty(0)
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """So many rows, as many at a time as there is room for."""
+        # No more rows than a model scores at once: what it says of columns that nobody asked for is held too.
+        height = max(1, min(n_rows, ROWS_A_BLOCK, VALUES_A_BLOCK // self._values_a_row))
+        self._room = np.empty(height * self._values_a_row)
+        for start in range(0, n_rows, height):
+            yield slice(start, min(start + height, n_rows))
+
+    def answers(self, X: F64) -> list[F64]:
+        """(b, n, ...) for each of the shapes, about patients X (n, q) of a block, until the next block.
+
+        Linear algebra keeps to one thread, so that the number of threads changes no digit.
+        """
+        from ..backends.threads import in_threads
+
+        answers, used = [], 0
+        for shape in self._shapes:
+            size = len(self._models) * len(X) * prod(shape)
+            answers.append(self._room[used : used + size].reshape(len(self._models), len(X), *shape))
+            used += size
+
+        def ask_some(first: int, last: int) -> None:
+            for place in range(first, last):
+                for array, answer in zip(answers, self._ask(self._models[place], X), strict=True):
+                    array[place] = answer
+
+        with one_blas_thread():
+            in_threads(ask_some, len(self._models), len(self._models) * X.size)
+        return answers
