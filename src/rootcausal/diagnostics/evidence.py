@@ -10,13 +10,15 @@ import numpy as np
 from scipy.special import expit
 
 from ..asking.before_all import says_first
-from ..backends.reference import ReferenceTable
+from ..backends.choose import choose_table
 from ..core.arrows import WEAKEST_EDGE
+from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..core.yes_no import fit_logit
 from .checked import Checked
+from .score_tests import blocks_of, joint_tests, some_groups
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
@@ -311,23 +313,28 @@ class PlainLogit:
 
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     n, k = errors.shape
-    logit = fit_logit(ReferenceTable(errors, y), np.arange(k), float(y.mean()))
-    design = np.column_stack([errors, np.ones(n)])
+    raw = choose_table("auto", errors, y)
+    assert not isinstance(raw, HoledRaw)
+    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+    logit = fit_logit(table, np.arange(k), float(y.mean()))
+    design = np.vstack([errors.T, np.ones(n)]).T
     coef = np.append(logit.coef, logit.baseline)
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
     return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)
 
 
-def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[float, int]:
-    """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
-
-    There are fewer than m where the model already holds some of them, as with a column of two values.
-    """
-    weight = fit.risk * (1.0 - fit.risk)
-    score = extra.T @ (y - fit.risk)
-    cross = (fit.design * weight[:, None]).T @ extra
-    information = (extra * weight[:, None]).T @ extra
-    size, direction = np.linalg.eigh(information - cross.T @ fit.covariance @ cross)
-    new = size > 1e-6 * np.trace(information)
-    return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())
+def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, Index]:
+    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
+    m, width, n = extra.shape
+    weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
+    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
+    for some in some_groups(m):
+        rows = extra[some].reshape(-1, n)
+        weighted = rows * weight
+        cross, information = weighted @ fit.design, weighted @ rows.T
+        left = information - cross @ fit.covariance @ cross.T
+        statistic[some], freedom[some] = joint_tests(
+            (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
+        )
+    return statistic, freedom
