@@ -72,7 +72,18 @@ def some_at_once(columns: Index, n_rows: int) -> Iterator[Index]:
         yield columns[start : start + step]
 
 
-def correlations(values: F64, others: F64, there: np.ndarray | None = None) -> F64:
+def rank_correlations(values: F64, missing: np.ndarray | None, others: F64) -> F64:
+    """(m,) size of the correlation of ranks of columns (n, m) with those of others (n,), where measured."""
+    found, alone = np.zeros(values.shape[1]), ranks_of(others)
+    for some in some_at_once(np.arange(values.shape[1]), len(values)):
+        there = None if missing is None else ~missing[:, some].T
+        ranks = Ranked.of(values[:, some].T, there).ranks
+        beside = alone if there is None else Ranked.of(np.broadcast_to(others, ranks.shape), there).ranks
+        found[some] = correlations_of(ranks, beside, there)
+    return found
+
+
+def correlations_of(values: F64, others: F64, there: np.ndarray | None = None) -> F64:
     """(m,) size of the correlation of values (m, n) with others, (n,) or (m, n), where ``there`` (m, n)."""
     one, other = (_standardized(some, there) for some in (values, np.atleast_2d(others)))
     found = np.abs(np.einsum("mn,mn->m", one, np.broadcast_to(other, one.shape)))

@@ -36,7 +36,7 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     on the other. 0.5 where too few of a class have a value.
     """
     found, variables = np.full(layout.n_variables, 0.5), np.arange(layout.n_variables)
-    first, n_columns = np.unique(layout.variable, return_index=True, return_counts=True)[1:]
+    first, n_columns = layout.first_columns, np.bincount(layout.variable)
     with_levels = layout.discrete[first]
     for has in (False, True):
         alike = variables[(n_columns == 1) & (with_levels == has)]
@@ -55,9 +55,7 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
 
 def measured_of_both(missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> Index:
     """(2, p): controls and cases in whom each variable was measured."""
-    first = np.array(
-        [layout.columns_of(variable)[0] for variable in range(layout.n_variables)], dtype=np.intp
-    )
+    first = layout.first_columns
     if missing is None:
         return np.repeat(np.bincount(y, minlength=2)[:, None], first.size, axis=1)
     return np.stack([(~missing[y == label][:, first]).sum(axis=0) for label in (0, 1)])
