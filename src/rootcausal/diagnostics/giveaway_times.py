@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ..backends.pair_counts import concordances
+from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ..core.table import F64, Index
+from .blocks import in_blocks
 from .evidence import standardized
 
 # Functions of the earlier and of the later error: 0 the error itself, 1 its size, 2 its tanh.
@@ -27,8 +28,6 @@ MOMENTS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0))
 FUNCTIONS = 3
 # A column of two values has no size of its own.
 NOTHING_NEW = 1e-6
-# Columns are taken together as far as their values stay near the processor.
-VALUES_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,11 @@ def functions_of(errors: F64) -> tuple[F64, F64]:
     """
     n, k = errors.shape
     functions, slope = np.zeros((FUNCTIONS, k, n)), np.zeros((k, FUNCTIONS))
-    some = max(1, VALUES_AT_ONCE // max(n, 1))
-    for start in range(0, k, some):
-        part = slice(start, start + some)
-        _fill(errors[:, part].T, functions[:, part], slope[part])
+
+    def work(some: slice) -> None:
+        _fill(errors[:, some].T, functions[:, some], slope[some])
+
+    in_blocks(work, k, n)
     return functions.transpose(2, 1, 0), slope
 
 
@@ -106,8 +106,11 @@ def _fill(errors: F64, functions: F64, slope: F64) -> None:
     """The functions (3, k, n) of errors (k, n), and slopes (k, 3)."""
     k, n = errors.shape
     e = standardized(np.ascontiguousarray(errors).T).T
-    size, tanh = np.abs(e), np.tanh(e)
-    size += np.log1p(np.exp(-2.0 * size))
+    # log cosh e and tanh e are made of |e| and exp −2|e|.
+    size = np.abs(e)
+    small = np.exp(-2.0 * size)
+    tanh = np.copysign((1.0 - small) / (1.0 + small), e)
+    size += np.log(1.0 + small)
     raw = ((e, np.ones(k)), (size, tanh.mean(axis=1)), (tanh, 1.0 - np.einsum("kn,kn->k", tanh, tanh) / n))
     for place, (values, rises) in enumerate(raw):
         values -= values.mean(axis=1, keepdims=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..core.table import F64, Index
-
-# Columns are taken together as far as their values stay near the processor.
-VALUES_AT_ONCE = 1 << 16
+from .blocks import in_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +62,18 @@ def ranks_of(values: F64) -> F64:
     return Ranked.of(values[None]).ranks[0]
 
 
-def some_at_once(columns: Index, n_rows: int) -> Iterator[Index]:
-    """Columns, as many at a time as it takes no more memory for."""
-    step = max(1, VALUES_AT_ONCE // max(n_rows, 1))
-    for start in range(0, columns.size, step):
-        yield columns[start : start + step]
-
-
 def rank_correlations(values: F64, missing: np.ndarray | None, others: F64) -> F64:
     """(m,) size of the correlation of ranks of columns (n, m) with those of others (n,), where measured."""
-    found, alone = np.zeros(values.shape[1]), ranks_of(others)
-    for some in some_at_once(np.arange(values.shape[1]), len(values)):
+    n, m = values.shape
+    found, alone = np.zeros(m), ranks_of(others)
+
+    def work(some: slice) -> None:
         there = None if missing is None else ~missing[:, some].T
         ranks = Ranked.of(values[:, some].T, there).ranks
         beside = alone if there is None else Ranked.of(np.broadcast_to(others, ranks.shape), there).ranks
         found[some] = correlations_of(ranks, beside, there)
+
+    in_blocks(work, m, n)
     return found
 
 

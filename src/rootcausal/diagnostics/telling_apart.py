@@ -7,7 +7,8 @@ from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.table import F64, Index
-from .ranks import Ranked, some_at_once
+from .blocks import in_blocks
+from .ranks import Ranked
 from .visible import POWER
 
 # More rows would not change what tells the classes apart; of a rare outcome no case is passed over.
@@ -40,10 +41,8 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     with_levels = layout.discrete[first]
     for has in (False, True):
         alike = variables[(n_columns == 1) & (with_levels == has)]
-        for some in some_at_once(alike, len(y)):
-            columns = first[some]
-            there = None if missing is None else ~missing[:, columns].T
-            found[some] = _areas_of(X[:, columns].T, there, y, has)
+        there = None if missing is None else ~missing[:, first[alike]].T
+        found[alike] = _in_blocks(X[:, first[alike]].T, there, y, has)
     for variable in variables[n_columns > 1].tolist():  # dummies: which level it is
         columns = layout.columns_of(variable)
         known = slice(None) if missing is None else np.flatnonzero(~missing[:, columns[0]])
@@ -59,6 +58,17 @@ def measured_of_both(missing: np.ndarray | None, y: np.ndarray, layout: Layout) 
     if missing is None:
         return np.repeat(np.bincount(y, minlength=2)[:, None], first.size, axis=1)
     return np.stack([(~missing[y == label][:, first]).sum(axis=0) for label in (0, 1)])
+
+
+def _in_blocks(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: bool) -> F64:
+    """The same as :func:`_areas_of`, a few variables at a time."""
+    found = np.zeros(len(values))
+
+    def work(some: slice) -> None:
+        found[some] = _areas_of(values[some], None if there is None else there[some], y, with_levels)
+
+    in_blocks(work, len(values), y.size)
+    return found
 
 
 def _areas_of(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: bool) -> F64:
