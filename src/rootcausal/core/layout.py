@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -82,6 +83,11 @@ class Layout:
     def columns_of(self, variable: int) -> Index:
         """The columns of one variable."""
         return np.flatnonzero(self.variable == variable)
+
+    @cached_property
+    def first_columns(self) -> Index:
+        """(p,) the first column of each variable."""
+        return np.flatnonzero(np.append(True, np.diff(self.variable) > 0)[: self.n_columns])
 
     @property
     def covariate(self) -> np.ndarray:

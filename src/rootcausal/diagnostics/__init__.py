@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..backends.blas import one_blas_thread
 from .by_outcome import OutcomeChecks
 from .checked import Checked
 from .confounding import check_confounding
@@ -35,6 +36,11 @@ OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
 
 def diagnose(checked: Checked) -> Diagnosis:
     """Check a model's assumptions on patients, column by column."""
+    with one_blas_thread():  # the same numbers on any machine, and threads that do not wait for each other
+        return _diagnose(checked)
+
+
+def _diagnose(checked: Checked) -> Diagnosis:
     of_outcome = OF_OUTCOME[checked.model.attribution.outcome]
     of_model = tuple(_of_model(checked))
     provenance = dict(checked.provenance)

@@ -9,16 +9,17 @@ once it is allowed for, that explains it. What nothing explains points to a hidd
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.stats import chi2
-from scipy.stats import f as f_distribution
+from scipy.special import chdtrc
 
 from ..core.table import F64, Index
-from .evidence import Evidence
+from .curves import EXPLAINED, Curve, Drawn, curves_of, less, p_value_of, share_explained
+from .evidence import Evidence, columns_of, rows_of, standardized
 from .many_tests import corrected, smallest_of_many
 from .moments import MOMENTS, functions_of, moments_of
 
@@ -29,59 +30,10 @@ EXPLAINED_AT_MOST = 8
 OUTSIDE_LEVEL = 1e-3
 # Patients in whom a pair must have been measured to be asked about.
 FEWEST_MEASURED = 50
-# P-value from which on two errors pass for independent once something is allowed for.
-EXPLAINED = 0.01
-# P-value below which a curve is there at all.
-BENT = 1e-4
 # Left-out columns that are tried: those that go with both errors, by more than so many standard errors.
 GOES_WITH = 3.0
 LEFT_OUT_AT_MOST = 5
-# Share of an error's variance from which on a curve is more than a hidden cause would draw.
-MUCH = 0.08
-# Part of what is wrong between two columns that a curve may leave, and still explain it.
-MOST_LEFT = 0.4
-# In a large cohort no curve fits wholly; one that leaves so little does.
-LITTLE_LEFT = 0.02
-
-#: Where the cause is low, in the middle, and high.
-Heights = tuple[float, float, float]
 Explanation = Literal["order", "left out", "bent", "nothing"]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A bend of one column over another.
-
-    Attributes
-    ----------
-    share : of the error's variance that a curve explains and a straight line does not.
-    p_value : of there being none: that a straight line, in either direction, would do.
-    left : chi-square statistic of dependence that the curve leaves, as a part of what the better of two
-        straight lines leaves.
-    p_left : p-value of independence once the curve is allowed for.
-    shape : mean of the effect against the line, in its standard deviations, where the cause is in its lowest
-        tenth, in its middle fifth and in its highest tenth.
-    slopes : of the effect itself, line and bend together, below and above the middle of the cause.
-    backwards : whether it is the earlier column that bends over the later one.
-    """
-
-    share: float
-    p_value: float
-    left: float
-    p_left: float
-    shape: Heights
-    slopes: tuple[float, float]
-    backwards: bool = False
-
-    @property
-    def there(self) -> bool:
-        """Whether it is more than a hidden cause would draw, and most of what is wrong between the two."""
-        explains = self.left < LITTLE_LEFT or (self.left < MOST_LEFT and self.p_left > 0.1 * EXPLAINED)
-        return self.p_value < BENT and self.share >= MUCH and explains
-
-    def turned(self) -> Curve:
-        """The same between columns in the other order."""
-        return replace(self, backwards=not self.backwards)
 
 
 @dataclass(frozen=True)
@@ -95,7 +47,7 @@ class Dependent:
     strength : √(χ² / n).
     correlation : (5,) of the functions in MOMENTS.
     explanation : what would make them independent.
-    curve : the stronger of the bends between them.
+    curve : the bend between them, where that explains it.
     """
 
     earlier: int
@@ -104,7 +56,7 @@ class Dependent:
     strength: float
     correlation: F64
     explanation: Explanation
-    curve: Curve
+    curve: Curve | None
 
 
 @dataclass(frozen=True)
@@ -191,15 +143,17 @@ def _explained(
     """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed."""
     i, j = int(pair[0]), int(pair[1])
     rows = evidence.measured_for((i, j))
+    errors = columns_of(evidence.errors, pair)
     if rows is not None:
         if rows.size < FEWEST_MEASURED:
             return None
-        evidence = evidence.of_patients(rows)
-        trial = _Trial(evidence)
-    moments = moments_of(evidence.errors[:, [i, j]], np.array([[0, 1]]))
+        errors = standardized(rows_of(errors, rows))
+    moments = moments_of(errors, np.array([[0, 1]]))
     p_value = corrected(float(moments.p_values[0]), n_pairs)
     if p_value >= level:
         return None
+    if rows is not None:
+        trial = _Trial(evidence.of_patients(rows))
     explanation, curve = trial.explain(i, j)
     if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
         # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
@@ -213,64 +167,53 @@ class _Trial:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._values = evidence.values
-        n, k = self._values.shape
+        self._values = evidence.values.T
+
+    @cached_property
+    def _gram(self) -> F64:
+        k, n = self._values.shape
         # Columns that hardly differ from a sum of others must not divide by zero.
-        self._gram = self._values.T @ self._values / n + 1e-9 * np.eye(k)
+        return self._values @ self._values.T / n + 1e-9 * np.eye(k)
 
-    def explain(self, i: int, j: int) -> tuple[Explanation, Curve]:
-        """What makes the errors at places i < j independent, and the stronger of the curves between them."""
+    def explain(self, i: int, j: int) -> tuple[Explanation, Curve | None]:
+        """What makes the errors at places i < j independent, and the bend between them if it is that."""
         before, between = np.arange(i), np.arange(i + 1, j)
-        a, b = self._values[:, i], self._values[:, j]
-        curve = max(
-            self._curve(a, b, np.append(before, between)),
-            self._curve(b, a, before).turned(),
-            key=lambda one: one.share,
-        )
-        if curve.there:
-            return "bent", curve
-        if any(self._reversed(a, b, given) for given in (before, np.append(before, between))):
-            return "order", curve
-        if self._left_out(i, j):
-            return "left out", curve
-        return "nothing", curve
+        a, b = self._values[i], self._values[j]
+        forwards, backwards = self._draw(a, b, np.append(before, between)), self._draw(b, a, before)
+        curve = max(forwards, backwards, key=lambda one: one.share).curve()
+        if curve is not None:
+            return "bent", curve if forwards.share >= backwards.share else curve.turned()
+        # The later of the two comes first: given what is before both, or what is between them as well.
+        if p_value_of(backwards.first, less(backwards.second, backwards.first)) > EXPLAINED:
+            return "order", None
+        if chdtrc(len(MOMENTS), forwards.turned_round()) > EXPLAINED:
+            return "order", None
+        return "left out" if self._left_out(i, j) else "nothing", None
 
-    def _curve(self, cause: F64, effect: F64, given: Index) -> Curve:
+    def _draw(self, cause: F64, effect: F64, given: Index) -> Drawn:
         """How much of an effect a curve of its cause explains, beyond straight lines on it and ``given``."""
-        first, second = self._residual(cause, given), self._residual(effect, given)
-        curves = [_less(self._residual(one, given), first) for one in curves_of(cause).T]
-        error = _less(second, first)
-        share, p_value, straight = share_explained(np.column_stack(curves), error, given.size + 2)
-        # A cause bends over its own effect, too: a line in either direction must fail.
-        by_a_line = min(_chi_square(first, error), _chi_square(second, _less(first, second)))
-        p_line = float(chi2.sf(by_a_line, len(MOMENTS)))
-        left = _chi_square(first, straight)
-        at, height = np.array(_heights(cause, cause)), np.array(_heights(cause, second))
-        below, above = np.diff(height) / np.maximum(np.diff(at), 1e-12)
-        slopes = (float(below), float(above))
-        return Curve(
-            share,
-            max(p_value, p_line),
-            left / max(by_a_line, 1e-12),
-            float(chi2.sf(left, len(MOMENTS))),
-            _heights(cause, error),
-            slopes,
+        first, second, *curves = self._residuals(np.vstack([cause, effect, curves_of(cause)]), given)
+        error = less(second, first)
+        share, p_value, left = share_explained(
+            np.stack([less(one, first) for one in curves]), error, given.size + 2
         )
+        return Drawn(cause, first, second, error, left, share, p_value)
 
     def bends_from_outside(self, level: float) -> Iterator[tuple[int, int, Curve]]:
         """Left-out columns that act on one of the model's by a curve: places of both, and the curve.
 
         Such a cause may not correlate with anything, and so be left out.
         """
-        outside, errors = self._evidence.outside, self._evidence.errors
+        outside = self._evidence.outside
         asked = np.flatnonzero(~self._evidence.with_levels & self._evidence.searched)
         if not (outside.shape[1] and asked.size):
             return
         functions, _ = functions_of(outside)
         n, m, _ = functions.shape
-        bent = functions[:, :, 1:].reshape(n, -1)
-        z = bent.T @ errors[:, asked] / np.sqrt((bent**2).T @ errors[:, asked] ** 2 + 1e-12)
-        p_values = chi2.sf((z.reshape(m, 2, -1) ** 2).sum(axis=1), 2)
+        bent = functions.transpose(2, 1, 0)[1:].reshape(-1, n)
+        errors = columns_of(self._evidence.errors, asked)
+        z = bent @ errors / np.sqrt(np.square(bent, out=bent) @ errors**2 + 1e-12)
+        p_values = chdtrc(2, (z.reshape(2, m, -1) ** 2).sum(axis=0))
         for flat in np.argsort(p_values, axis=None, kind="stable")[:EXPLAINED_AT_MOST]:
             column, place = np.unravel_index(flat, p_values.shape)
             if corrected(float(p_values[column, place]), p_values.size) >= level:
@@ -281,100 +224,49 @@ class _Trial:
                 continue
             trial = self if rows is None else _Trial(self._evidence.of_patients(rows))
             curve = trial.curve_from_outside(int(column), j)
-            if curve.there:
+            if curve is not None:
                 yield int(column), j, curve
 
-    def curve_from_outside(self, column: int, j: int) -> Curve:
+    def curve_from_outside(self, column: int, j: int) -> Curve | None:
         """The bend of the model's column at place j over one that was left out."""
-        return self._curve(self._evidence.outside[:, column], self._values[:, j], np.arange(j))
-
-    def _reversed(self, a: F64, b: F64, given: Index) -> bool:
-        """Whether the errors are independent if b comes first."""
-        left_b = self._residual(b, given)
-        return _p_value(left_b, _less(self._residual(a, given), left_b)) > EXPLAINED
+        return self._draw(self._evidence.outside[:, column], self._values[j], np.arange(j)).curve()
 
     def _left_out(self, i: int, j: int) -> bool:
         """Whether a column outside the model comes before both, and makes them independent."""
-        a, b = self._evidence.errors[:, i], self._evidence.errors[:, j]
-        before, before_later = np.arange(i), np.arange(j)
-        for column in self._outside(a, b):
-            c = self._residual(column, before)
-            first = self._residual(self._values[:, i], before)
-            second = self._residual(self._values[:, j], before)
-            if _comes_first(c, first) and _comes_first(c, second):
-                left_a = _less(first, c)
-                c_later = self._residual(column, before_later)
-                left_b = _less(self._residual(self._values[:, j], before_later), c_later)
-                if _p_value(left_a, left_b) > EXPLAINED:
-                    return True
-        return False
+        outside = self._outside(self._evidence.errors[:, i], self._evidence.errors[:, j])
+        if not len(outside):
+            return False
+        first, second, *others = self._residuals(
+            np.vstack([self._values[i], self._values[j], outside]), np.arange(i)
+        )
+        last, *others_later = self._residuals(np.vstack([self._values[j], outside]), np.arange(j))
+        return any(
+            _comes_first(one, first)
+            and _comes_first(one, second)
+            and p_value_of(less(first, one), less(last, later)) > EXPLAINED
+            for one, later in zip(others, others_later, strict=True)
+        )
 
-    def _outside(self, a: F64, b: F64) -> Iterator[F64]:
-        """Columns that the model left out and that go with both errors, the closest first."""
-        outside = self._evidence.outside
-        if not outside.shape[1]:
-            return
-        n = a.size
-        with_both = np.minimum(np.abs(outside.T @ a), np.abs(outside.T @ b)) / np.sqrt(n)
-        for column in np.argsort(-with_both, kind="stable")[:LEFT_OUT_AT_MOST]:
-            if with_both[column] > GOES_WITH:
-                yield outside[:, column]
+    def _outside(self, a: F64, b: F64) -> F64:
+        """(m, n): columns that the model left out and that go with both errors, the closest first."""
+        outside = self._evidence.outside.T
+        with_both = np.minimum(np.abs(outside @ a), np.abs(outside @ b)) / np.sqrt(a.size)
+        closest = np.argsort(-with_both, kind="stable")[:LEFT_OUT_AT_MOST]
+        found: F64 = outside[closest[with_both[closest] > GOES_WITH]]
+        return found
 
-    def _residual(self, values: F64, given: Index) -> F64:
-        """What columns at places ``given`` leave of values (n,)."""
+    def _residuals(self, values: F64, given: Index) -> F64:
+        """What columns at places ``given`` leave of values (m, n)."""
         if not given.size:
             return values
-        columns = self._values[:, given]
+        n = values.shape[1]
+        columns = self._values[: given[-1] + 1]
+        weights = np.zeros((len(values), len(columns)))
         factor = cho_factor(self._gram[np.ix_(given, given)])
-        return values - columns @ cho_solve(factor, columns.T @ values / values.size)
-
-
-def curves_of(x: F64) -> F64:
-    """(n, 6) functions of standardized values (n,): a parabola and bends at quantiles."""
-    knots = np.quantile(x, (0.1, 0.3, 0.5, 0.7, 0.9))
-    bends = [np.maximum(x - knot, 0.0) for knot in knots]
-    curves = np.column_stack([x * x, *bends])
-    return curves - curves.mean(axis=0)
-
-
-def share_explained(curves: F64, error: F64, n_others: int) -> tuple[float, float, F64]:
-    """Share of the error's variance that curves (n, m) explain, its p-value, and what they leave (n,).
-
-    ``n_others`` : degrees of freedom that are gone already.
-    """
-    n, m = curves.shape
-    fitted = curves @ np.linalg.lstsq(curves, error, rcond=None)[0]
-    share = float((fitted @ fitted) / (error @ error))
-    freedom = max(n - n_others - m, 1)
-    p_value = float(f_distribution.sf(share / max(1.0 - share, 1e-12) * freedom / m, m, freedom))
-    return max(0.0, 1.0 - (1.0 - share) * (n - n_others) / freedom), p_value, error - fitted
-
-
-def _heights(cause: F64, effect: F64) -> Heights:
-    rank = np.argsort(np.argsort(cause, kind="stable"), kind="stable") / max(cause.size - 1, 1)
-    parts = (rank <= 0.1, (rank >= 0.4) & (rank <= 0.6), rank >= 0.9)
-    sd = max(float(effect.std()), 1e-300)
-    low, middle, high = (float(effect[part].mean()) / sd if part.any() else 0.0 for part in parts)
-    return low, middle, high
-
-
-def _less(values: F64, cause: F64) -> F64:
-    """What a straight line on the cause leaves of values."""
-    return values - cause * ((values @ cause) / max(float(cause @ cause), 1e-300))
-
-
-def _chi_square(earlier: F64, later: F64) -> float:
-    """Of independence, with five degrees of freedom; infinite where one of the two is the same in all."""
-    pair = np.column_stack([earlier, later])
-    if not (pair.std(axis=0) > 0).all():
-        return np.inf
-    return float((moments_of(pair, np.array([[0, 1]])).z ** 2).sum())
-
-
-def _p_value(earlier: F64, later: F64) -> float:
-    return float(chi2.sf(_chi_square(earlier, later), len(MOMENTS)))
+        weights[:, given] = cho_solve(factor, (columns @ values.T / n)[given]).T
+        return values - weights @ columns
 
 
 def _comes_first(cause: F64, effect: F64) -> bool:
     """Whether two columns are closer to independent errors in this order than in the other."""
-    return _p_value(cause, _less(effect, cause)) >= _p_value(effect, _less(cause, effect))
+    return p_value_of(cause, less(effect, cause)) >= p_value_of(effect, less(cause, effect))

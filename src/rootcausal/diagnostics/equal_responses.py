@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from ..core.table import F64, Index
 from ..wording import one_line, plural
+from .blocks import in_blocks
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence, PlainLogit
 from .many_tests import smallest_of_many
@@ -29,6 +30,8 @@ CLIP = 3.0
 COLUMNS_AT_MOST = 40
 # A product of which the errors themselves say all but this part is none of its own.
 LEAST_OF_ITS_OWN = 0.05
+# Products of so many patients are multiplied with the errors at once.
+VALUES_AT_ONCE = 1 << 18
 # Excess kurtosis beyond which a score is not nearly normal: a few of a rare kind decide, such as five cases.
 LARGEST_KURTOSIS = 0.2
 
@@ -56,32 +59,38 @@ def product_tests(errors: F64, y: np.ndarray, fit: PlainLogit, owner: Index | No
 
     ``owner`` (k,) is the variable of each column, where some have several: no patient has two levels of one.
     """
-    owner = np.arange(errors.shape[1]) if owner is None else owner
-    clipped = np.clip(errors, -CLIP, CLIP)
+    k = errors.shape[1]
+    owner = np.arange(k) if owner is None else owner
+    clipped = np.ascontiguousarray(np.clip(errors, -CLIP, CLIP).T)
+    one, other = np.triu_indices(k, 1)
+    found = np.zeros((4, one.size))
+
+    def work(some: slice) -> None:
+        found[:, some] = _sums_of(clipped[one[some]] * clipped[other[some]], y, fit)
+
+    in_blocks(work, one.size, len(y), VALUES_AT_ONCE)
+    score, left, information, fourth = found
+    judged = (left > LEAST_OF_ITS_OWN * information) & (fourth <= LARGEST_KURTOSIS * information**2)
+    judged &= owner[one] != owner[other]
+    score, left = score[judged], left[judged]
+    pairs = np.column_stack([one, other])[judged]
+    error = 1.0 / np.sqrt(left)
+    return Products(2.0 * ndtr(-np.abs(score * error)), 2.0 * score / left, 2.0 * error, pairs)
+
+
+def _sums_of(products: F64, y: np.ndarray, fit: PlainLogit) -> F64:
+    """(4, m) of products (m, n): score, information beside the regressors, all of it, fourth cumulant."""
     weight = fit.risk * (1.0 - fit.risk)
-    weighted = fit.design * weight[:, None]
-    found = []
-    for first in range(errors.shape[1] - 1):
-        products = clipped[:, [first]] * clipped[:, first + 1 :]
-        products -= products.mean(axis=0)
-        squares = products * products
-        information = weight @ squares
-        fourth = (weight * (1.0 - 6.0 * weight)) @ (squares * squares)
-        cross = weighted.T @ products
-        # What the regressors already in the model leave of it.
-        left = information - (cross * (fit.covariance @ cross)).sum(axis=0)
-        judged = (left > LEAST_OF_ITS_OWN * information) & (fourth <= LARGEST_KURTOSIS * information**2)
-        judged &= owner[first + 1 :] != owner[first]
-        score = (y - fit.risk) @ products[:, judged]
-        second = first + 1 + np.flatnonzero(judged)
-        found.append((score, left[judged], np.full(second.size, first), second))
-    if not found:
-        return Products(np.empty(0), np.empty(0), np.empty(0), np.empty((0, 2), dtype=np.intp))
-    score, left, one, other = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    pairs = np.column_stack([one, other])
-    return Products(
-        2.0 * norm.sf(np.abs(score / np.sqrt(left))), 2.0 * score / left, 2.0 / np.sqrt(left), pairs
-    )
+    products -= products.mean(axis=1, keepdims=True)
+    score = products @ (y - fit.risk)
+    squares = products * products
+    information = squares @ weight
+    squares *= squares
+    fourth = squares @ (weight * (1.0 - 6.0 * weight))
+    products *= weight
+    cross = products @ fit.design
+    left = information - ((cross @ fit.covariance) * cross).sum(axis=1)
+    return np.stack([score, left, information, fourth])
 
 
 def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:

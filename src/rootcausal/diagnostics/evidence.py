@@ -10,13 +10,15 @@ import numpy as np
 from scipy.special import expit
 
 from ..asking.before_all import says_first
-from ..backends.reference import ReferenceTable
+from ..backends.choose import choose_table
 from ..core.arrows import WEAKEST_EDGE
+from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..core.yes_no import fit_logit
 from .checked import Checked
+from .score_tests import blocks_of, joint_tests, some_groups
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
@@ -31,7 +33,7 @@ ROWS_A_VARIABLE = 10
 
 @dataclass(frozen=True)
 class Evidence:
-    """Errors and outcomes.
+    """Errors and outcomes; of all tables, the values of a column lie side by side in memory.
 
     Attributes
     ----------
@@ -93,12 +95,12 @@ class Evidence:
         """The same of some patients, standardized among them."""
         return replace(
             self,
-            errors=standardized(self.errors[places]),
+            errors=standardized(rows_of(self.errors, places)),
             known=self.known[places],
             rows=self.rows[places],
             population=np.arange(places.size),
-            values=standardized(self.values[places]),
-            outside=standardized(self.outside[places]),
+            values=standardized(rows_of(self.values, places)),
+            outside=standardized(rows_of(self.outside, places)),
             measured=None if self.measured is None else self.measured[places],
             outside_measured=None if self.outside_measured is None else self.outside_measured[places],
         )
@@ -157,13 +159,13 @@ class Evidence:
         """The same of some columns: ``kept`` (k,) says which."""
         return replace(
             self,
-            errors=self.errors[:, kept],
+            errors=columns_of(self.errors, kept),
             columns=self.columns[kept],
             names=tuple(name for name, stays in zip(self.names, kept, strict=True) if stays),
             with_levels=self.with_levels[kept],
             searched=self.searched[kept],
             importance=self.importance[kept],
-            values=self.values[:, kept],
+            values=columns_of(self.values, kept),
             may_be_logged=self.may_be_logged[kept],
             owner=self.owner[kept],
             arrows=self.arrows[np.ix_(kept, kept)],
@@ -207,8 +209,9 @@ def gather(checked: Checked, score: np.ndarray) -> Evidence:
     places = np.sort(np.argsort(-importance, kind="stable")[:ERRORS_AT_MOST])
     values = X if rows.size == X.shape[0] else X[rows]
     errors = model.mechanism.errors(values, places)
+    errors = np.asfortranarray(errors)
     varies = errors.min(axis=0, initial=np.inf) < errors.max(axis=0, initial=-np.inf)
-    places, errors = places[varies], errors[:, varies]
+    places, errors = places[varies], columns_of(errors, varies)
     columns = model.column_order[places]
     layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
     left_out, can_log = _left_out(model, score, X, rows), checked.may_be_logged()
@@ -223,9 +226,9 @@ def gather(checked: Checked, score: np.ndarray) -> Evidence:
         # Nothing that was measured acts on age or sex, whatever the order: another check says so.
         searched=~layout.kept[columns] & np.array([not says_first(names[c]) for c in columns], dtype=bool),
         importance=importance[places],
-        values=standardized(values[:, columns]),
+        values=standardized(np.asfortranarray(values[:, columns])),
         may_be_logged=can_log[columns],
-        outside=standardized(values[:, left_out]),
+        outside=standardized(np.asfortranarray(values[:, left_out])),
         outside_columns=left_out,
         outside_names=tuple(names[c] for c in left_out),
         outside_may_be_logged=can_log[left_out],
@@ -249,8 +252,20 @@ def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Ind
 
 def standardized(values: F64) -> F64:
     """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
-    sd = values.std(axis=0)
-    return (values - values.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+    centred = values - values.mean(axis=0)
+    sd = np.sqrt((centred * centred).mean(axis=0))
+    centred /= np.where(sd > 0, sd, 1.0)
+    return centred
+
+
+def rows_of(values: F64, places: Index) -> F64:
+    """Some rows, each column in one piece."""
+    return values.T.take(places, axis=1).T
+
+
+def columns_of(values: F64, kept: Index | np.ndarray) -> F64:
+    """Some columns, each in one piece."""
+    return values.T[kept].T
 
 
 def _learned(layout: Layout, columns: Index) -> np.ndarray:
@@ -269,7 +284,10 @@ def ties_restored(errors: F64) -> F64:
     """
     low, high = np.quantile(errors, (0.1, 0.9), axis=0) if errors.size else np.zeros((2, errors.shape[1]))
     step = ROUNDING * np.where(high > low, high - low, 1.0)
-    return np.round(errors / step) * step
+    restored = errors / step
+    np.round(restored, out=restored)
+    restored *= step
+    return restored
 
 
 @dataclass(frozen=True)
@@ -295,23 +313,28 @@ class PlainLogit:
 
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     n, k = errors.shape
-    logit = fit_logit(ReferenceTable(errors, y), np.arange(k), float(y.mean()))
-    design = np.column_stack([errors, np.ones(n)])
+    raw = choose_table("auto", errors, y)
+    assert not isinstance(raw, HoledRaw)
+    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+    logit = fit_logit(table, np.arange(k), float(y.mean()))
+    design = np.vstack([errors.T, np.ones(n)]).T
     coef = np.append(logit.coef, logit.baseline)
     risk = expit(design @ coef)
     information = (design * (risk * (1.0 - risk))[:, None]).T @ design
     return PlainLogit(design, risk, np.linalg.pinv(information), coef, logit.separated)
 
 
-def joint_score_test(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[float, int]:
-    """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
-
-    There are fewer than m where the model already holds some of them, as with a column of two values.
-    """
-    weight = fit.risk * (1.0 - fit.risk)
-    score = extra.T @ (y - fit.risk)
-    cross = (fit.design * weight[:, None]).T @ extra
-    information = (extra * weight[:, None]).T @ extra
-    size, direction = np.linalg.eigh(information - cross.T @ fit.covariance @ cross)
-    new = size > 1e-6 * np.trace(information)
-    return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())
+def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, Index]:
+    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
+    m, width, n = extra.shape
+    weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
+    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
+    for some in some_groups(m):
+        rows = extra[some].reshape(-1, n)
+        weighted = rows * weight
+        cross, information = weighted @ fit.design, weighted @ rows.T
+        left = information - cross @ fit.covariance @ cross.T
+        statistic[some], freedom[some] = joint_tests(
+            (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
+        )
+    return statistic, freedom

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 from ..asking.ends import ends_beside, says_end
 from ..core.layout import Layout
@@ -20,6 +20,7 @@ from .checked import Checked
 from .diagnosis import VERDICTS, Check, Scale, Verdict
 from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
+from .ranks import ranks_of
 from .telling_apart import areas, chance_of, measured_of_both, rank_area, rows_of_both, smallest_area
 
 HAPPENING = "the diagnosis"
@@ -154,10 +155,10 @@ def _only_cases(
 ) -> list[Reason]:
     """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
     reasons, share = [], float(y.mean())
-    for variable in range(len(names)):
-        column = layout.columns_of(variable)[0]
-        if not layout.discrete[column] or share > MOST_CASES:
-            continue
+    if share > MOST_CASES:
+        return []
+    for variable in np.flatnonzero(layout.discrete[layout.first_columns]).tolist():
+        column = layout.first_columns[variable]
         known = slice(None) if missing is None else ~missing[:, column]
         for level in np.unique(values[known, column]).tolist():
             of_level = y[known][values[known, column] == level]
@@ -198,7 +199,7 @@ def named_like_an_end(names: Sequence[str], layout: Layout) -> list[int]:
     return [
         variable
         for variable, name in enumerate(names)
-        if (name in beside or says_end(name)) and not first[layout.columns_of(variable)[0]]
+        if (name in beside or says_end(name)) and not first[layout.first_columns[variable]]
     ]
 
 
@@ -223,7 +224,7 @@ def _absent(
     """Columns of which it tells the diagnosis that they are missing, or that they are there."""
     if missing is None:
         return []
-    first = np.array([layout.columns_of(variable)[0] for variable in range(len(names))])
+    first = layout.first_columns
     of_cases, of_controls = missing[y == 1].mean(axis=0)[first], missing[y == 0].mean(axis=0)[first]
     of_all = missing.mean(axis=0)[first]
     n_cases = int(y.sum())
@@ -246,7 +247,7 @@ def _absent(
 def _dominating(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
     """One variable that makes up nearly all of a model that knows nearly every diagnosis."""
     spread = checked.model.importance() ** 2
-    area = rank_area(rankdata(checked.stated), y)
+    area = rank_area(ranks_of(checked.stated), y)
     if not spread.sum() or area < MODEL_DECIDES:
         return []
     largest = int(spread.argmax())

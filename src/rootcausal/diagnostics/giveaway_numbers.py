@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.special import ndtr
+from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.table import F64
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale
-from .evidence import standardized
 from .giveaway import DOMINATES, Reason, given_away, named_like_an_end, question
 from .many_tests import corrected
+from .ranks import correlations_of, rank_correlations, ranks_of
 from .telling_apart import rank_area
 from .visible import POWER
 
@@ -71,30 +72,22 @@ def correlations(X: F64, missing: np.ndarray | None, y: F64, layout: Layout) -> 
 
     Of levels without an order, that of their means. Zero where too few have a value.
     """
-    found = np.zeros(layout.n_variables)
-    for variable in range(layout.n_variables):
-        columns = layout.columns_of(variable)
-        there = slice(None) if missing is None else ~missing[:, columns[0]]
-        values, of_y = X[there][:, columns], y[there]
-        if of_y.size < FEWEST:
-            continue
-        if columns.size > 1:
-            levels, of_level = np.unique(values.round(), axis=0, return_inverse=True)
-            of_level = of_level.ravel()
-            mean = np.bincount(of_level, of_y, len(levels)) / np.bincount(of_level, minlength=len(levels))
-            values = mean[of_level][:, None]
-        found[variable] = max(
-            _correlation(values[:, 0], of_y), _correlation(rankdata(values[:, 0]), rankdata(of_y))
-        )
-    return found
-
-
-def _correlation(one: F64, other: F64) -> float:
-    return abs(float((standardized(one) * standardized(other)).mean()))
+    first = layout.first_columns
+    values, absent = X[:, first], None if missing is None else missing[:, first]
+    for variable in np.flatnonzero(np.bincount(layout.variable) > 1).tolist():
+        there = slice(None) if absent is None else ~absent[:, variable]
+        dummies, of_y = X[there][:, layout.columns_of(variable)], y[there]
+        levels, of_level = np.unique(dummies.round(), axis=0, return_inverse=True)
+        of_level = of_level.ravel()
+        mean = np.bincount(of_level, of_y, len(levels)) / np.bincount(of_level, minlength=len(levels))
+        values[there, variable] = mean[of_level]
+    of_values = correlations_of(values.T, y, None if absent is None else ~absent.T)
+    count = len(y) if absent is None else (~absent).sum(axis=0)
+    return np.where(count >= FEWEST, np.maximum(of_values, rank_correlations(values, absent, y)), 0.0)
 
 
 def _chance(correlation: float, n: int, n_variables: int) -> float:
-    return corrected(float(2.0 * norm.sf(correlation * np.sqrt(max(n - 2, 1)))), n_variables)
+    return corrected(float(2.0 * ndtr(-correlation * np.sqrt(max(n - 2, 1)))), n_variables)
 
 
 def _copies(
@@ -102,7 +95,7 @@ def _copies(
 ) -> list[Reason]:
     reasons = []
     for variable, size in enumerate(found.tolist()):
-        column = layout.columns_of(variable)[0]
+        column = layout.first_columns[variable]
         share = 1.0 if missing is None else float((~missing[:, column]).mean())
         p_value = _chance(size, int(n * share), len(names))
         verdict = OF_COLUMNS.judge(p_value, size)
@@ -133,15 +126,15 @@ def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: La
     """Columns of which it tells the number that they are missing, or that they are there."""
     if missing is None:
         return []
-    reasons, ranks = [], rankdata(y)
+    reasons, ranks = [], ranks_of(y)
     for variable in range(len(names)):
-        gone = missing[:, layout.columns_of(variable)[0]].astype(np.intp)
+        gone = missing[:, layout.first_columns[variable]].astype(np.intp)
         n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
         if min(n_gone, n_there) < FEWEST:
             continue
         area = rank_area(ranks, gone)
         error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
-        p_value = corrected(float(2.0 * norm.sf(abs(area - 0.5) / error)), len(names))
+        p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(names))
         size = max(area, 1.0 - area)
         sentence = (
             f"{quoted(names[variable], 40)} is missing where the outcome is "
@@ -156,7 +149,7 @@ def _dominating(names: Sequence[str], checked: Checked) -> list[Reason]:
     """One variable that makes up nearly all of a model that knows nearly every number."""
     assert checked.known is not None
     spread = checked.model.importance() ** 2
-    size = _correlation(checked.stated, checked.known)
+    size = float(correlations_of(checked.stated[None], checked.known)[0])
     if not spread.sum() or size < OF_COLUMNS.doubtful:
         return []
     largest = int(spread.argmax())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.special import ndtr
+from scipy.stats import norm
 
+from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
@@ -14,7 +16,6 @@ from ..scoring import concordance
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale
-from .evidence import standardized
 from .giveaway import (
     DOMINATES,
     FEWEST_TO_CONDEMN,
@@ -30,6 +31,7 @@ from .giveaway import (
     question,
 )
 from .many_tests import corrected
+from .ranks import rank_correlations
 from .visible import POWER
 
 # Rank correlation with the time of follow-up itself. A cause as strong as any has 0.9, for times are noisy.
@@ -91,27 +93,18 @@ def ranking(checked: Checked, layout: Layout, rows: Index) -> F64:
     """
     assert checked.known is not None
     known, score = checked.known[rows], checked.score[rows]
-    found = np.full(layout.n_variables, 0.5)
-    for variable in range(layout.n_variables):
-        columns = layout.columns_of(variable)
-        values = checked.X[np.ix_(rows, columns)]
-        there = np.flatnonzero(_measured(checked, rows, int(columns[0])))
-        if columns.size > 1:
-            levels, of_level = np.unique(values.round(), axis=0, return_inverse=True)
-            of_level = of_level.ravel()
-            mean = np.bincount(of_level, score, len(levels)) / np.bincount(of_level, minlength=len(levels))
-            values = mean[of_level][:, None]
-        share = concordance(values[there, 0], *known[there].T)
-        if np.isfinite(share):
-            found[variable] = max(share, 1.0 - share)
-    return found
-
-
-def _measured(checked: Checked, rows: Index, column: int) -> np.ndarray:
-    if checked.missing is None:
-        return np.ones(rows.size, dtype=bool)
-    there: np.ndarray = ~checked.missing[rows, column]
-    return there
+    first = layout.first_columns
+    values = checked.X[np.ix_(rows, first)].T
+    for variable in np.flatnonzero(np.bincount(layout.variable) > 1).tolist():
+        dummies = checked.X[np.ix_(rows, layout.columns_of(variable))]
+        levels, of_level = np.unique(dummies.round(), axis=0, return_inverse=True)
+        of_level = of_level.ravel()
+        mean = np.bincount(of_level, score, len(levels)) / np.bincount(of_level, minlength=len(levels))
+        values[variable] = mean[of_level]
+    if checked.missing is not None:
+        values = np.where(checked.missing[np.ix_(rows, first)].T, np.nan, values)
+    shares = concordances(values, *known.T)
+    return np.where(np.isnan(shares), 0.5, np.maximum(shares, 1.0 - shares))
 
 
 def concordance_error(n_events: int) -> float:
@@ -127,7 +120,7 @@ def smallest_concordance(n_events: int, n_variables: int, level: float) -> float
 
 
 def _chance(share: float, n_events: int, n_variables: int) -> float:
-    return corrected(float(2.0 * norm.sf(abs(share - 0.5) / concordance_error(n_events))), n_variables)
+    return corrected(float(2.0 * ndtr(-abs(share - 0.5) / concordance_error(n_events))), n_variables)
 
 
 def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -> list[Reason]:
@@ -155,15 +148,15 @@ def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -
 def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Index) -> list[Reason]:
     """Numbers that are the time of follow-up in another unit, or nearly."""
     assert checked.known is not None
+    first = layout.first_columns
+    missing = None if checked.missing is None else checked.missing[np.ix_(rows, first)]
+    found = rank_correlations(checked.X[np.ix_(rows, first)], missing, checked.known[rows, 0])
+    there = np.full(first.size, rows.size) if missing is None else (~missing).sum(axis=0)
+    asked = ~layout.discrete[first] & (there >= FEWEST_TO_CONDEMN) & (found >= OF_TIMES.doubtful)
     reasons = []
-    for variable in range(len(names)):
-        column = int(layout.columns_of(variable)[0])
-        there = rows[_measured(checked, rows, column)]
-        if layout.discrete[column] or there.size < FEWEST_TO_CONDEMN:
-            continue
-        both = rankdata(checked.X[there, column]), rankdata(checked.known[there, 0])
-        correlation = abs(float((standardized(both[0]) * standardized(both[1])).mean()))
-        p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there.size))), len(names))
+    for variable in np.flatnonzero(asked).tolist():
+        correlation = float(found[variable])
+        p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there[variable]))), len(names))
         verdict = OF_TIMES.judge(p_value, correlation)
         if verdict != "fine":
             sentence = (

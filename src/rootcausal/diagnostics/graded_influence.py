@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.table import F64, Index
 from ..wording import one_line
+from .blocks import in_blocks
 from .checked import Checked
 from .diagnosis import Check
 from .evidence import Evidence
@@ -43,46 +44,66 @@ class GoesWith:
     without: F64
 
 
-def farthest(values: F64, measured: np.ndarray) -> tuple[Index, F64]:
-    """(q,) who lies farthest from the average of each column of values (n, q), and how far beyond others."""
-    columns = np.arange(values.shape[1])
-    count = measured.sum(axis=0)
-    mean = np.where(measured, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-    row: Index = np.where(measured, np.abs(values - mean), -1.0).argmax(axis=0)
+def farthest(values: F64, measured: np.ndarray | None) -> tuple[Index, F64]:
+    """(q,) who lies farthest from the average of each row of values (q, n), and how far beyond others."""
+    columns = np.arange(len(values))
+    mean, count = _means(values, measured)
+    far = np.abs(values - mean[:, None])
+    if measured is not None:
+        far[~measured] = -1.0
+    row: Index = far.argmax(axis=1)
     # About the average of the others: that of all bears the weight of this one.
-    others = (mean * count - values[row, columns]) / np.maximum(count - 1, 1)
-    rest = np.where(measured, np.abs(values - others), 0.0)
-    largest = rest[row, columns]
-    rest[row, columns] = 0.0
-    return row, largest / np.maximum(rest.max(axis=0), np.finfo(float).tiny)
+    others = (mean * count - values[columns, row]) / np.maximum(count - 1, 1)
+    rest = np.abs(values - others[:, None])
+    if measured is not None:
+        rest[~measured] = 0.0
+    largest = rest[columns, row]
+    rest[columns, row] = 0.0
+    return row, largest / np.maximum(rest.max(axis=1), np.finfo(float).tiny)
 
 
-def goes_with(X: F64, score: F64, measured: np.ndarray) -> list[GoesWith]:
+def goes_with(X: F64, score: F64, measured: np.ndarray | None) -> list[GoesWith]:
     """How columns (n, q) go with the outcome's score (n,) with and without who lies farthest.
 
     Once that is who lies farthest in the column, once in the outcome.
     """
-    in_column = farthest(X, measured)
-    of_score, apart = farthest(score[:, None], np.ones((score.size, 1), dtype=bool))
-    in_score = np.repeat(of_score, X.shape[1]), np.repeat(apart, X.shape[1])
-    found = []
-    for row, far in (in_column, in_score):
-        without = measured.copy()
-        without[row, np.arange(X.shape[1])] = False
-        found.append(GoesWith(row, far, _correlation(X, score, measured), _correlation(X, score, without)))
-    return found
+    n, q = X.shape
+    row = np.zeros((2, q), dtype=np.intp)
+    apart, with_all, without = np.zeros((3, 2, q))
+    row[1], apart[1] = farthest(score[None], None)
+
+    def work(some: slice) -> None:
+        values = np.ascontiguousarray(X[:, some].T)
+        there = None if measured is None else np.ascontiguousarray(measured[:, some].T)
+        row[0, some], apart[0, some] = farthest(values, there)
+        with_all[:, some] = _correlation(values, score, there)
+        for which in (0, 1):
+            without[which, some] = _correlation(values, score, there, row[which, some])
+
+    in_blocks(work, q, n)
+    return [GoesWith(*of) for of in zip(row, apart, with_all, without, strict=True)]
 
 
-def _correlation(X: F64, score: F64, measured: np.ndarray) -> F64:
-    """(q,) in standard errors, of what was measured."""
-    count = np.maximum(measured.sum(axis=0), 1)
-    x = np.where(measured, X, 0.0)
-    x = np.where(measured, x - x.sum(axis=0) / count, 0.0)
-    s = np.where(measured, score[:, None], 0.0)
-    s = np.where(measured, s - s.sum(axis=0) / count, 0.0)
-    spread = np.sqrt((x * x).sum(axis=0) * (s * s).sum(axis=0))
-    r = (x * s).sum(axis=0) / np.where(spread > 0.0, spread, np.inf)
-    return r * np.sqrt(count)
+def _correlation(values: F64, score: F64, measured: np.ndarray | None, but: Index | None = None) -> F64:
+    """(q,) in standard errors, of what was measured of values (q, n), ``but`` (q,) for one row of each."""
+    if but is not None:
+        measured = np.ones(values.shape, dtype=bool) if measured is None else measured.copy()
+        measured[np.arange(len(values)), but] = False
+    mean, count = _means(values, measured)
+    x, s = values - mean[:, None], np.broadcast_to(score - score.mean(), values.shape)
+    if measured is not None:
+        x[~measured] = 0.0
+        s = np.where(measured, s - _means(s, measured)[0][:, None], 0.0)
+    spread = np.sqrt(np.einsum("qn,qn->q", x, x) * np.einsum("qn,qn->q", s, s))
+    return np.einsum("qn,qn->q", x, s) / np.where(spread > 0.0, spread, np.inf) * np.sqrt(count)
+
+
+def _means(values: F64, measured: np.ndarray | None) -> tuple[F64, F64]:
+    """(q,) of what was measured of values (q, n), and in how many."""
+    if measured is None:
+        return values.mean(axis=1), np.full(len(values), float(values.shape[1]))
+    count = np.maximum(measured.sum(axis=1), 1).astype(np.float64)
+    return np.where(measured, values, 0.0).sum(axis=1) / count, count
 
 
 def check_graded_influence(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
@@ -111,9 +132,7 @@ def _on_columns(evidence: Evidence, checked: Checked) -> Decided:
     layout = checked.model.layout
     columns = np.arange(checked.X.shape[1]) if layout is None else np.flatnonzero(~layout.discrete)
     cells = np.ix_(evidence.rows, columns)
-    measured = np.ones((evidence.n_rows, columns.size), dtype=bool)
-    if checked.missing is not None:
-        measured = ~checked.missing[cells]
+    measured = None if checked.missing is None else ~checked.missing[cells]
     decided = [
         (float(change), place, one)
         for one in goes_with(checked.X[cells], checked.score[evidence.rows], measured)

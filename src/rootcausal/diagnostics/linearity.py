@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..wording import quoted
-from .dependence import Curve, Dependence
+from .curves import Curve
+from .dependence import Dependence
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
 from .independence import visible
@@ -99,6 +100,7 @@ def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
     names, can = evidence.names, evidence.may_be_logged
     bends = []
     for pair in seen.explained_by("bent"):
+        assert pair.curve is not None
         cause, effect = pair.earlier, pair.later
         if pair.curve.backwards:
             cause, effect = effect, cause

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.special import ndtr
 
 from ..core.table import F64
 from ..outcome_words import OutcomeWords
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale, Verdict, in_words
-from .evidence import Evidence, standardized
+from .evidence import Evidence
 from .link import Groups, parts_of
 from .many_tests import corrected
+from .ranks import rank_correlations
 from .visible import smallest_visible
 
 # Standard deviations of the number by which observed and expected values differ, on average over groups.
@@ -101,10 +102,10 @@ def check_spread(evidence: Evidence, stated: F64, left: F64) -> Check:
     ``left`` (n,) is what a plain line leaves of the number.
     """
     names = ("the expected value", *(quoted(name, 40) for name in evidence.names))
-    columns = np.column_stack([stated, evidence.errors])
+    columns = np.vstack([stated, evidence.errors.T]).T
     size = np.abs(left - np.median(left))
-    z = standardized(rankdata(columns, axis=0)).T @ standardized(rankdata(size)) / np.sqrt(size.size)
-    p_values = np.array([corrected(p, len(names)) for p in (2.0 * norm.sf(np.abs(z))).tolist()])
+    z = rank_correlations(columns, None, size) * np.sqrt(size.size)
+    p_values = np.array([corrected(p, len(names)) for p in (2.0 * ndtr(-z)).tolist()])
     ratios = np.array([_ratio(column, left) for column in columns.T])
     widest = np.where(p_values < UNEVEN.p_doubtful, np.maximum(ratios, 1.0 / ratios), 0.0)
     worst = int(widest.argmax()) if widest.any() else int(p_values.argmin())

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.moments import welch_t
 from ..core.table import F64, ColumnMoments, Index
 from ..wording import listed, one_line, plural
+from .blocks import in_blocks
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict
 from .evidence import Evidence, PlainLogit
@@ -64,32 +65,48 @@ def farthest_patients(X: F64, y: np.ndarray, missing: np.ndarray | None = None) 
 
     ``missing`` (n, q) are values that were drawn, which count for nothing here.
     """
-    columns = np.arange(X.shape[1])
-    measured = np.ones(X.shape, dtype=bool) if missing is None else ~missing
-    count = measured.sum(axis=0)
-    mean = np.where(measured, X, 0.0).sum(axis=0) / np.maximum(count, 1)
-    row = np.where(measured, np.abs(X - mean), -1.0).argmax(axis=0)
+    n, q = X.shape
+    row = np.zeros(q, dtype=np.intp)
+    apart, with_all, without = np.zeros((3, q))
+
+    def work(some: slice) -> None:
+        measured = None if missing is None else ~missing[:, some].T
+        found = _farthest(np.ascontiguousarray(X[:, some].T), y, measured)
+        row[some], apart[some], with_all[some], without[some] = found
+
+    in_blocks(work, q, n)
+    return Farthest(row, apart, with_all, without)
+
+
+def _farthest(values: F64, y: np.ndarray, measured: np.ndarray | None) -> tuple[Index, F64, F64, F64]:
+    """What :class:`Farthest` holds, of values (q, n), a row for each column."""
+    columns = np.arange(len(values))
+    of_label = np.stack([y == label for label in (0, 1)]).astype(np.float64)
+    rows_of = of_label.sum(axis=1)
+    if measured is None:
+        of_class = np.repeat(rows_of[:, None], columns.size, axis=1)
+        mean = values.mean(axis=1)
+        far = np.abs(values - mean[:, None])
+    else:
+        of_class = of_label @ measured.T
+        mean = np.where(measured, values, 0.0).sum(axis=1) / np.maximum(of_class.sum(axis=0), 1.0)
+        far = np.where(measured, np.abs(values - mean[:, None]), -1.0)
+    count = of_class.sum(axis=0)
+    row: Index = far.argmax(axis=1)
     # About the average of the others: that of all bears the weight of this one.
-    others_mean = (mean * count - X[row, columns]) / np.maximum(count - 1, 1)
-    rest = np.where(measured, X - others_mean, 0.0)
-    largest = rest[row, columns]
-    rest[row, columns] = 0.0
-    rows_of = np.array([np.sum(y == label) for label in (0, 1)], dtype=np.float64)
-    of_class = np.stack([measured[y == label].sum(axis=0) for label in (0, 1)]).astype(np.float64)
+    others_mean = (mean * count - values[columns, row]) / np.maximum(count - 1.0, 1.0)
+    rest = values - others_mean[:, None]
+    if measured is not None:
+        rest[~measured] = 0.0
+    largest = rest[columns, row]
+    rest[columns, row] = 0.0
+    apart = np.abs(largest) / np.maximum(np.abs(rest).max(axis=1), np.finfo(float).tiny)
     own = np.stack([y[row] == label for label in (0, 1)]).astype(np.float64)
-    others = ColumnMoments(
-        rows_of,
-        np.stack([rest[y == label].sum(axis=0) for label in (0, 1)]),
-        np.stack([(rest[y == label] ** 2).sum(axis=0) for label in (0, 1)]),
-        measured=of_class - own,
-    )
+    total = of_label @ rest.T
+    rest *= rest
+    others = ColumnMoments(rows_of, total, of_label @ rest.T, measured=of_class - own)
     this_one = ColumnMoments(rows_of, own * largest, own * largest**2, measured=own)
-    return Farthest(
-        row,
-        np.abs(largest) / np.maximum(np.abs(rest).max(axis=0), np.finfo(float).tiny),
-        welch_t(others + this_one)[0],
-        welch_t(others)[0],
-    )
+    return row, apart, welch_t(others + this_one)[0], welch_t(others)[0]
 
 
 def check_influence(evidence: Evidence, fit: PlainLogit, checked: Checked) -> Check:

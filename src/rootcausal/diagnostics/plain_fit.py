@@ -20,9 +20,7 @@ from ..core.holes import HoledRaw
 from ..core.regression import regress
 from ..core.survival import HazardLoss
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
-
-# Of what an extra regressor varies by, below which the model already holds it.
-NOTHING_NEW = 1e-6
+from .score_tests import blocks_of
 
 
 class PlainFit(ABC):
@@ -62,21 +60,17 @@ class PlainFit(ABC):
         """(k,) of the coefficients."""
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
-    def beside(self, extra: F64) -> tuple[F64, F64]:
-        """Score (m,) of extra regressors (n, m), and what of their information (m, m) is not the errors'."""
-        cross = self.information(self.errors, extra)
-        left = self.information(extra, extra) - cross.T @ self.covariance @ cross
-        return extra.T @ self.residual, left
+    def beside(self, extra: F64) -> tuple[F64, F64, F64]:
+        """Of m groups of extra regressors (m, w, n): score (m, w), and what the errors do not hold.
 
-    def joint_test(self, extra: F64) -> tuple[float, int]:
-        """Chi-square statistic of the extra regressors (n, m) together, and its degrees of freedom.
-
-        There are fewer than m where the model already holds some of them, as with a column of two values.
+        That is information (m, w, w); then all of it: what :func:`.score_tests.joint_tests` takes.
         """
-        score, left = self.beside(extra)
-        size, direction = np.linalg.eigh(left)
-        new = size > NOTHING_NEW * max(float(np.trace(self.information(extra, extra))), 1e-300)
-        return float(((direction.T @ score)[new] ** 2 / size[new]).sum()), int(new.sum())
+        m, width, n = extra.shape
+        columns = extra.reshape(m * width, n).T
+        cross, whole = self.information(self.errors, columns), self.information(columns, columns)
+        left = whole - cross.T @ self.covariance @ cross
+        score = (columns.T @ self.residual).reshape(m, width)
+        return score, blocks_of(left, width), blocks_of(whole, width)
 
 
 @dataclass(frozen=True)
@@ -142,7 +136,10 @@ class PlainHazard(PlainFit):
 
     def information_until(self, split: int, one: F64, other: F64) -> F64:
         """The same of the first intervals only, so many."""
-        total = (one * self.expected_until(split)[:, None]).T @ other
+        # The narrower of the two is weighted.
+        weight = self.expected_until(split)[:, None]
+        few = one.shape[1] < other.shape[1]
+        total = (one * weight).T @ other if few else one.T @ (other * weight)
         of_one, of_other = (self._in_intervals(some)[:split] for some in (one, other))
         return total - (of_one / self._events[:split]).T @ of_other
 
@@ -216,8 +213,11 @@ class PlainLine(PlainFit):
         return self.left / self.variance
 
     def information(self, one: F64, other: F64) -> F64:
-        centred: F64 = (one - one.mean(axis=0)).T @ (other - other.mean(axis=0)) / self.variance
-        return centred
+        # One of the two about its mean will do: the narrower.
+        few = one.shape[1] < other.shape[1]
+        product = (one - one.mean(axis=0)).T @ other if few else one.T @ (other - other.mean(axis=0))
+        found: F64 = product / self.variance
+        return found
 
     def influence(self) -> F64:
         centred = self.errors - self.errors.mean(axis=0)

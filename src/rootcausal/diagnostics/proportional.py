@@ -18,7 +18,8 @@ from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence
 from .many_tests import corrected
-from .plain_fit import NOTHING_NEW, PlainHazard
+from .plain_fit import PlainHazard
+from .score_tests import NOTHING_NEW
 from .visible import smallest_visible
 
 QUESTION = "Does what a shock does to the hazard stay the same over time?"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from ..core.table import F64
 from ..wording import listed, plural, quoted
@@ -21,6 +21,7 @@ from .log_option import how_to_log
 from .many_tests import corrected
 from .plain_fit import PlainFit
 from .rank_scores import rank_scores
+from .score_tests import joint_tests, some_groups
 from .visible import smallest_visible
 
 # √(χ² / n) of curves, n being the patients who tell something of the outcome.
@@ -59,16 +60,17 @@ def bends(fit: PlainFit, columns: F64, measured: np.ndarray, n_telling: int) -> 
 
     What was drawn at random knows the outcome, as the draw has it and not as life has it.
     """
-    scores = rank_scores(columns, BENDING)
-    found = []
-    for place in range(columns.shape[1]):
-        there = measured[:, [place]]
-        line = columns[:, [place]] * there
-        alone, of_line = fit.joint_test(line)
-        curved, of_both = fit.joint_test(np.column_stack([line, scores[:, place] * there]))
-        found.append((max(curved - alone, 0.0), of_both - of_line))
-    statistic, freedom = np.array(found, dtype=float).reshape(-1, 2).T
-    p_value = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
+    m = columns.shape[1]
+    statistic, freedom = np.zeros(m), np.zeros(m)
+    for some in some_groups(m):
+        line = columns[:, some].T[:, None]
+        extra = np.concatenate([line, rank_scores(columns[:, some], BENDING)], axis=1)
+        extra *= measured[:, some].T[:, None]
+        tested = fit.beside(extra)
+        alone, of_line = joint_tests(*(of[:, :1] if of.ndim == 2 else of[:, :1, :1] for of in tested))
+        curved, of_both = joint_tests(*tested)
+        statistic[some], freedom[some] = np.maximum(curved - alone, 0.0), of_both - of_line
+    p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return Bends(p_value, np.sqrt(statistic / max(n_telling, 1)), freedom)
 
 
@@ -77,7 +79,7 @@ def check_straight(evidence: Evidence, fit: PlainFit, checked: Checked, n_tellin
     followed = f"the {checked.words.scale}" if checked.words.is_chance else checked.words.happening
     question = f"Does {followed} follow each shock along a straight line?"
     inside = np.flatnonzero(~evidence.with_levels)
-    columns = np.column_stack([evidence.errors[:, inside], evidence.outside])
+    columns = np.vstack([evidence.errors.T[inside], evidence.outside.T]).T
     names = [*(evidence.names[place] for place in inside), *evidence.outside_names]
     if fit.separated or not names:
         return _nothing_to_see(question, fit.separated)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.table import F64, Index
+from .blocks import in_blocks
+from .ranks import Ranked
 from .visible import POWER
 
 # More rows would not change what tells the classes apart; of a rare outcome no case is passed over.
 ROWS_A_CLASS = 2_500
 # Of the ranks: enough for a limit, or for two.
 BINS = 20
+# With fewer, nothing is learned from a half.
+FEWEST_OF_A_CLASS = 2
 
 
 def rows_of_both(y: np.ndarray) -> Index:
@@ -32,35 +36,61 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     levels by how many of them are ill. The latter two are learned on one half of the patients and tried
     on the other. 0.5 where too few of a class have a value.
     """
-    found, with_levels = np.full(layout.n_variables, 0.5), layout.discrete
-    for variable in range(layout.n_variables):
+    found, variables = np.full(layout.n_variables, 0.5), np.arange(layout.n_variables)
+    first, n_columns = layout.first_columns, np.bincount(layout.variable)
+    with_levels = layout.discrete[first]
+    for has in (False, True):
+        alike = variables[(n_columns == 1) & (with_levels == has)]
+        there = None if missing is None else ~missing[:, first[alike]].T
+        found[alike] = _in_blocks(X[:, first[alike]].T, there, y, has)
+    for variable in variables[n_columns > 1].tolist():  # dummies: which level it is
         columns = layout.columns_of(variable)
         known = slice(None) if missing is None else np.flatnonzero(~missing[:, columns[0]])
-        found[variable] = _area_of(X[known][:, columns], y[known], bool(with_levels[columns[0]]))
+        if np.bincount(y[known], minlength=2).min() >= FEWEST_OF_A_CLASS:
+            level = X[known][:, columns].round() @ np.arange(1.0, columns.size + 1)
+            found[variable] = rate_area(level.astype(np.intp), y[known])
     return found
 
 
 def measured_of_both(missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> Index:
     """(2, p): controls and cases in whom each variable was measured."""
-    first = np.array(
-        [layout.columns_of(variable)[0] for variable in range(layout.n_variables)], dtype=np.intp
-    )
+    first = layout.first_columns
     if missing is None:
         return np.repeat(np.bincount(y, minlength=2)[:, None], first.size, axis=1)
     return np.stack([(~missing[y == label][:, first]).sum(axis=0) for label in (0, 1)])
 
 
-def _area_of(values: F64, y: np.ndarray, with_levels: bool) -> float:
-    if np.bincount(y, minlength=2).min() < 2:
-        return 0.5
-    if values.shape[1] > 1:  # dummies: which level it is
-        return rate_area((values.round() @ np.arange(1.0, values.shape[1] + 1)).astype(np.intp), y)
-    ranks = rankdata(values[:, 0])
-    straight = rank_area(ranks, y)
-    groups = (BINS * (ranks - 0.5) / y.size).astype(np.intp)
+def _in_blocks(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: bool) -> F64:
+    """The same as :func:`_areas_of`, a few variables at a time."""
+    found = np.zeros(len(values))
+
+    def work(some: slice) -> None:
+        found[some] = _areas_of(values[some], None if there is None else there[some], y, with_levels)
+
+    in_blocks(work, len(values), y.size)
+    return found
+
+
+def _areas_of(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: bool) -> F64:
+    """(m,): of values (m, n), a row for each variable, where they are ``there`` (m, n)."""
+    cases = (y == 1) if there is None else there & (y == 1)
+    n_there = np.full(len(values), y.size) if there is None else there.sum(axis=1)
+    n_cases = np.broadcast_to(cases.sum(axis=-1), n_there.shape)
+    enough = np.minimum(n_cases, n_there - n_cases) >= FEWEST_OF_A_CLASS
+    if not enough.all():
+        found = np.full(len(values), 0.5)
+        if enough.any():
+            known = None if there is None else there[enough]
+            found[enough] = _areas_of(values[enough], known, y, with_levels)
+        return found
+    ranked = Ranked.of(values, there)
+    sums = np.where(cases, ranked.ranks, 0.0).sum(axis=1)
+    straight = (sums - n_cases * (n_cases + 1) / 2) / (n_cases * (n_there - n_cases))
     if with_levels:
-        _, groups = np.unique(ranks, return_inverse=True)
-    return max(straight, 1.0 - straight, rate_area(groups, y))
+        groups = ranked.places
+    else:
+        groups = (BINS * (ranked.ranks - 0.5) / n_there[:, None]).astype(np.intp)
+    return np.maximum(np.maximum(straight, 1.0 - straight), rate_areas(groups, there, y))
 
 
 def rank_area(ranks: F64, y: np.ndarray) -> float:
@@ -71,20 +101,35 @@ def rank_area(ranks: F64, y: np.ndarray) -> float:
 
 def rate_area(groups: Index, y: np.ndarray) -> float:
     """Area of the share of cases among the rows of the other half in the same group (n,), counted from 0."""
-    half = np.empty(y.size, dtype=np.intp)
-    for label in (0, 1):
-        rows = np.flatnonzero(y == label)
-        half[rows] = np.arange(rows.size) % 2
-    n_groups = int(groups.max()) + 1
-    cells = np.bincount(groups + n_groups * half, minlength=2 * n_groups).reshape(2, n_groups)
-    cases = np.bincount(groups + n_groups * half, y, 2 * n_groups).reshape(2, n_groups)
-    learned = ((cases + y.mean()) / (cells + 1.0))[::-1].ravel()
+    return float(rate_areas(groups[None], None, y)[0])
+
+
+def rate_areas(groups: Index, there: np.ndarray | None, y: np.ndarray) -> F64:
+    """The same of groups (m, n), for each of which the rows count that are ``there`` (m, n)."""
+    everybody = np.ones(groups.shape, dtype=bool) if there is None else there
+    is_case = np.broadcast_to(y == 1, groups.shape)
+    half = np.zeros((1, y.size) if there is None else groups.shape, dtype=np.intp)
+    for label in (y == 0, y == 1):
+        of_label = label[None] if there is None else there & label
+        half += of_label * ((np.cumsum(of_label, axis=1) - 1) % 2)
+    n_groups = int(groups.max(where=everybody, initial=0)) + 1
+    cell = (2 * np.arange(len(groups))[:, None] + half) * n_groups + groups
+    shape = (len(groups), 2, n_groups)
+    size, cases = (
+        np.bincount(cell[of], minlength=shape[0] * 2 * n_groups).reshape(shape)
+        for of in (everybody, everybody & is_case)
+    )
+    share = (cases.sum(axis=(1, 2)) / size.sum(axis=(1, 2)))[:, None, None]
+    learned = ((cases + share) / (size + 1.0))[:, ::-1].reshape(len(groups), -1)
     # All rows of a cell have the same score: no need to rank them one by one.
-    _, place = np.unique(learned, return_inverse=True)
-    n_cases = np.bincount(place, cases.ravel())
-    n_controls = np.bincount(place, (cells - cases).ravel())
-    below = np.cumsum(n_controls) - 0.5 * n_controls
-    return float(n_cases @ below / (n_cases.sum() * n_controls.sum()))
+    places = Ranked.of(learned).places + 2 * n_groups * np.arange(len(groups))[:, None]
+    n_cases, n_controls = (
+        np.bincount(places.ravel(), of.ravel(), 2 * n_groups * len(groups)).reshape(len(groups), -1)
+        for of in (cases, size - cases)
+    )
+    below = np.cumsum(n_controls, axis=1) - 0.5 * n_controls
+    found: F64 = (n_cases * below).sum(axis=1) / (n_cases.sum(axis=1) * n_controls.sum(axis=1))
+    return found
 
 
 def chance_of(area: float, n_cases: int, n_controls: int) -> float:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc
+from scipy.stats import norm
 
 from ..core.table import F64
 from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, Verdict
-from .evidence import Evidence, PlainLogit, fit_plain, joint_score_test
+from .evidence import Evidence, PlainLogit, fit_plain, joint_score_tests
 from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
 from .rank_scores import rank_scores
@@ -41,10 +42,8 @@ MOST_TIMES = 10_000
 
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     """P-values (k,) of straight log-odds in each error, and how much bends add: √(χ² / n), (k,)."""
-    scores = rank_scores(errors, BENDING)
-    tests = [joint_score_test(fit, y, scores[:, column]) for column in range(errors.shape[1])]
-    statistic, freedom = np.array(tests, dtype=float).reshape(-1, 2).T
-    p_values = np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
+    statistic, freedom = joint_score_tests(fit, y, rank_scores(errors, BENDING))
+    p_values = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return p_values, np.sqrt(statistic / len(y))
 
 

@@ -1,0 +1,99 @@
+"""Ranks of many columns at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..core.table import F64, Index
+from .blocks import in_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Columns in the order of their values; what was not measured comes last.
+
+    Attributes
+    ----------
+    order : (m, n) rows of each column from the lowest value on.
+    is_new : (m, n) in that order, whether a value is another than the one before.
+    """
+
+    order: Index
+    is_new: np.ndarray
+
+    @classmethod
+    def of(cls, values: F64, there: np.ndarray | None = None) -> Ranked:
+        """Of values (m, n), a row for each column; ``there`` (m, n) says which were measured."""
+        if there is not None:
+            values = np.where(there, values, np.inf)
+        order = np.argsort(values, axis=1)
+        ordered = np.take_along_axis(values, order, axis=1)
+        is_new = np.ones(values.shape, dtype=bool)
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=is_new[:, 1:])
+        return cls(order, is_new)
+
+    @cached_property
+    def ranks(self) -> F64:
+        """(m, n) from 1 on; of what is the same, the mean."""
+        m, n = self.order.shape
+        if self.is_new.all():
+            return self._put(np.broadcast_to(np.arange(1.0, n + 1.0), (m, n)))
+        first = np.flatnonzero(self.is_new)
+        count = np.diff(np.append(first, m * n))
+        return self._put(np.repeat(first % n + 0.5 * (count + 1.0), count).reshape(m, n))
+
+    @cached_property
+    def places(self) -> Index:
+        """(m, n) from 0 on, of each value among the different ones."""
+        places: Index = self._put(np.cumsum(self.is_new, axis=1) - 1)
+        return places
+
+    def _put(self, ordered: np.ndarray) -> np.ndarray:
+        found = np.empty(self.order.shape, dtype=ordered.dtype)
+        np.put_along_axis(found, self.order, ordered, axis=1)
+        return found
+
+
+def ranks_of(values: F64) -> F64:
+    """(n,) ranks of values (n,) from 1 on; of what is the same, the mean."""
+    return Ranked.of(values[None]).ranks[0]
+
+
+def rank_correlations(values: F64, missing: np.ndarray | None, others: F64) -> F64:
+    """(m,) size of the correlation of ranks of columns (n, m) with those of others (n,), where measured."""
+    n, m = values.shape
+    found, alone = np.zeros(m), ranks_of(others)
+
+    def work(some: slice) -> None:
+        there = None if missing is None else ~missing[:, some].T
+        ranks = Ranked.of(values[:, some].T, there).ranks
+        beside = alone if there is None else Ranked.of(np.broadcast_to(others, ranks.shape), there).ranks
+        found[some] = correlations_of(ranks, beside, there)
+
+    in_blocks(work, m, n)
+    return found
+
+
+def correlations_of(values: F64, others: F64, there: np.ndarray | None = None) -> F64:
+    """(m,) size of the correlation of values (m, n) with others, (n,) or (m, n), where ``there`` (m, n)."""
+    one, other = (_standardized(some, there) for some in (values, np.atleast_2d(others)))
+    found = np.abs(np.einsum("mn,mn->m", one, np.broadcast_to(other, one.shape)))
+    count = values.shape[1] if there is None else np.maximum(there.sum(axis=1), 1)
+    return found / count
+
+
+def _standardized(values: F64, there: np.ndarray | None) -> F64:
+    """The same with mean 0 and variance 1 among what is there, and 0 elsewhere."""
+    if there is None:
+        count: int | F64 = values.shape[1]
+        centred = values - values.mean(axis=1, keepdims=True)
+    else:
+        count = np.maximum(there.sum(axis=1), 1).astype(np.float64)
+        mean = np.where(there, values, 0.0).sum(axis=1) / count
+        centred = np.where(there, values - mean[:, None], 0.0)
+    sd = np.sqrt(np.einsum("mn,mn->m", centred, centred) / count)
+    centred /= np.where(sd > 0, sd, 1.0)[:, None]
+    return centred
