@@ -1,23 +1,20 @@
 """Logistic lasso paths of a cohort and all its folds at once, for AdaptiveLogistic.
 
-Each fit is a proximal Newton method: the likelihood is replaced by its quadratic expansion, and
-scikit-learn's coordinate descent solves the weighted lasso that results, on its Gram matrix (as in Friedman,
-Hastie & Tibshirani 2010). The fits walk down the penalties side by side, so that one matrix product gives the
+Each fit is a proximal Newton method: the likelihood is replaced by its quadratic expansion, and coordinate
+descent solves the weighted lasso that results, on its Gram matrix (as in Friedman, Hastie & Tibshirani 2010;
+see :mod:`.newton_direction`). The fits walk down the penalties side by side, so that one matrix product gives the
 gradients of all of them, and the predictions for held-out rows come for nothing.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import enet_path
 
 from ..core.table import F64, Index
+from .newton_direction import newton_directions
 
 # Largest violation of the optimality conditions that ends a fit, relative to the penalty: of the first fit,
 # whose coefficients are wanted, and of the others, of which only the sides of held-out rows are.
@@ -62,18 +59,13 @@ def logistic_paths(Z: F64, y: Index, seen: NDArray[np.bool_], penalties: F64) ->
     fits = _Fits(Z, y, seen)
     null_loss = fits.loss[0]
     coefs, intercepts, errors = [], [], []
-    with warnings.catch_warnings():
-        # An inner solve may stop short where columns are collinear: the next Newton step takes it further.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # Validating the parameters of so many small solves takes longer than solving them.
-        with config_context(skip_parameter_validation=True):
-            for previous, penalty in zip(np.r_[penalties[0], penalties], penalties, strict=False):
-                fits.solve(penalty, previous)
-                coefs.append(fits.coef.copy())
-                intercepts.append(fits.intercept.copy())
-                errors.append(fits.held_out_errors())
-                if fits.loss[0] < (1.0 - SATURATED) * null_loss:
-                    break
+    for previous, penalty in zip(np.r_[penalties[0], penalties], penalties, strict=False):
+        fits.solve(penalty, previous)
+        coefs.append(fits.coef.copy())
+        intercepts.append(fits.intercept.copy())
+        errors.append(fits.held_out_errors())
+        if fits.loss[0] < (1.0 - SATURATED) * null_loss:
+            break
     return LogisticPaths(penalties[: len(coefs)], np.array(coefs), np.array(intercepts), np.array(errors))
 
 
@@ -127,10 +119,14 @@ class _Fits:
 
     def _newton_step(self, fits: Index, working: NDArray[np.bool_], penalty: float) -> None:
         """One step of these fits, halved until it does not raise the penalised loss."""
-        change = np.zeros((len(fits), self.coef.shape[1]))
-        shift = np.empty(len(fits))
-        for k, fit in enumerate(fits):
-            change[k, working[k]], shift[k] = self._direction(fit, np.flatnonzero(working[k]), penalty)
+        change, shift = newton_directions(
+            self.columns,
+            self.residual[fits],
+            self.weight[fits],
+            self.coef[fits],
+            working,
+            penalty * self.n_seen[fits],
+        )
         move = change @ self.columns + shift[:, None]
         before = self.loss[fits] + penalty * np.abs(self.coef[fits]).sum(axis=1)
         size = np.ones(len(fits))
@@ -145,34 +141,6 @@ class _Fits:
         self.coef[fits], self.log_odds[fits], self.loss[fits] = coef, log_odds, loss
         self.intercept[fits] += size * shift
         self.residual[fits], self.weight[fits] = residual, weight
-
-    def _direction(self, fit: int, working: Index, penalty: float) -> tuple[F64, float]:
-        """To the minimum of the quadratic expansion: a weighted lasso, with the intercept projected out."""
-        root = np.sqrt(self.weight[fit])
-        total = root @ root
-        to_balance = self.residual[fit].sum() / total
-        if not working.size:
-            return np.zeros(0), to_balance
-        scaled = self.columns[working] * root
-        centre = scaled @ root / total
-        scaled -= centre[:, None] * root
-        start = self.coef[fit, working]
-        pearson = np.divide(self.residual[fit], root, out=np.zeros_like(root), where=root > 0.0)
-        response = pearson + start @ scaled
-        _, path, _ = enet_path(
-            scaled.T,
-            response,
-            l1_ratio=1.0,
-            alphas=[penalty * self.n_seen[fit] / len(root)],
-            precompute=scaled @ scaled.T,
-            Xy=scaled @ response,
-            coef_init=start.copy(),  # which lasso_path overwrites
-            check_input=False,
-            tol=1e-12,
-            max_iter=1000,
-        )
-        change = path[:, 0] - start
-        return change, to_balance - centre @ change
 
     def _likelihood(self, fits: Index, log_odds: F64) -> tuple[F64, F64, F64]:
         """Losses (F,), residuals and weights (F, n) of these fits at the given log-odds."""
