@@ -1,7 +1,7 @@
 """Compiled twins of the loops of the sharp attribution (:mod:`rootcausal.core.loops`).
 
 A small cohort asks for a few hundred sweeps over effects and columns, ten of each: as calls of NumPy they
-take fifty times as long as their arithmetic.
+take tens of times as long as their arithmetic.
 """
 
 from __future__ import annotations
