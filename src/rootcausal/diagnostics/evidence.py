@@ -18,7 +18,7 @@ from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..core.yes_no import fit_logit
 from .checked import Checked
-from .score_tests import blocks_of, joint_tests, some_groups
+from .score_tests import blocks_of, in_groups, joint_tests
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
@@ -329,7 +329,8 @@ def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, 
     m, width, n = extra.shape
     weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
     statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
-    for some in some_groups(m):
+
+    def work(some: slice) -> None:
         rows = extra[some].reshape(-1, n)
         weighted = rows * weight
         cross, information = weighted @ fit.design, weighted @ rows.T
@@ -337,4 +338,6 @@ def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, 
         statistic[some], freedom[some] = joint_tests(
             (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
         )
+
+    in_groups(work, m, n)
     return statistic, freedom

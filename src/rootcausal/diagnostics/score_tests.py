@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from ..core.table import F64, Index
+from .blocks import in_blocks
 
 # Of what extra regressors vary by, below which the model already holds them.
 NOTHING_NEW = 1e-6
@@ -37,7 +38,6 @@ def blocks_of(matrix: F64, width: int) -> F64:
     return matrix.reshape(m, width, m, width)[each, :, each]
 
 
-def some_groups(n_groups: int) -> Iterator[slice]:
-    """All groups, a few at a time."""
-    for start in range(0, n_groups, GROUPS_AT_ONCE):
-        yield slice(start, min(start + GROUPS_AT_ONCE, n_groups))
+def in_groups(work: Callable[[slice], None], n_groups: int, n_rows: int) -> None:
+    """Call work(groups) for all of them, a few at a time, on all cores."""
+    in_blocks(work, n_groups, n_rows, GROUPS_AT_ONCE * n_rows)

@@ -21,7 +21,7 @@ from .log_option import how_to_log
 from .many_tests import corrected
 from .plain_fit import PlainFit
 from .rank_scores import rank_scores
-from .score_tests import joint_tests, some_groups
+from .score_tests import in_groups, joint_tests
 from .visible import smallest_visible
 
 # √(χ² / n) of curves, n being the patients who tell something of the outcome.
@@ -62,14 +62,17 @@ def bends(fit: PlainFit, columns: F64, measured: np.ndarray, n_telling: int) -> 
     """
     m = columns.shape[1]
     statistic, freedom = np.zeros(m), np.zeros(m)
-    for some in some_groups(m):
-        line = columns[:, some].T[:, None]
-        extra = np.concatenate([line, rank_scores(columns[:, some], BENDING)], axis=1)
-        extra *= measured[:, some].T[:, None]
+    scores = rank_scores(columns, BENDING)
+
+    def work(some: slice) -> None:
+        extra = np.concatenate([columns.T[some, None], scores[some]], axis=1)
+        extra *= measured.T[some, None]
         tested = fit.beside(extra)
         alone, of_line = joint_tests(*(of[:, :1] if of.ndim == 2 else of[:, :1, :1] for of in tested))
         curved, of_both = joint_tests(*tested)
         statistic[some], freedom[some] = np.maximum(curved - alone, 0.0), of_both - of_line
+
+    in_groups(work, m, len(columns))
     p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return Bends(p_value, np.sqrt(statistic / max(n_telling, 1)), freedom)
 
