@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rootcausal.comparators.adaptive_logistic import AdaptiveLogistic
 from rootcausal.comparators.logistic_lasso import largest_penalty, logistic_paths
+from rootcausal.comparators.newton_direction import newton_directions, plain_newton_directions
 from rootcausal.errors import InputError
 
 
@@ -59,6 +60,33 @@ def test_each_fit_of_a_path_is_the_lasso_of_its_rows(n: int, p: int) -> None:
             assert paths.intercept[k, fit] == pytest.approx(intercept, abs=accuracy)
             log_odds = X[~seen[fit]] @ paths.coef[k, fit] + paths.intercept[k, fit]
             assert paths.held_out_errors[k, fit] == ((log_odds > 0) != y[~seen[fit]]).sum()
+
+
+@pytest.mark.parametrize("strength", [0.3, 0.03, 0.003])
+@pytest.mark.parametrize(("n", "p"), [(200, 5), (60, 40), (30, 50)])
+def test_compiled_newton_directions_are_the_plain_ones(n: int, p: int, strength: float) -> None:
+    rng = np.random.default_rng(p)
+    columns = rng.standard_normal((p, n)) + rng.standard_normal(n)
+    seen = rng.random((3, n)) < 0.9
+    probability = expit(rng.standard_normal((3, n)))
+    residual = seen * ((rng.random((3, n)) < probability) - probability)
+    weight = seen * probability * (1.0 - probability)
+    working = rng.random((3, p)) < 0.8
+    working[2] = False  # only the intercept moves
+    coef = np.where(working & (rng.random((3, p)) < 0.2), rng.standard_normal((3, p)), 0.0)
+    penalty = strength * np.abs(residual @ columns.T).max(axis=1)
+    given = columns, residual, weight, coef, working, penalty
+    for ours, oracle in zip(newton_directions(*given), plain_newton_directions(*given), strict=True):
+        np.testing.assert_allclose(ours, oracle, atol=1e-6)
+
+
+def test_a_copy_of_a_column_does_not_stop_the_descent() -> None:
+    X, y = cohort(100, [1.0, -1.0, 0.0], seed=10)
+    twice = np.column_stack([X, X[:, 0]])
+    seen = np.ones((1, 100), dtype=bool)
+    penalties = largest_penalty(X, y) * np.geomspace(1.0, 0.01, 8)
+    once, both = (logistic_paths(Z, y, seen, penalties) for Z in (X, twice))
+    np.testing.assert_allclose(both.coef[..., 0] + both.coef[..., 3], once.coef[..., 0], atol=1e-5)
 
 
 def test_the_largest_penalty_is_where_the_first_column_enters() -> None:

@@ -7,8 +7,17 @@ import pytest
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 
+from rootcausal.comparators.forest import (
+    Tree,
+    grow_forest,
+    grow_tree,
+    plain_grow_tree,
+    plain_votes,
+    rank_sources,
+    votes,
+)
 from rootcausal.comparators.ica import ICAPrediction
-from rootcausal.comparators.local_importance import lost_votes, out_of_bag_importance, plain_lost_votes
+from rootcausal.comparators.local_importance import add_lost_votes, out_of_bag_importance, plain_lost_votes
 from rootcausal.errors import InputError
 
 N = 1500
@@ -79,18 +88,71 @@ def test_columns_may_come_in_any_order() -> None:
     assert (moved.argmax(axis=1) == np.argsort(order)[scores.argmax(axis=1)]).mean() > 0.8
 
 
-@pytest.mark.parametrize("oracle_of", ["integers", "reals"])
-def test_the_compiled_loop_counts_as_scikit_learn_predicts(oracle_of: str) -> None:
-    rng = np.random.default_rng(5)
-    # Values that equal a threshold only occur where values repeat.
-    X = rng.integers(4, size=(400, 6)) / 2 if oracle_of == "integers" else rng.normal(size=(400, 6))
+def sources_and_labels(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    # Values that equal a threshold, or each other, only occur where values repeat.
+    X = rng.integers(4, size=(n, 6)) / 2 if kind == "integers" else rng.normal(size=(n, 6))
     X = X.astype(np.float32)
-    y = diagnosis_of(2.0 * X[:, 0] - X[:, 1] * X[:, 2], rng)
-    forest = RandomForestClassifier(8, random_state=0).fit(X[:200], y[:200])
-    others = rng.permuted(X, axis=0)
-    for tree in forest.estimators_:
-        lost = lost_votes(tree, X, others, y)
-        np.testing.assert_array_equal(lost, plain_lost_votes(tree, X, others, y))
+    return X, diagnosis_of(2.0 * X[:, 0] - X[:, 1] * X[:, 2], rng)
+
+
+def times_drawn(n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.bincount(rng.integers(n, size=n), minlength=n)
+
+
+@pytest.mark.parametrize("candidates", [1, 2, 6])
+@pytest.mark.parametrize("n", [2, 60, 64, 500, 4200])  # bitmaps of one word, one block, and two blocks
+@pytest.mark.parametrize("kind", ["integers", "reals"])
+def test_a_compiled_tree_is_the_plain_one(kind: str, n: int, candidates: int) -> None:
+    rng = np.random.default_rng(n)
+    X, y = sources_and_labels(kind, n, rng)
+    drawn = times_drawn(n, rng)
+    fast, plain = (
+        grow(rank_sources(X), y, drawn, candidates, np.random.default_rng(1))
+        for grow in (grow_tree, plain_grow_tree)
+    )
+    for ours, oracle in zip(fast, plain, strict=True):
+        np.testing.assert_array_equal(ours, oracle)
+    np.testing.assert_array_equal(votes(fast, X), plain_votes(fast, X))
+
+
+def test_a_tree_knows_the_patients_that_it_learned_from() -> None:
+    rng = np.random.default_rng(12)
+    X, y = sources_and_labels("reals", 300, rng)
+    drawn = times_drawn(300, rng)
+    tree = grow_tree(rank_sources(X), y, drawn, 2, rng)
+    np.testing.assert_array_equal(votes(tree, X)[drawn > 0], y[drawn > 0])
+    # Where all sources are candidates, the first split is the one that scikit-learn finds best.
+    every = grow_tree(rank_sources(X), y, np.ones(300, dtype=np.intp), 6, rng)
+    stump = RandomForestClassifier(1, max_depth=1, bootstrap=False, max_features=None).fit(X, y)
+    best = stump.estimators_[0].tree_
+    assert (every.source[0], every.threshold[0]) == (best.feature[0], pytest.approx(best.threshold[0]))
+
+
+def test_a_forest_predicts_as_well_as_scikit_learns() -> None:
+    rng = np.random.default_rng(13)
+    X, y = sources_and_labels("reals", 2000, rng)
+    ours = grow_forest(X[:1000], y[:1000], 100, 0).predict(X[1000:]) == y[1000:]
+    theirs = RandomForestClassifier(100, random_state=0).fit(X[:1000], y[:1000]).predict(X[1000:])
+    assert ours.mean() == pytest.approx((theirs == y[1000:]).mean(), abs=0.02)
+
+
+def lost_in_circle(
+    tree: Tree, X: np.ndarray, y: np.ndarray, circle: np.ndarray, steps: np.ndarray
+) -> np.ndarray:
+    """By plain predictions, with sources that are passed on along the circle."""
+    others = np.column_stack([np.roll(X[circle, source], -step) for source, step in enumerate(steps)])
+    return plain_lost_votes(tree, X[circle], others, y[circle])
+
+
+@pytest.mark.parametrize("kind", ["integers", "reals"])
+def test_the_compiled_loop_counts_as_plain_predictions_do(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    X, y = sources_and_labels(kind, 400, rng)
+    circle, steps = rng.permutation(400)[:250], rng.integers(1, 250, size=6)
+    for tree in grow_forest(X[:200], y[:200], 8, 0).trees:
+        lost = np.zeros(X.shape, dtype=np.int64)
+        add_lost_votes(lost, tree, X, circle, y, X, circle, np.arange(250), steps)
+        np.testing.assert_array_equal(lost[circle], lost_in_circle(tree, X, y, circle, steps))
         assert {-1, 0, 1} == set(np.unique(lost))
 
 
@@ -98,17 +160,13 @@ def test_importances_ask_only_trees_that_did_not_see_the_patient() -> None:
     rng = np.random.default_rng(6)
     X = rng.normal(size=(120, 3)).astype(np.float32)
     y = diagnosis_of(3.0 * X[:, 0], rng)
-    forest = RandomForestClassifier(5, random_state=0, oob_score=True)
-    with pytest.warns(UserWarning, match="do not have OOB scores"):
-        forest.fit(X, y)
+    forest = grow_forest(X, y, 5, 0)
     lost, trees = np.zeros((120, 3)), np.zeros(120)
-    for number, (tree, in_bag) in enumerate(zip(forest.estimators_, forest.estimators_samples_, strict=True)):
-        out = np.array([row for row in range(120) if row not in set(in_bag)])
-        others = np.random.default_rng((9, number)).permuted(X[out], axis=0)
-        lost[out] += plain_lost_votes(tree, X[out], others, y[out])
+    for number, (tree, out) in enumerate(zip(forest.trees, forest.out_of_bag, strict=True)):
+        draws = np.random.default_rng((9, number))
+        circle, steps = draws.permutation(out), draws.integers(1, out.size, size=3)
+        lost[circle] += lost_in_circle(tree, X, y, circle, steps)
         trees[out] += 1
-    # scikit-learn's own account of who was out of bag.
-    np.testing.assert_array_equal(trees > 0, forest.oob_decision_function_.any(axis=1))
     importance = out_of_bag_importance(forest, X, y, seed=9)
     np.testing.assert_array_equal(importance[trees > 0], lost[trees > 0] / trees[trees > 0, np.newaxis])
     assert (trees == 0).any() and not importance[trees == 0].any()

@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import FastICA
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.table import F64, Index
 from ..data.simulate import RandomState
 from ..errors import InputError
 from .base import Comparator
-from .local_importance import F32, importance_of_newcomers, out_of_bag_importance
+from .forest import F32, Forest, grow_forest
+from .local_importance import importance_of_newcomers, out_of_bag_importance
 
 MOST_ITERATIONS = 200
 # Directions with less variance than this share of the largest are rounding errors of collinear columns.
@@ -40,7 +40,8 @@ class ICAPrediction(Comparator):
 
     Parameters
     ----------
-    n_trees : int
+    n_trees : int, default 500
+        The default of R's randomForest; the paper names no number.
     random_state : seed of the unmixing's start, the forest and the permutations.
 
     Attributes
@@ -50,13 +51,13 @@ class ICAPrediction(Comparator):
     variable_of_source_ : (k,) column to which each source is assigned; unassigned columns score ``-inf``.
     converged_ : whether FastICA converged in 200 iterations. It need not: near-Gaussian or few data have
         no stable sources.
-    forest_ : the fitted RandomForestClassifier.
+    forest_ : :class:`~rootcausal.comparators.forest.Forest`, the trees and who is out of which bag.
     """
 
     unmixing_: F64
     variable_of_source_: Index
     converged_: bool
-    forest_: RandomForestClassifier
+    forest_: Forest
 
     def __init__(self, *, n_trees: int = 500, random_state: RandomState = None) -> None:
         self.n_trees = n_trees
@@ -70,8 +71,7 @@ class ICAPrediction(Comparator):
         self.unmixing_, self.converged_ = _unmix(Z, ica_seed)
         self.variable_of_source_ = _assign(self.unmixing_)
         self._cohort, self._labels, self._cohort_sources = Z, y, self._sources(Z)
-        self.forest_ = RandomForestClassifier(self.n_trees, random_state=forest_seed, n_jobs=1)
-        self.forest_.fit(self._cohort_sources, y)
+        self.forest_ = grow_forest(self._cohort_sources, y, self.n_trees, forest_seed)
 
     def _score(self, Z: F64) -> F64:
         if np.array_equal(Z, self._cohort):

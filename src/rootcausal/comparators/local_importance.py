@@ -10,37 +10,36 @@ loop descends once, and again from where each source strays, instead of once for
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.compiled import compiled
 from ..core.table import F64, Index
+from .forest import F32, I32, LEAF, Forest, Tree, plain_votes
 
-# scikit-learn's trees round their input to this type before they compare it with a threshold.
-F32 = NDArray[np.float32]
-Votes = NDArray[np.int8]
-LEAF = -1
+Counts = NDArray[np.int64]
 
 
-def out_of_bag_importance(forest: Any, sources: F32, y: Index, seed: int) -> F64:
+def out_of_bag_importance(forest: Forest, sources: F32, y: Index, seed: int) -> F64:
     """(n, k): over the trees that did not learn from a patient, the mean loss of votes for the true label.
 
-    Each tree permutes each source among its own out-of-bag patients. Patients in all bags get zeros.
+    Each tree permutes each source among its own out-of-bag patients: they stand in a circle in random order,
+    and each source is passed on by a random number of places. Patients in all bags get zeros.
     """
     lost = np.zeros(sources.shape, dtype=np.int64)
     trees = np.zeros(len(sources), dtype=np.int64)
-    for number, (tree, in_bag) in enumerate(zip(forest.estimators_, forest.estimators_samples_, strict=True)):
-        rows = np.flatnonzero(np.bincount(in_bag, minlength=len(sources)) == 0)
-        own = sources[rows]
-        others = np.random.default_rng((seed, number)).permuted(own, axis=0)
-        lost[rows] += lost_votes(tree, own, others, y[rows])
-        trees[rows] += 1
+    for number, (tree, out_of_bag) in enumerate(zip(forest.trees, forest.out_of_bag, strict=True)):
+        if out_of_bag.size < 2:
+            continue
+        rng = np.random.default_rng((seed, number))
+        circle = rng.permutation(out_of_bag)
+        steps = rng.integers(1, circle.size, size=(sources.shape[1],))
+        add_lost_votes(lost, tree, sources, circle, y, sources, circle, np.arange(circle.size), steps)
+        trees[circle] += 1
     return lost / np.maximum(trees, 1)[:, np.newaxis]
 
 
-def importance_of_newcomers(forest: Any, sources: F32, cohort: F32, seed: int) -> F64:
+def importance_of_newcomers(forest: Forest, sources: F32, cohort: F32, seed: int) -> F64:
     """(m, k): over all trees, the mean loss of votes for the label that the forest predicts.
 
     Each tree replaces each source by that of one random patient of the cohort, the same for all
@@ -48,64 +47,92 @@ def importance_of_newcomers(forest: Any, sources: F32, cohort: F32, seed: int) -
     """
     labels = forest.predict(sources)
     lost = np.zeros(sources.shape, dtype=np.int64)
-    every_source = np.arange(sources.shape[1])
-    for number, tree in enumerate(forest.estimators_):
-        donors = np.random.default_rng((seed, number)).integers(len(cohort), size=every_source.size)
-        others = np.tile(cohort[donors, every_source], (len(sources), 1))
-        lost += lost_votes(tree, sources, others, labels)
-    return lost / len(forest.estimators_)
+    newcomers, circle = np.arange(len(sources)), np.arange(len(cohort))
+    for number, tree in enumerate(forest.trees):
+        donors = np.random.default_rng((seed, number)).integers(len(cohort), size=(sources.shape[1],))
+        add_lost_votes(
+            lost, tree, sources, newcomers, labels, cohort, circle, np.zeros_like(newcomers), donors
+        )
+    return lost / len(forest.trees)
 
 
-def lost_votes(tree: Any, own: F32, others: F32, y: Index) -> Votes:
-    """(m, k): 1 where the vote is right, but wrong once the source is another's; −1 where it is mended."""
-    nodes = tree.tree_
-    return _lost_votes(
-        np.ascontiguousarray(nodes.children_left),
-        np.ascontiguousarray(nodes.children_right),
-        np.ascontiguousarray(nodes.feature),
-        np.ascontiguousarray(nodes.threshold),
-        nodes.value[:, 0, :].argmax(axis=1),
-        own,
-        others,
-        y,
-    )
+def add_lost_votes(
+    lost: Counts,
+    tree: Tree,
+    sources: F32,
+    rows: Index,
+    y: Index,
+    pool: F32,
+    circle: Index,
+    places: Index,
+    steps: Index,
+) -> None:
+    """Add 1 to what a patient lost by a source where replacing it makes the vote wrong, −1 where it mends it.
+
+    Parameters
+    ----------
+    lost : (n, k), of which some rows change.
+    sources, y : (n, k) and (n,); rows : (m,) those to ask.
+    pool, circle : others' sources, and which of them stand in a circle in which order.
+    places : (m,) of the patients in that circle.
+    steps : (k,) how far on in the circle the donor of each source is.
+    """
+    _add_lost_votes(lost, *tree, sources, rows, y, pool, circle, places, steps)
 
 
-def plain_lost_votes(tree: Any, own: F32, others: F32, y: Index) -> Votes:
-    """The same by scikit-learn's own predictions, one source at a time: the oracle of the compiled loop."""
-    right = (tree.predict(own) == y).astype(np.int8)
-    lost = np.empty(own.shape, dtype=np.int8)
+def plain_lost_votes(tree: Tree, own: F32, others: F32, y: Index) -> Counts:
+    """(m, k) the same, where others replace own, one source at a time: the oracle of the compiled loop."""
+    right = (plain_votes(tree, own) == y).astype(np.int64)
+    lost = np.empty(own.shape, dtype=np.int64)
     for source in range(own.shape[1]):
         replaced = own.copy()
         replaced[:, source] = others[:, source]
-        lost[:, source] = right - (tree.predict(replaced) == y)
+        lost[:, source] = right - (plain_votes(tree, replaced) == y)
     return lost
 
 
 @compiled(nogil=True)
-def _lost_votes(
-    left: Index, right: Index, feature: Index, threshold: F64, vote: Index, own: F32, others: F32, y: Index
-) -> Votes:
-    rows, sources = own.shape
-    lost = np.zeros((rows, sources), dtype=np.int8)
-    strayed = np.full(sources, -1)
-    for row in range(rows):
-        node = 0
-        while left[node] != LEAF:
-            node = left[node] if own[row, feature[node]] <= threshold[node] else right[node]
-        was_right = vote[node] == y[row]
-        node = 0
-        while left[node] != LEAF:
-            source = feature[node]
-            goes_left = own[row, source] <= threshold[node]
-            other = others[row, source]
-            if (other <= threshold[node]) != goes_left and strayed[source] != row:
-                strayed[source] = row
-                end = right[node] if goes_left else left[node]
-                while left[end] != LEAF:
-                    used = feature[end]
-                    value = other if used == source else own[row, used]
-                    end = left[end] if value <= threshold[end] else right[end]
-                lost[row, source] = np.int8(was_right) - np.int8(vote[end] == y[row])
-            node = left[node] if goes_left else right[node]
-    return lost
+def _add_lost_votes(
+    lost: Counts,
+    child: I32,
+    source_of: I32,
+    threshold: F64,
+    vote: I32,
+    sources: F32,
+    rows: Index,
+    y: Index,
+    pool: F32,
+    circle: Index,
+    places: Index,
+    steps: Index,
+) -> None:
+    strayed = np.full(sources.shape[1], -1)
+    path = np.empty(child.size, dtype=np.int32)
+    for number in range(rows.size):
+        own = sources[rows[number]]
+        node, depth = 0, 0
+        while child[node] != LEAF:
+            path[depth] = node
+            depth += 1
+            node = child[node] + (own[source_of[node]] > threshold[node])
+        path[depth] = node
+        label = y[rows[number]]
+        was_right = np.int64(vote[node] == label)
+        for at in range(depth):
+            node = path[at]
+            source = source_of[node]
+            if strayed[source] == number:
+                continue
+            donor = places[number] + steps[source]
+            if donor >= circle.size:
+                donor -= circle.size
+            other = pool[circle[donor], source]
+            end = child[node] + (other > threshold[node])
+            if end == path[at + 1]:
+                continue
+            strayed[source] = number
+            while child[end] != LEAF:
+                used = source_of[end]
+                value = other if used == source else own[used]
+                end = child[end] + (value > threshold[end])
+            lost[rows[number], source] += was_right - np.int64(vote[end] == label)

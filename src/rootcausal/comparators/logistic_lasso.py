@@ -2,8 +2,8 @@
 
 Each fit is a proximal Newton method: the likelihood is replaced by its quadratic expansion, and coordinate
 descent solves the weighted lasso that results, on its Gram matrix (as in Friedman, Hastie & Tibshirani 2010;
-see :mod:`.newton_direction`). The fits walk down the penalties side by side, so that one matrix product gives the
-gradients of all of them, and the predictions for held-out rows come for nothing.
+see :mod:`.newton_direction`). The fits walk down the penalties side by side, so that one matrix product
+gives the gradients of all of them, and the predictions for held-out rows come for nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Newton directions of logistic lassos, for AdaptiveLogistic: many small weighted lassos in one compiled call.
+"""Newton directions of logistic lassos, for AdaptiveLogistic: many weighted lassos in one compiled call.
 
-Each lasso is solved on its Gram matrix by coordinate descent. Where a sweep leaves all signs as they were, the
-minimum among coefficients of these signs is a linear system: the descent steps to it, or as far as the first
-coefficient that becomes zero on the way. Nearly collinear columns, of which plain descent takes thousands of
-sweeps, so take a few.
+Each lasso is solved on its Gram matrix by coordinate descent. Where a sweep leaves all signs as they were,
+the minimum among coefficients of these signs is a linear system: the descent steps to it, or as far as the
+first coefficient that becomes zero on the way. Nearly collinear columns, for which plain descent takes
+thousands of sweeps, so take a few.
 """
 
 from __future__ import annotations
@@ -125,38 +125,57 @@ def _lasso(gram: F64, slope: F64, penalty: float, start: F64) -> F64:
 
 @compiled(nogil=True)
 def _step_within_signs(gram: F64, slope: F64, penalty: float, w: F64) -> None:
-    """Move the nonzero entries of w to their minimum, or until the first of them is zero."""
+    """Move the nonzero entries of w to their minimum, or until the first of them is zero.
+
+    Where columns are collinear, only their coefficients move, to a smaller sum of the same predictions.
+    """
     held = np.flatnonzero(w)
-    size = held.size
-    root = np.empty((size, size))
-    towards = np.empty(size)
-    # Cholesky's decomposition, forward and back substitution.
-    for a in range(size):
-        own = gram[held[a], held[a]]
-        for b in range(a + 1):
-            value = gram[held[a], held[b]]
+    root = np.zeros((held.size, held.size))  # Cholesky's
+    way = np.zeros(held.size)
+    rank = 0
+    while rank < held.size:
+        own = gram[held[rank], held[rank]]
+        left = own
+        for b in range(rank):
+            value = gram[held[rank], held[b]]
             for c in range(b):
-                value -= root[a, c] * root[b, c]
-            if a != b:
-                root[a, b] = value / root[b, b]
-            elif value <= COLLINEAR * own:
-                return
-            else:
-                root[a, a] = math.sqrt(value)
-        value = slope[held[a]] - math.copysign(penalty, w[held[a]])
-        for c in range(a):
-            value -= root[a, c] * towards[c]
-        towards[a] = value / root[a, a]
-    for a in range(size - 1, -1, -1):
-        for c in range(a + 1, size):
-            towards[a] -= root[c, a] * towards[c]
-        towards[a] /= root[a, a]
-    share, first = 1.0, -1
-    for a in range(size):
-        now = w[held[a]]
-        if (towards[a] > 0.0) != (now > 0.0) and now / (now - towards[a]) < share:
-            share, first = now / (now - towards[a]), a
-    for a in range(size):
-        w[held[a]] += share * (towards[a] - w[held[a]])
+                value -= root[rank, c] * root[b, c]
+            root[rank, b] = value / root[b, b]
+            left -= root[rank, b] ** 2
+        if left <= COLLINEAR * own:
+            break
+        root[rank, rank] = math.sqrt(left)
+        rank += 1
+    furthest = 1.0
+    if rank == held.size:
+        for a in range(rank):
+            way[a] = slope[held[a]] - math.copysign(penalty, w[held[a]])
+            for c in range(rank):
+                way[a] -= gram[held[a], held[c]] * w[held[c]]
+            for c in range(a):
+                way[a] -= root[a, c] * way[c]
+            way[a] /= root[a, a]
+    else:
+        furthest = np.inf
+        way[:rank] = root[rank, :rank]
+    for a in range(rank - 1, -1, -1):
+        for c in range(a + 1, rank):
+            way[a] -= root[c, a] * way[c]
+        way[a] /= root[a, a]
+    if rank < held.size:
+        way[rank] = -1.0
+        growth = 0.0
+        for a in range(rank + 1):
+            growth += math.copysign(way[a], way[a] * w[held[a]])
+        if growth > 0.0:
+            way = -way
+    first = -1
+    for a in range(held.size):
+        if way[a] * w[held[a]] < 0.0 and -w[held[a]] / way[a] < furthest:
+            furthest, first = -w[held[a]] / way[a], a
+    if math.isinf(furthest):
+        return
+    for a in range(held.size):
+        w[held[a]] += furthest * way[a]
     if first >= 0:
         w[held[first]] = 0.0
