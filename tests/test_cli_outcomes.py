@@ -550,6 +550,7 @@ def test_on_a_cluster(tmp_path: Path, client_of_threads: Any, options: list[str]
     assert theirs.coef_ == pytest.approx(mine.coef_, abs=1e-9)
     assert theirs.provenance_["reading"] == mine.provenance_["reading"]
     assert not FOREIGN.search(said)
+    assert ("time: futime; patients were followed for up to " in said) == (options is not NUMBER)
     shown = ok("explain", tmp_path / "d.rci", tmp_path / "c.parquet")
     assert (" days" if options is not NUMBER else "expected egfr") in shown
 

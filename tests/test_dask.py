@@ -21,9 +21,8 @@ from distributed import Client
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
-from rootcausal.backends import dask_rows
+from rootcausal.backends import dask_parts, dask_rows
 from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_joining import even_groups
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
@@ -38,6 +37,13 @@ CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 def client() -> Iterator[Client]:
     with cluster_of(2) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def several_grains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small tables too are cut, and by the edges of no partition."""
+    monkeypatch.setattr(dask_parts, "LEAST_ROWS_A_GRAIN", 70)
+    monkeypatch.setattr(dask_parts, "ROWS_A_COLUMN", 1)
 
 
 def table(X: np.ndarray, y: np.ndarray) -> pd.DataFrame:
@@ -109,19 +115,6 @@ def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, sm
     pieces = in_pieces(by_class, [0, 100, healthy - 100, 1, 0, 500 - healthy - 1])
     expected = RCI().fit(by_class.drop(columns="d"), by_class["d"])
     assert same_model(RCI(backend="dask").fit(pieces, "d"), expected)
-
-
-def test_parts_are_even_and_of_pieces_on_the_same_worker() -> None:
-    def groups(rows: list[int], homes: str, n: int) -> list[list[int]]:
-        return even_groups(rows, list(homes), n)
-
-    assert groups([5] * 6, "ababab", 2) == [[0, 2, 4], [1, 3, 5]]
-    assert groups([5] * 4, "aaab", 2) == [[0, 1], [2, 3]]  # one piece moves, rather than a worker waits
-    assert groups([5] * 4, "aaaa", 2) == [[0, 2], [1, 3]]
-    assert groups([5] * 4, "abab", 9) == [[0], [1], [2], [3]]
-    assert groups([90, 1, 1, 1], "abba", 2) == [[0], [1, 2, 3]]
-    assert groups([0, 0], "ab", 2) == [[0], [1]]
-    assert groups([7, 7, 7], "abc", 2) == [[0, 2], [1]]
 
 
 def test_no_variable_that_matters(client: Client) -> None:
@@ -287,5 +280,5 @@ def test_a_worker_that_is_lost_after_it_was_waited_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(dask_rows, "wait_for_a_worker", lambda client: None)
     nobody = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": {}})
     asked: list[int] = []
-    dask_rows.table_on_cluster(nobody, (1000, 50), lambda n_parts: asked.append(n_parts) or [])
+    dask_rows.table_on_cluster(nobody, (1000, 50), lambda n_parts, threads: asked.append(n_parts) or [])
     assert asked == [1]

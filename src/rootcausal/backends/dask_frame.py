@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any, Protocol
 from uuid import uuid4
@@ -22,9 +23,10 @@ from distributed import Client, Future
 
 from ..core.table import F64, LARGEST, ColumnMoments, Index
 from ..errors import InputError
+from .blas import one_blas_thread
 from .choose import has_holes, holed_rows
 from .dask_holes import Work
-from .dask_joining import joined
+from .dask_reading import Make, parts_of
 from .dask_rows import add_up
 from .holed import measured_moments
 from .numba_cpu import NumbaRaw
@@ -109,6 +111,7 @@ class FrameRows:
         self._frame = frame
         self._columns = list(columns)
         self._of_outcome = [] if outcome is None else list(outcome.columns)
+        self._known = outcome
         self._outcome = None if outcome is None else _shared(client, outcome)
         with _promised(client, frame, [*self._columns, *self._of_outcome]):
             self.first_look: FirstLook = self._sums(
@@ -134,27 +137,24 @@ class FrameRows:
         return self.first_look.rows_with_holes
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
-        columns = [self._columns[c] for c in cols]
+        columns = self._names(cols)
         args = columns, self._outcome, mean, sd
         return self._sums(_gram(partition, *args) for partition in self._partitions(columns))
 
     def sums_of_holed(self, cols: Index, work: Work) -> Any:
         return self._sums(self._of_holed(cols, work))
 
-    def parts_of_holed(self, cols: Index, work: Work, n_parts: int) -> list[Future]:
-        pieces = self._client.compute(self._of_holed(cols, work))
-        return joined(self._client, pieces, self.first_look.rows_by_partition, n_parts)
+    def parts_of_holed(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
+        assert self._known is not None, "rows without an outcome have no holes"
+        columns = self._names(cols)
+        make = partial(_made_of_holed, columns, self._known, work)
+        return self._parts(columns, make, n_parts, threads)
 
     def _of_holed(self, cols: Index, work: Work) -> list[Any]:
         """What work makes of each partition, to be computed."""
-        assert self._outcome is not None, "rows without an outcome have no holes"
-        columns = [self._columns[c] for c in cols]
+        columns = self._names(cols)
         partitions = self._partitions(columns)
-        rows = self.first_look.rows_by_partition
-        if len(rows) != len(partitions):
-            # Dask merges partitions when only few of their columns are read.
-            rows = self._sums(_length(partition) for partition in partitions)
-        starts = np.cumsum((0, *rows[:-1])).tolist()
+        starts = np.cumsum((0, *self._rows_by(partitions)[:-1])).tolist()
         shared = _shared(self._client, work)
         return [
             _of_holed(partition, columns, self._outcome, start, shared)
@@ -163,22 +163,40 @@ class FrameRows:
 
     def extremes(self, cols: Index) -> tuple[F64, F64]:
         """The least and the largest value of some columns."""
-        chosen = self._frame[[self._columns[c] for c in cols]]
+        chosen = self._frame[self._names(cols)]
         lowest, highest = (future.result() for future in self._client.compute([chosen.min(), chosen.max()]))
         return lowest.to_numpy(dtype=np.float64), highest.to_numpy(dtype=np.float64)
 
-    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64, only: int | None = None) -> list[Future]:
-        """Standardized parts of about equal numbers of rows, joined where Dask happened to read them.
+    def parts(
+        self, n_parts: int, threads: int, cols: Index, mean: F64, sd: F64, only: int | None = None
+    ) -> list[Future]:
+        """At most ``n_parts`` standardized parts, for all ``threads`` of the cluster.
 
         ``only`` the rows of class 0 or 1, or with None all of them.
 
         No task names a worker, not even as a preference: when no worker is left, Dask forgets that it was
         only a preference, and a worker that joins later would never be given the task.
         """
-        columns = [self._columns[c] for c in cols]
-        args = columns, self._outcome, mean, sd, only
-        pieces = self._client.compute([_standardize(part, *args) for part in self._partitions(columns)])
-        return joined(self._client, pieces, self.first_look.rows_by_partition, n_parts)
+        columns = self._names(cols)
+        make = partial(_standardized, columns, self._known, mean, sd, only)
+        return self._parts(columns, make, n_parts, threads)
+
+    def _parts(self, columns: list[Hashable], make: Make, n_parts: int, threads: int) -> list[Future]:
+        # What is known of the outcome travels with the tasks: parts that need a future besides their rows
+        # would all be read by the worker that has it.
+        partitions = self._partitions(columns)
+        rows = self._rows_by(partitions)
+        return parts_of(self._client, partitions, rows, len(columns), make, n_parts, threads)
+
+    def _rows_by(self, partitions: list[Any]) -> tuple[int, ...]:
+        rows = self.first_look.rows_by_partition
+        if len(rows) != len(partitions):
+            # Dask merges partitions when only few of their columns are read.
+            rows = self._sums(_length(partition) for partition in partitions)
+        return rows
+
+    def _names(self, cols: Index) -> list[Hashable]:
+        return [self._columns[c] for c in cols]
 
     def _partitions(self, columns: list[Hashable]) -> list[Any]:
         return self._frame[[*columns, *self._of_outcome]].to_delayed()
@@ -275,7 +293,7 @@ def _first_look(
     # Seeded by place: the answer is the same when a lost partition is summed again.
     weights = np.random.default_rng(place).standard_normal(len(X))
     # Infinite values are refused later, with the names of their columns; one with holes has no projection.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         moments = _column_moments(X, _outcomes(partition, outcome), np.zeros(X.shape[1]))
         projection = weights @ X
     return FirstLook(
@@ -296,7 +314,8 @@ def _first_look(
 def _moments(
     partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows | None, shift: F64
 ) -> ColumnMoments:
-    return _column_moments(_values(partition, columns), _outcomes(partition, outcome), shift)
+    with one_blas_thread():
+        return _column_moments(_values(partition, columns), _outcomes(partition, outcome), shift)
 
 
 def _column_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
@@ -309,14 +328,16 @@ def _gram(
     partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows | None, mean: F64, sd: F64
 ) -> F64:
     raw = NumbaRaw(_values(partition, columns), _outcomes(partition, outcome))
-    return raw.gram(np.arange(len(columns)), mean, sd)
+    with one_blas_thread():
+        return raw.gram(np.arange(len(columns)), mean, sd)
 
 
 @delayed
 def _of_holed(
     partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows, first_row: int, work: Work
 ) -> Any:
-    return work(holed_rows("numba", _values(partition, columns), outcome.rows(partition), first_row))
+    with one_blas_thread():
+        return _made_of_holed(columns, outcome, work, partition, first_row)
 
 
 @delayed
@@ -324,14 +345,14 @@ def _length(partition: pd.DataFrame) -> tuple[int, ...]:
     return (len(partition),)
 
 
-@delayed
-def _standardize(
-    partition: pd.DataFrame,
+def _standardized(
     columns: list[Hashable],
     outcome: OutcomeRows | None,
     mean: F64,
     sd: F64,
     only: int | None,
+    partition: pd.DataFrame,
+    first_row: int,
 ) -> tuple[F64, np.ndarray | None]:
     """(k, n) standardized columns, and the outcome of their rows; of one class ``only``, if there is one."""
     known = _outcomes(partition, outcome)
@@ -339,3 +360,9 @@ def _standardize(
         partition, known = partition[known == only], known[known == only]
     everything = np.arange(len(columns))
     return NumbaRaw(_values(partition, columns), known).standardize(everything, mean, sd).columns, known
+
+
+def _made_of_holed(
+    columns: list[Hashable], outcome: OutcomeRows, work: Work, partition: pd.DataFrame, first_row: int
+) -> Any:
+    return work(holed_rows("numba", _values(partition, columns), outcome.rows(partition), first_row))

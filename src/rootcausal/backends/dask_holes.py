@@ -40,7 +40,7 @@ class HoledSource(Protocol):
         """The sum over the partitions of what ``work`` makes of some columns of each."""
         ...
 
-    def parts_of_holed(self, cols: Index, work: Work, n_parts: int) -> list[Future]:
+    def parts_of_holed(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
         """Parts of the standardized columns, and outcomes, that ``work`` makes of some of each partition."""
         ...
 
@@ -127,8 +127,8 @@ class DaskFilled:
     def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
         work = partial(_standardized, *self._chosen, (cols, mean, sd))
 
-        def parts(n_parts: int) -> list[Future]:
-            return self._source.parts_of_holed(self._cols, work, n_parts)
+        def parts(n_parts: int, threads: int) -> list[Future]:
+            return self._source.parts_of_holed(self._cols, work, n_parts, threads)
 
         return table_on_cluster(self._client, (self.shape[0], cols.size), parts)
 

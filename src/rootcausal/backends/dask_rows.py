@@ -1,8 +1,9 @@
 """The Dask backend, rows on the workers of a cluster: each sum is one round trip, and only sums travel.
 
-A part is a future. It is made from its source by a chain of tasks without side effects (read,
-standardize, regress out, regress out, ...), and Dask keeps that chain for as long as the part is in use:
-what a lost worker held is computed again from the source, by the workers that are left or that join.
+A part is a future, a run of neighbouring rows (see :mod:`.dask_parts`). It is made from its source by a
+chain of tasks without side effects (read and standardize, regress out, regress out, ...), and Dask keeps that
+chain for as long as the part is in use: what a lost worker held is computed again from the source, by the
+workers that are left or that join.
 Nothing here retries or schedules, and no task names a worker.
 
     source ── standardize ── regress_out ── regress_out      one chain a part; only its end is in memory
@@ -15,7 +16,6 @@ Nothing here retries or schedules, and no task names a worker.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -27,108 +27,22 @@ from distributed import Client, Future, wait
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
+from .dask_parts import call
 from .effect_kernels import COMPILED
-from .threads import use_threads
 
-# A round trip of a few tasks a worker, in seconds, and what a core sums meanwhile, in residuals a second
-# (both as seen in benchmarks/dask_rows.py).
-ROUND_TRIP = 0.01
-RESIDUALS_A_SECOND = 4e8
+# What two cores sum during one round trip of about 10 ms (see benchmarks/dask_rows.py). The same on any
+# cluster: a search that asked for the number of cores would compare other pairs on another one.
+RESIDUALS_A_ROUND_TRIP = 8e6
+# Correlations up to this many bytes, all parts together, are sent with each task: a task that needs another
+# future besides its part may be started where that one is, and the part would have to move.
+SENT_WITH_EACH = 1 << 26
 # Regressing out a root holds one part twice; so a part is at most this share of its worker's memory.
 PARTS_A_WORKER = 16
 # Sums gathered directly; above this many, workers add them up among themselves first.
 GATHERED_AT_ONCE = 64
-ROWS_A_STEP = 65_536
 # How long a fit waits for sums before it looks whether the cluster still has workers, and how long for one.
 SECONDS_A_LOOK = 10
 SECONDS_WITHOUT_WORKERS = 300
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows, standardized. Never changed: Dask may compute a part twice, or keep the one before.
-
-    Attributes
-    ----------
-    table : NumbaTable or, on a worker with a GPU, CupyTable, of the columns that may still become roots.
-    ids : (m,) which columns these are; the last root is still among them.
-    labels : what is known of the outcome of the rows, where the table is; or None.
-    errors : the columns that became roots, (n,) each; their arrays are shared with the part before.
-    """
-
-    table: Any
-    ids: Index
-    labels: Any
-    errors: dict[int, Any] = field(default_factory=dict)
-
-    def __sizeof__(self) -> int:
-        """What Dask counts when it decides whether to spill."""
-        errors = sum(error.nbytes for error in self.errors.values())
-        labels = 0 if self.labels is None else self.labels.nbytes
-        return int(self.table.columns.nbytes + self.table.level_bytes + labels + errors)
-
-    def gram(self) -> F64:
-        return self.table.gram()
-
-    def column_sums(self) -> F64:
-        return self.table.column_sums()
-
-    def with_correlations(self, r: F64) -> Part:
-        return replace(self, table=self.table.with_correlations(r))
-
-    def pair_sums(self, i: Index, j: Index) -> F64:
-        return self.table.pair_sums(self._place(i), self._place(j))
-
-    def leading_pair_sums(self, cols: Index, q: int) -> F64:
-        return self.table.to_host(self.table.leading_pair_sums(self._place(cols), q))
-
-    def regress_out(self, root: int, cols: Index) -> Part:
-        """A new part; columns that are neither in ``cols`` nor roots are let go."""
-        ids = np.append(cols, root)
-        # A table regresses out in place, so it is copied first.
-        table = self.table.copy_of(self._place(ids)).regress_out(cols.size, np.arange(cols.size))
-        return Part(table, ids, self.labels, {**self.errors, root: table.columns[-1].copy()})
-
-    def logit_sums(self, cols: Index, beta: F64) -> LossSums:
-        return self._loss_sums("logit_sums", cols, beta)
-
-    def square_sums(self, cols: Index, beta: F64) -> LossSums:
-        return self._loss_sums("square_sums", cols, beta)
-
-    def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
-        return self._loss_sums("hazard_sums", cols, beta)
-
-    def _loss_sums(self, method: str, cols: Index, beta: F64) -> LossSums:
-        total = LossSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
-        for start in range(0, len(self.labels), ROWS_A_STEP):
-            rows = slice(start, start + ROWS_A_STEP)
-            errors = self.table.columns[:0, rows]
-            if cols.size:
-                errors = np.stack([self.errors[int(column)][rows] for column in cols])
-            table = type(self.table)(errors, self.labels[rows])
-            total = total + getattr(table, method)(np.arange(cols.size), beta)
-        return total
-
-    def level_counts(self, cols: Index, edges: F64) -> F64:
-        return self.table.level_counts(self._place(cols), edges)
-
-    def with_levels(self, cols: Index, edges: F64, thresholds: F64) -> Part:
-        return replace(self, table=self.table.with_levels(self._place(cols), edges, thresholds))
-
-    def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
-        return self.table.level_sums(self._place(discrete), self._place(cols))
-
-    def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
-        return self.table.level_pair_sums(self._place(discrete), self._place(cols), intercept, slope)
-
-    def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> Part:
-        place = int(self._place(np.array([root]))[0])
-        table = self.table.shift_levels(place, self._place(discrete), intercept, slope)
-        return replace(self, table=table)
-
-    def _place(self, cols: Index) -> Index:
-        ranked = np.argsort(self.ids)
-        return ranked[np.searchsorted(self.ids, cols, sorter=ranked)]
 
 
 class RowSource(Protocol):
@@ -141,8 +55,13 @@ class RowSource(Protocol):
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64: ...
 
-    def parts(self, n_parts: int, cols: Index, mean: F64, sd: F64, only: int | None) -> list[Future]:
-        """Standardized parts: with the rows of class ``only``, 0 or 1, or with None all rows."""
+    def parts(
+        self, n_parts: int, threads: int, cols: Index, mean: F64, sd: F64, only: int | None
+    ) -> list[Future]:
+        """At most so many standardized parts, for all ``threads`` of the cluster.
+
+        They have the rows of class ``only``, 0 or 1, or with None all rows.
+        """
         ...
 
 
@@ -178,8 +97,8 @@ class DaskRaw:
         return sums if self._only is None else sums * (np.arange(2) == self._only)[:, None, None]
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> DaskTable:
-        def parts(n_parts: int) -> list[Future]:
-            return self._source.parts(n_parts, cols, mean, sd, self._only)
+        def parts(n_parts: int, threads: int) -> list[Future]:
+            return self._source.parts(n_parts, threads, cols, mean, sd, self._only)
 
         return table_on_cluster(self._client, (self.shape[0], cols.size), parts)
 
@@ -209,8 +128,7 @@ class DaskTable:
 
     @property
     def pairs_per_call(self) -> int:
-        residuals = ROUND_TRIP * RESIDUALS_A_SECOND * self._threads
-        return max(1, int(residuals / (2 * self.shape[0])))
+        return max(1, int(RESIDUALS_A_ROUND_TRIP / (2 * self.shape[0])))
 
     def gram(self) -> F64:
         return self._sum("gram")
@@ -219,7 +137,8 @@ class DaskTable:
         return self._sum("column_sums")
 
     def with_correlations(self, r: F64) -> DaskTable:
-        return self._next(self._each("with_correlations", self._shared(r)), r.copy())
+        given = r if r.nbytes * len(self._parts) <= SENT_WITH_EACH else self._shared(r)
+        return self._next(self._each("with_correlations", given), r.copy())
 
     def correlations(self, columns: int | Index) -> F64:
         return self._correlation[columns].copy()
@@ -276,10 +195,10 @@ class DaskTable:
         # One message for all tasks: sent one by one, they take half as long again.
         same = [[value] * len(self._parts) for value in (method, threads, *args)]
         keys = [f"{method}-{uuid4().hex}" for _ in self._parts]
-        return self._client.map(_call, self._parts, *same, key=keys)
+        return self._client.map(call, self._parts, *same, key=keys)
 
     def _sum(self, method: str, *args: Any) -> Any:
-        return add_up(self._client, self._each(method, *args))
+        return add_up(self._client, self._each(method, *args)).whole
 
     def _shared(self, array: F64) -> Future:
         """An array that every part needs: sent once, as a task, so that it too can be computed again."""
@@ -287,9 +206,9 @@ class DaskTable:
 
 
 def table_on_cluster(
-    client: Client, shape: tuple[int, int], parts: Callable[[int], list[Future]]
+    client: Client, shape: tuple[int, int], parts: Callable[[int, int], list[Future]]
 ) -> DaskTable:
-    """A table of this shape, made of as many ``parts`` as suit the cluster."""
+    """A table of this shape, made of as many ``parts`` as suit the cluster and its threads."""
     wait_for_a_worker(client)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads = max(1, sum(worker["nthreads"] for worker in workers))
@@ -300,12 +219,7 @@ def table_on_cluster(
     n_parts = max(n_workers, int(np.ceil(PARTS_A_WORKER * n_workers * table_bytes / memory)))
     if n_parts > n_workers:
         n_parts += -n_parts % threads  # so that no thread is left without a part
-    return DaskTable(client, parts(n_parts), shape, threads)
-
-
-def _call(part: Part, method: str, threads: int, *args: Any) -> Any:
-    use_threads(threads)
-    return getattr(part, method)(*args)
+    return DaskTable(client, parts(n_parts, threads), shape, threads)
 
 
 def add_up(client: Client, sums: Sequence[Future]) -> Any:

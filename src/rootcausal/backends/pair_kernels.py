@@ -99,16 +99,17 @@ def square_units(Z: F64, R: F64, cols: Index, first: int, last: int, out: F64) -
         rows = slice(n * chunk // n_chunks, n * (chunk + 1) // n_chunks)
         i, j = cols[a], cols[b]
         if i == j:
-            column_rows(Z[i, rows], sums[:2])
-            sums[2:] = sums[:2]
+            column_rows(Z[i, rows], sums)
+            sums[2], sums[3] = sums[0], sums[1]
         else:
             r = R[i, j]
             scale = 1.0 / math.sqrt(max(1.0 - r * r, EXHAUSTED))
             pair_rows(Z[i, rows], Z[j, rows], r, scale, sums)
         to = out[chunk]
-        to[0, 0, a, b], to[0, 1, a, b], to[1, 0, a, b], to[1, 1, a, b] = sums
-        if b < q:
-            to[1, 0, b, a], to[1, 1, b, a], to[0, 0, b, a], to[0, 1, b, a] = sums
+        for s in range(2):
+            to[0, s, a, b], to[1, s, a, b] = sums[s], sums[2 + s]
+            if b < q:
+                to[1, s, b, a], to[0, s, b, a] = sums[s], sums[2 + s]
         b += 1
         if b == m:
             a += 1

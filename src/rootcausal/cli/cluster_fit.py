@@ -26,6 +26,7 @@ def fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
+    from ..inputs.follow_up_columns import ChosenFollowUp
     from ..inputs.roles import columns_named, note_of_after
     from ..loading import ESTIMATORS
 
@@ -50,6 +51,9 @@ def fit_on_cluster(
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):
         say(line)
+    if isinstance(outcome, ChosenFollowUp):
+        longest: Any = model.provenance_["longest_follow_up"]
+        outcome = replace(outcome, longest=longest)
     for line in outcome.lines(n_rows):
         say(line)
     if roles.after:

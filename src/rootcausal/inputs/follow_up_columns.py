@@ -107,14 +107,14 @@ class Event:
 
 @dataclass(frozen=True)
 class ChosenFollowUp:
-    """Times, and which label is the event; the longest and the median one where the rows are at hand."""
+    """Times, and which label is the event; the longest and, of rows at hand, the median one."""
 
     kind: ClassVar[str] = "survival"
 
     columns: FollowUpColumns
     event: Event
     longest: float | None = None
-    median: float = 0.0
+    median: float | None = None
 
     @property
     def called(self) -> str:
@@ -154,8 +154,9 @@ class ChosenFollowUp:
             said += "; nobody's follow-up ended without it"
         followed = f"time: {one_line(columns.time)}"
         if self.longest is not None:
-            longest, median = columns.in_unit(self.longest), columns.in_unit(self.median)
-            followed += f"; {of_what} were followed for up to {longest}, median {median}"
+            followed += f"; {of_what} were followed for up to {columns.in_unit(self.longest)}"
+        if self.median is not None:
+            followed += f", median {columns.in_unit(self.median)}"
         return [said, followed]
 
 

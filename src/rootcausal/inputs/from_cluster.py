@@ -18,6 +18,7 @@ import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, get_client
 from distributed.exceptions import WorkerStartTimeoutError
 
+from ..backends.blas import one_blas_thread
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
 from ..backends.dask_holes import DaskHoles
 from ..backends.dask_rows import DaskRaw
@@ -91,7 +92,8 @@ def open_on_cluster(
         elsewhere = {} if outcome is None else _elsewhere(outcome)
         with findings.noting():
             precedence = precedence_of(knowledge, encoding.names, elsewhere)
-    with _some_client() as client, _plain_errors(client):
+    # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
+    with _some_client() as client, _plain_errors(client), one_blas_thread():
         if wishes is not None:
             encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
