@@ -18,7 +18,7 @@ from ..core.tracing import Traced, causes_of_a_column
 from .compiled import compiled
 from .power_of_two import FASTMATH
 from .race_kernels import ACCOUNTS
-from .screen_kernels import welch_test
+from .screen_kernels import class_test
 
 
 def fit_effects(
@@ -84,7 +84,7 @@ def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) 
     return Traced(total, 1.0 - not_ancestor, settled)
 
 
-COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, welch_test)
+COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, class_test)
 
 
 def _limits(prior: Sparsity, n_effects: int) -> tuple[F64, float]:

@@ -27,13 +27,11 @@ SMALLEST = 1e-140
 FARTHEST = 1e30
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
-#: As :func:`welch_test`.
-WelchTest = Callable[[F64, F64, F64], tuple[F64, F64]]
+#: As :func:`class_test`.
+ClassTest = Callable[[F64, F64, F64, F64, int, F64, Index, F64], tuple[F64, F64]]
 
 # A class with fewer rows has no variance, and so no test.
 ROWS_PER_CLASS = 2
-# Storage is compacted once this share of it is out of use: copying stays cheap beside what it saves.
-SLACK = 0.25
 
 
 def residual_scale(r: F64) -> F64:
@@ -194,57 +192,51 @@ def regressed_correlations(r: F64, root: int, cols: Index) -> None:
     r[square] = np.clip((r[square] - np.outer(with_root, with_root)) * np.outer(scale, scale), -1.0, 1.0)
 
 
-class ClassMoments:
-    """First and second moments, by class, of the residuals still in play.
+def class_test(
+    gram: F64, total: F64, weight: F64, count: F64, root: int, slope: F64, cols: Index, variance: F64
+) -> tuple[F64, F64]:
+    """Take a root out of the moments of some columns, in place, and test these: :func:`welch_test`.
 
-    Columns have mean zero and a known variance in the population, so the weighted moments of the cases give
-    those of the controls.
+    Parameters
+    ----------
+    gram, total : (k, k) and (k,) of the cases, weighted: Σ z zᵀ and Σ z.
+    weight, count : (2,) what a row of each class counts for, and how many there are.
+    slope : (k,) what each column loses for a unit of the root's residual.
+    cols : (m,) the columns.
+    variance : (m,) of what is left of them, in the population.
     """
+    along = slope[cols]
+    half = gram[cols, root] - along * (0.5 * gram[root, root])
+    change = np.outer(half, along)
+    gram[np.ix_(cols, cols)] -= change + change.T
+    total[cols] -= along * total[root]
+    # Columns have mean zero and a known variance in the population: the cases give the controls.
+    of_cases, square = total[cols], gram[cols, cols]
+    rest = (count.sum() - 1.0) * variance - square
+    totals, squares = np.array([[-of_cases, of_cases], [rest, square]]) / weight[:, None]
+    return welch_test(count[:, None], totals, squares)
+
+
+class ClassMoments:
+    """First and second moments, by class, of the residuals still in play."""
 
     def __init__(
-        self, count: F64, weights: ClassWeights, case_total: F64, case_gram: F64, test: WelchTest
+        self, count: F64, weights: ClassWeights, case_total: F64, case_gram: F64, test: ClassTest
     ) -> None:
         """``count`` (2,) rows a class; over the cases and weighted, Σ z (k,) and Σ z zᵀ (k, k).
 
-        ``test`` is :func:`welch_test`, or a compiled twin.
+        ``test`` is :func:`class_test`, or a compiled twin.
         """
-        self._count = count[:, None]
-        self._weight = np.array([[weights.controls], [weights.cases]])
+        self._count, self._weight = count, np.array([weights.controls, weights.cases])
+        self._total, self._gram = case_total.copy(), case_gram.copy()
         self._test = test
-        self._ids: Index = np.arange(case_total.size)
-        self._slot = self._ids.copy()
-        self._total = case_total.copy()
-        self._gram = case_gram.copy()
 
-    def p_values(self, cols: Index, variance: F64) -> F64:
-        """Welch's test of each residual between the classes, given its variance in the population."""
-        slots = self._slot[cols]
-        total, square = self._total[slots], np.diagonal(self._gram)[slots]
-        rest = (self._count.sum() - 1.0) * variance - square
-        totals, squares = np.array([[-total, total], [rest, square]]) / self._weight
+    def p_values(self, root: int, slope: F64, cols: Index, variance: F64) -> F64:
+        """Welch's test of each residual between the classes."""
+        t, df = self._test(self._gram, self._total, self._weight, self._count, root, slope, cols, variance)
         if (self._count < ROWS_PER_CLASS).any():
             return np.ones(cols.size)
-        return p_values_of(*self._test(self._count, totals, squares))
-
-    def regress_out(self, root: int, slope: F64) -> None:
-        """Subtract ``slope`` (k,) times the root's residual from every column."""
-        slope, slot = slope[self._ids], self._slot[root]
-        half = self._gram[:, slot] - slope * (0.5 * self._gram[slot, slot])
-        change = np.outer(half, slope)
-        self._gram -= change
-        self._gram -= change.T
-        self._total -= slope * self._total[slot]
-
-    def keep(self, cols: Index) -> None:
-        """Forget all other columns, once they are many enough to be worth the copy."""
-        if cols.size > (1 - SLACK) * self._ids.size:
-            return
-        slots = self._slot[cols]
-        self._total = self._total[slots]
-        self._gram = self._gram[np.ix_(slots, slots)]
-        self._ids = cols
-        self._slot[:] = -1
-        self._slot[cols] = np.arange(cols.size)
+        return p_values_of(t, df)
 
 
 class ScoreMoments:
@@ -264,14 +256,8 @@ class ScoreMoments:
         assert columns.moments.score is not None
         return cls(float(columns.moments.count.sum()), columns.moments.score[0, kept] / columns.sd[kept])
 
-    def p_values(self, cols: Index, variance: F64) -> F64:
-        """Pearson's test of each residual against the score, given its variance."""
+    def p_values(self, root: int, slope: F64, cols: Index, variance: F64) -> F64:
+        """Pearson's test of each residual against the score."""
+        self._product[cols] -= slope[cols] * self._product[root]
         free = self._rows - 1.0
         return _correlation_test(self._product[cols], free * free * variance, self._rows)
-
-    def regress_out(self, root: int, slope: F64) -> None:
-        """Subtract ``slope`` (k,) times the root's residual from every column."""
-        self._product -= slope * self._product[root]
-
-    def keep(self, cols: Index) -> None:
-        """Nothing is large enough to be worth forgetting."""

@@ -250,6 +250,8 @@ class _Rounds:
         self._opening = None if layout.precedence is None else Opening(layout.precedence)
         self._covariate, self._kept_by_rule = layout.covariate, layout.kept
         self._entropies[self._discrete] = 0.0
+        # Whether every root is found by comparing all candidates, so that their entropies are always known.
+        self._all_compared = self._opening is None and not (self._discrete | self._kept_by_rule).any()
         self._screen: Screen | None = (
             None if tested is None else tested.screen(columns, kept, gram, table.loops)
         )
@@ -268,7 +270,9 @@ class _Rounds:
         self.roots.append(root)
         self._margins.append(found.margin)
         self._n_pairs += found.n_pairs
-        self._entropies = np.where(self._discrete, 0.0, found.entropy_given_root)
+        self._entropies = found.entropy_given_root
+        if self._levels is not None:
+            self._entropies[self._discrete] = 0.0
         self._take_out(root)
         if self._levels is not None:
             self._table = self._levels.take_in(self._table, root, self.candidates)
@@ -279,10 +283,11 @@ class _Rounds:
         if self._kept_by_rule[rivals[0]] or rivals.size == 1:
             # There is nothing to compare, and no rival is left whose entropy would be needed.
             return Root(int(rivals[0]), np.inf, self._unknown(), 0)
-        if self._discrete[rivals].all():
+        if self._levels is not None and self._discrete[rivals].all():
             # All scores are zero, and no number is among them whose entropy would be needed.
             return Root(int(rivals[0]), 0.0, self._unknown(), 0)
-        self._make_current(rivals)
+        if not self._all_compared:
+            self._make_current(rivals)
         if self._levels is None:
             return self._search.find_root(self._table, rivals, self._entropies)
         levels = self._levels.entropies(self._table, rivals)
@@ -318,24 +323,24 @@ class _Rounds:
     def _take_out(self, root: int) -> None:
         """Update the moments in closed form, and who is still a candidate."""
         rest = self.candidates[self.candidates != root]
-        sd = np.sqrt(self._variance)
+        before, sd_of_root = self._variance[rest], float(np.sqrt(self._variance[root]))
         correlation = self._table.correlations(root)[rest]
-        loading = np.zeros(sd.size)
-        loading[root] = sd[root]
-        loading[rest] = correlation * sd[rest]
+        loading = np.zeros(self._variance.size)
+        loading[root] = sd_of_root
+        loading[rest] = correlation * np.sqrt(before)
         self._loadings.append(loading)
-        self._variance[rest] *= np.maximum(1.0 - correlation * correlation, 0.0)
-        exhausted = self._variance[rest] < EXHAUSTED
-        self._exhausted.extend(rest[exhausted])
-        rest = rest[~exhausted]
+        left = before * np.maximum(1.0 - correlation * correlation, 0.0)
+        self._variance[rest] = left
+        exhausted = left < EXHAUSTED
+        if exhausted.any():
+            self._exhausted.extend(rest[exhausted])
+            rest, left = rest[~exhausted], left[~exhausted]
         together = self._variable[rest] == self._variable[root]
         self._next = rest[together]
         if self._screen is not None:
-            self._screen.regress_out(root, loading / sd[root])
-            p_values = self._screen.p_values(rest, self._variance[rest])
+            p_values = self._screen.p_values(root, loading / sd_of_root, rest, left)
             passes = passing(p_values, self._variable[rest], self._alpha)
             rest = rest[together | passes | self._kept_by_rule[rest]]
-            self._screen.keep(rest)
         self.candidates = rest
 
     def result(self) -> Ordering:

@@ -21,16 +21,15 @@ from .table import F64, ColumnMoments, Index, LossSums, Table
 class Screen(Protocol):
     """The test of local variants, kept current while roots are regressed out: it reads no rows."""
 
-    def p_values(self, cols: Index, variance: F64) -> F64:
-        """Of each residual, whether the outcome depends on it, given its variance in the population."""
-        ...
+    def p_values(self, root: int, slope: F64, cols: Index, variance: F64) -> F64:
+        """Take a root out of some columns, and test whether the outcome depends on what is left of them.
 
-    def regress_out(self, root: int, slope: F64) -> None:
-        """Subtract ``slope`` (k,) times the root's residual from every column."""
-        ...
-
-    def keep(self, cols: Index) -> None:
-        """Only these columns will be asked for again."""
+        Parameters
+        ----------
+        slope : (k,) what each column loses for a unit of the root's residual.
+        cols : (m,) the columns; no others will be asked for again.
+        variance : (m,) of what is left of them, in the population.
+        """
         ...
 
 

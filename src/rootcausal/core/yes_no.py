@@ -70,7 +70,7 @@ class YesNo:
 
     def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ClassMoments:
         case_total = columns.weights.cases * columns.moments.total[1, kept] / columns.sd[kept]
-        return ClassMoments(columns.moments.count, columns.weights, case_total, gram[1], loops.welch_test)
+        return ClassMoments(columns.moments.count, columns.weights, case_total, gram[1], loops.class_test)
 
     def scores(self, columns: Columns) -> F64:
         """D with mean zero and unit variance in the population."""
