@@ -48,7 +48,9 @@ if hasattr(os, "register_at_fork"):
 def in_threads(work: Callable[[int, int], None], n_units: int, n_values: int) -> None:
     """Call work(first, last) over 0..n_units, in as many threads as the amount of values is worth."""
     global _pool
-    threads = min(numba.get_num_threads(), n_units, max(1, n_values // WORTH_A_THREAD))
+    worth = min(n_units, n_values // WORTH_A_THREAD)
+    # Asking numba takes longer than many a small loop.
+    threads = min(numba.get_num_threads(), worth) if worth > 1 else 1
     if threads <= 1:
         work(0, n_units)
         return

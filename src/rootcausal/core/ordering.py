@@ -142,6 +142,8 @@ class Ordering:
     @property
     def _apart(self) -> list[tuple[int, Index]]:
         """Places and variables of columns that do not act on each other, where these are several."""
+        if self.unsearched.size < 2:
+            return []
         c = self.n_covariates
         blocks = [(0, self.unsearched[:c]), (c, self.unsearched[c:])]
         return [(start, variable) for start, variable in blocks if np.unique(variable).size > 1]
