@@ -41,8 +41,7 @@ def areas(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> 
     with_levels = layout.discrete[first]
     for has in (False, True):
         alike = variables[(n_columns == 1) & (with_levels == has)]
-        there = None if missing is None else ~missing[:, first[alike]].T
-        found[alike] = _in_blocks(X[:, first[alike]].T, there, y, has)
+        found[alike] = _in_blocks(X, missing, y, first[alike], has)
     for variable in variables[n_columns > 1].tolist():  # dummies: which level it is
         columns = layout.columns_of(variable)
         known = slice(None) if missing is None else np.flatnonzero(~missing[:, columns[0]])
@@ -60,14 +59,16 @@ def measured_of_both(missing: np.ndarray | None, y: np.ndarray, layout: Layout) 
     return np.stack([(~missing[y == label][:, first]).sum(axis=0) for label in (0, 1)])
 
 
-def _in_blocks(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: bool) -> F64:
-    """The same as :func:`_areas_of`, a few variables at a time."""
-    found = np.zeros(len(values))
+def _in_blocks(X: F64, missing: np.ndarray | None, y: np.ndarray, columns: Index, with_levels: bool) -> F64:
+    """(m,): of some columns of X (n, q), a few at a time."""
+    found = np.zeros(columns.size)
 
     def work(some: slice) -> None:
-        found[some] = _areas_of(values[some], None if there is None else there[some], y, with_levels)
+        values = np.ascontiguousarray(X[:, columns[some]].T)
+        there = None if missing is None else np.ascontiguousarray(~missing[:, columns[some]].T)
+        found[some] = _areas_of(values, there, y, with_levels)
 
-    in_blocks(work, len(values), y.size)
+    in_blocks(work, columns.size, y.size)
     return found
 
 
