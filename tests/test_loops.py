@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
 
-from rootcausal.backends.effect_kernels import COMPILED
+from rootcausal.backends.compiled_loops import COMPILED
 from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
 from rootcausal.backends.numba_cpu import NumbaTable
 from rootcausal.backends.reference import ReferenceTable

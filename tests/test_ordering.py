@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rootcausal.backends import threads as threads_module
-from rootcausal.backends.effect_kernels import COMPILED
+from rootcausal.backends.compiled_loops import COMPILED
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module

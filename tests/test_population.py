@@ -16,7 +16,7 @@ from zoo import Animal
 from zoo_fits import every_animal, finite
 
 from rootcausal import RCI, InputError
-from rootcausal.backends.effect_kernels import COMPILED
+from rootcausal.backends.compiled_loops import COMPILED
 from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.entropy import entropy, pair_score

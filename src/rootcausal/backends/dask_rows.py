@@ -27,8 +27,8 @@ from distributed import Client, Future, wait
 from ..core.entropy import block_penalties
 from ..core.moments import regressed_correlations
 from ..core.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
+from .compiled_loops import COMPILED
 from .dask_parts import call
-from .effect_kernels import COMPILED
 
 # What two cores sum during one round trip of about 10 ms (see benchmarks/dask_rows.py). The same on any
 # cluster: a search that asked for the number of cores would compare other pairs on another one.

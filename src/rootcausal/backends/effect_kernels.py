@@ -11,14 +11,11 @@ import math
 import numpy as np
 
 from ..core import susie, tracing
-from ..core.loops import Loops
 from ..core.susie import SMALLEST, SingleEffects, Sparsity, prior_effects
 from ..core.table import F64
 from ..core.tracing import Traced, causes_of_a_column
 from .compiled import compiled
 from .power_of_two import FASTMATH
-from .race_kernels import ACCOUNTS
-from .screen_kernels import class_test
 
 
 def fit_effects(
@@ -82,9 +79,6 @@ def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) 
         not_ancestor,
     )
     return Traced(total, 1.0 - not_ancestor, settled)
-
-
-COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, class_test)
 
 
 def _limits(prior: Sparsity, n_effects: int) -> tuple[F64, float]:

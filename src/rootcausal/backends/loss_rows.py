@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.loops import Loops
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, SCORE, Index, LossSums
-from .effect_kernels import COMPILED
+from .compiled_loops import COMPILED
 
 
 class LossColumns:
