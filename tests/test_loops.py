@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
@@ -19,7 +19,7 @@ from rootcausal.core.loops import PLAIN
 from rootcausal.core.susie import SingleEffects, Sparsity, prior_effects
 
 seeds = st.integers(0, 10_000)
-quick = settings(max_examples=25, deadline=None)
+quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def question(seed: int, k: int, n_causes: int = 3, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -37,6 +37,13 @@ def assert_equal_effects(found: SingleEffects, expected: SingleEffects) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
+@pytest.fixture
+def few_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two answers that are as good, a last digit decides after hundreds of cycles; not after a few."""
+    monkeypatch.setattr(susie, "MAX_CYCLES", 6)
+
+
+@pytest.mark.usefixtures("few_cycles")
 @quick
 @given(seed=seeds, k=st.integers(1, 30), damping=st.sampled_from([0.0, 0.5, 31.0]))
 def test_effects_are_those_of_the_plain_loop(seed: int, k: int, damping: float) -> None:
@@ -75,6 +82,7 @@ def test_limits_are_those_of_the_plain_loop(monkeypatch: pytest.MonkeyPatch, lim
     assert_equal_effects(found, expected)
 
 
+@pytest.mark.usefixtures("few_cycles")
 @quick
 @given(seed=seeds, k=st.integers(1, 20), n_first=st.integers(0, 3))
 def test_tracing_back_leads_to_the_same_ancestors(seed: int, k: int, n_first: int) -> None:
@@ -168,3 +176,17 @@ def test_the_test_between_rounds_is_that_of_plain_numpy(seed: int, cases: int) -
         np.testing.assert_allclose(
             found, plain, rtol=1e-9, atol=1e-9 * np.abs(plain[np.isfinite(plain)]).max()
         )
+
+
+@given(seeds)
+@quick
+def test_roots_are_taken_out_of_the_variances_as_by_plain_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    correlation = rng.choice([0.0, 0.3, -0.999, 1.0, 1.0 - 1e-13, -1.0 - 1e-16], 9)
+    cols = np.flatnonzero(rng.random(9) < 0.8)
+    answers = []
+    for loops in (COMPILED, PLAIN):
+        variance = np.linspace(1e-9, 1.0, 9)
+        answers.append((*loops.take_out(correlation, variance, 4, cols), variance))
+    for found, plain in zip(*answers, strict=True):
+        np.testing.assert_array_equal(found, plain)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from ..core.loops import Loops
 from .effect_kernels import fit_effects, spared, trace_back
 from .race_kernels import ACCOUNTS
-from .screen_kernels import class_test
+from .screen_kernels import class_test, take_out
 
-COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, class_test)
+COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, take_out, class_test)

@@ -1,4 +1,4 @@
-"""The test between two rounds of a search, compiled; its plain twin is in :mod:`rootcausal.core.moments`."""
+"""Moments between two rounds of a search, compiled; plain twins are in :mod:`rootcausal.core.moments`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ import math
 
 import numpy as np
 
-from ..core.moments import ONE_VALUE, ROWS_PER_CLASS
+from ..core.moments import EXHAUSTED, ONE_VALUE, ROWS_PER_CLASS
 from ..core.table import F64, Index
 from .compiled import compiled
+
+
+@compiled(nogil=True)
+def take_out(correlation: F64, variance: F64, root: int, cols: Index) -> tuple[F64, Index, Index]:
+    loading = np.zeros(variance.size)
+    loading[root] = math.sqrt(variance[root])
+    rest, exhausted = np.empty(cols.size, dtype=cols.dtype), np.empty(cols.size, dtype=cols.dtype)
+    n_rest = n_exhausted = 0
+    for column in cols:
+        if column == root:
+            continue
+        r = correlation[column]
+        loading[column] = r * math.sqrt(variance[column])
+        variance[column] *= max(1.0 - r * r, 0.0)
+        if variance[column] >= EXHAUSTED:
+            rest[n_rest] = column
+            n_rest += 1
+        else:
+            exhausted[n_exhausted] = column
+            n_exhausted += 1
+    return loading, rest[:n_rest], exhausted[:n_exhausted]
 
 
 @compiled(nogil=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .moments import ClassTest, class_test
+from .moments import ClassTest, TakeOut, class_test, take_out
 from .pair_search import PLAIN as PLAIN_ACCOUNTS
 from .pair_search import Accounts
 from .susie import SingleEffects, Sparsity, fit_effects, spared
@@ -20,14 +20,15 @@ from .tracing import Traced, trace_back
 class Loops(NamedTuple):
     """Those of the sharp attribution, each as the function of its name in :mod:`.susie`, :mod:`.tracing`.
 
-    And the accounts of a search by pairs (:mod:`.pair_search`), and the test between two rounds.
+    And the accounts of a search by pairs (:mod:`.pair_search`), and the moments between two rounds.
     """
 
     fit_effects: Callable[[F64, F64, Sparsity, SingleEffects | None, float], SingleEffects]
     spared: Callable[[SingleEffects, SingleEffects, F64, Sparsity], float]
     trace_back: Callable[[F64, float, SingleEffects, int], Traced]
     accounts: Accounts
+    take_out: TakeOut
     class_test: ClassTest
 
 
-PLAIN = Loops(fit_effects, spared, trace_back, PLAIN_ACCOUNTS, class_test)
+PLAIN = Loops(fit_effects, spared, trace_back, PLAIN_ACCOUNTS, take_out, class_test)

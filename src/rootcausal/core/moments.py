@@ -27,6 +27,8 @@ SMALLEST = 1e-140
 FARTHEST = 1e30
 # A residual that keeps less than this share of its variance is a combination of earlier roots.
 EXHAUSTED = 1e-10
+#: As :func:`take_out`.
+TakeOut = Callable[[F64, F64, int, Index], tuple[F64, Index, Index]]
 #: As :func:`class_test`.
 ClassTest = Callable[[F64, F64, F64, F64, int, F64, Index, F64], tuple[F64, F64]]
 
@@ -190,6 +192,30 @@ def regressed_correlations(r: F64, root: int, cols: Index) -> None:
     scale = residual_scale(with_root)
     square = np.ix_(cols, cols)
     r[square] = np.clip((r[square] - np.outer(with_root, with_root)) * np.outer(scale, scale), -1.0, 1.0)
+
+
+def take_out(correlation: F64, variance: F64, root: int, cols: Index) -> tuple[F64, Index, Index]:
+    """What a root explains of some columns leaves their variance (k,), in place.
+
+    Parameters
+    ----------
+    correlation : (k,) of every column with the root.
+    root : the column that is taken out.
+    cols : (m,) columns, the root among them or not.
+
+    Returns
+    -------
+    loading : (k,) covariance of the root's error with each of the columns; its own is its standard deviation.
+    rest : the columns without the root that keep some variance.
+    exhausted : those that the roots so far explain.
+    """
+    rest = cols[cols != root]
+    before, r = variance[rest], correlation[rest]
+    loading = np.zeros(variance.size)
+    loading[root] = np.sqrt(variance[root])
+    loading[rest] = r * np.sqrt(before)
+    variance[rest] = left = before * np.maximum(1.0 - r * r, 0.0)
+    return loading, rest[left >= EXHAUSTED], rest[left < EXHAUSTED]
 
 
 def class_test(

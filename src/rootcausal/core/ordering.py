@@ -27,7 +27,7 @@ from .exogenous import set_apart
 from .layout import Layout
 from .levels import with_levels
 from .linear import LinearMechanism, inverse
-from .moments import EXHAUSTED, Columns
+from .moments import Columns
 from .outcome import Outcome, Screen
 from .pair_search import PairSearch
 from .population import ClassWeights, standardized
@@ -254,9 +254,10 @@ class _Rounds:
         self._entropies[self._discrete] = 0.0
         # Whether every root is found by comparing all candidates, so that their entropies are always known.
         self._all_compared = self._opening is None and not (self._discrete | self._kept_by_rule).any()
-        self._screen: Screen | None = (
-            None if tested is None else tested.screen(columns, kept, gram, table.loops)
-        )
+        self._loops = table.loops
+        self._screen: Screen | None = None
+        if tested is not None:
+            self._screen = tested.screen(columns, kept, gram, self._loops)
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []
         self._next: Index = np.empty(0, dtype=np.intp)  # dummies of the last root's variable
@@ -324,23 +325,14 @@ class _Rounds:
 
     def _take_out(self, root: int) -> None:
         """Update the moments in closed form, and who is still a candidate."""
-        rest = self.candidates[self.candidates != root]
-        before, sd_of_root = self._variance[rest], float(np.sqrt(self._variance[root]))
-        correlation = self._table.correlations(root)[rest]
-        loading = np.zeros(self._variance.size)
-        loading[root] = sd_of_root
-        loading[rest] = correlation * np.sqrt(before)
+        correlation = self._table.correlations(root)
+        loading, rest, exhausted = self._loops.take_out(correlation, self._variance, root, self.candidates)
         self._loadings.append(loading)
-        left = before * np.maximum(1.0 - correlation * correlation, 0.0)
-        self._variance[rest] = left
-        exhausted = left < EXHAUSTED
-        if exhausted.any():
-            self._exhausted.extend(rest[exhausted])
-            rest, left = rest[~exhausted], left[~exhausted]
+        self._exhausted.extend(exhausted)
         together = self._variable[rest] == self._variable[root]
         self._next = rest[together]
         if self._screen is not None:
-            p_values = self._screen.p_values(root, loading / sd_of_root, rest, left)
+            p_values = self._screen.p_values(root, loading / loading[root], rest, self._variance[rest])
             passes = passing(p_values, self._variable[rest], self._alpha)
             rest = rest[together | passes | self._kept_by_rule[rest]]
         self.candidates = rest

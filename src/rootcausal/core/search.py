@@ -70,8 +70,8 @@ class ExhaustiveSearch:
         best = int(block.penalty.argmin())
         entropy_given_root = np.full(entropies.size, np.nan)
         entropy_given_root[candidates] = table.to_host(block.given[1, best])
-        first, second = np.partition(block.penalty, 1)[:2]
-        margin = float(second - first)
+        least, next_least = np.partition(block.penalty, 1)[:2]
+        margin = float(next_least - least)
         return Root(int(candidates[best]), margin, entropy_given_root, block.n_pairs)
 
 
