@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
@@ -19,7 +19,7 @@ from rootcausal.core.loops import PLAIN
 from rootcausal.core.susie import SingleEffects, Sparsity, prior_effects
 
 seeds = st.integers(0, 10_000)
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=25, deadline=None)
 
 
 def question(seed: int, k: int, n_causes: int = 3, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -37,13 +37,6 @@ def assert_equal_effects(found: SingleEffects, expected: SingleEffects) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
-@pytest.fixture
-def few_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two answers that are as good, a last digit decides after hundreds of cycles; not after a few."""
-    monkeypatch.setattr(susie, "MAX_CYCLES", 6)
-
-
-@pytest.mark.usefixtures("few_cycles")
 @quick
 @given(seed=seeds, k=st.integers(1, 30), damping=st.sampled_from([0.0, 0.5, 31.0]))
 def test_effects_are_those_of_the_plain_loop(seed: int, k: int, damping: float) -> None:
@@ -52,7 +45,8 @@ def test_effects_are_those_of_the_plain_loop(seed: int, k: int, damping: float) 
     first = [loops.fit_effects(curvature, slope, prior, None, 0.0) for loops in (COMPILED, PLAIN)]
     assert_equal_effects(*first)
     curvature, slope = question(seed + 1, k)
-    start = first[1] if seed % 2 else prior_effects(k, prior)
+    # What is left to one of weights that add up to it is rounding, of which damping takes the logarithm.
+    start = first[1] if first[1].nowhere.min() > 1e-6 else prior_effects(k, prior)
     then = [loops.fit_effects(curvature, slope, prior, start, damping) for loops in (COMPILED, PLAIN)]
     assert_equal_effects(*then)
     if start.weight.shape != then[1].weight.shape:
@@ -82,7 +76,6 @@ def test_limits_are_those_of_the_plain_loop(monkeypatch: pytest.MonkeyPatch, lim
     assert_equal_effects(found, expected)
 
 
-@pytest.mark.usefixtures("few_cycles")
 @quick
 @given(seed=seeds, k=st.integers(1, 20), n_first=st.integers(0, 3))
 def test_tracing_back_leads_to_the_same_ancestors(seed: int, k: int, n_first: int) -> None:
