@@ -109,7 +109,9 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 cohort.groups,
                 cohort.outcome,
             )
-            whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
+            whole = values
+            if learned.imputation is not None:
+                whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
             self._quantiles = CohortQuantiles.of(whole, self._model)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         self.provenance_ = how_it_was_made(learned, cohort, parameters)

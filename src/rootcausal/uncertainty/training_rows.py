@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..backends.choose import has_holes
+from ..backends.on_demand import in_threads
 from ..core.layout import Layout
 from ..core.outcome import Outcome
 from ..core.pipeline import Settings
@@ -116,13 +117,18 @@ def rows_at_hand(rows: TrainingRows | None) -> TrainingRows:
 
 
 def checksum(X: F64) -> int:
-    """CRC-32 of an array (n, p), to be compared with that of the same array later.
+    """CRC-32 of those of the blocks of an array (n, p), to be compared with that of the same array later.
 
     It is there to notice accidents, and costs a few percent of the shortest fit; a cryptographic hash, more.
     """
     rows = X.T if X.flags.f_contiguous else X
     height = max(1, VALUES_A_BLOCK // rows.shape[1])
-    found = 0
-    for start in range(0, len(rows), height):
-        found = zlib.crc32(np.ascontiguousarray(rows[start : start + height]).data, found)
-    return found
+    found = np.empty(-(-len(rows) // height), dtype=np.uint32)
+
+    def work(first: int, last: int) -> None:
+        for block in range(first, last):
+            some = rows[block * height : (block + 1) * height]
+            found[block] = zlib.crc32(np.ascontiguousarray(some).data)
+
+    in_threads(work, found.size, X.size)
+    return zlib.crc32(found.data)
