@@ -190,7 +190,10 @@ DASK = {
     "files/dask_parquet.py",
 }
 LIBRARIES |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
-LIBRARIES |= {"cupy": {"backends/cupy_gpu.py"}, "cupyx": {"backends/cupy_gpu.py"}}
+LIBRARIES |= {
+    "cupy": {"backends/card.py", "backends/card_search.py", "backends/cupy_gpu.py"},
+    "cupyx": {"backends/cupy_gpu.py"},
+}
 
 
 def modules() -> list[tuple[str, Path]]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.levels import LevelEntropies
 from ..core.search import BlockSearch, Root
 from ..core.table import F64, Index
-from .cupy_gpu import CupyTable, busy_warps, kernel, on_card, on_host
+from .card import busy_warps, kernel, on_card, on_host
 
 # How many partners a candidate meets at most in each call of a round, and how many more than should beat it;
 # in the last call it meets all who are left. Calls follow each other without the host.
@@ -73,7 +73,7 @@ class CardSearch:
         entropy_given_root[candidates] = given
         return Root(int(candidates[int(root)]), float(margin), entropy_given_root, n_pairs + int(met))
 
-    def _meet_all(self, table: CupyTable, candidates: Index, own: Any) -> int:
+    def _meet_all(self, table: Any, candidates: Index, own: Any) -> int:
         """The first round: every pair, so that the next ones know whom to let meet; returns how many."""
         n, k = table.shape
         height = max(1, PAIRS_A_SQUARE // candidates.size)
@@ -105,7 +105,7 @@ class CardSearch:
         arguments = (self._total, self._unmet, np.int32(m), np.int32(opening), np.int64(self._capacity))
         kernel("take_stock")((1,), (256,), (*arguments, self._standing))
 
-    def _call(self, table: CupyTable, candidates: Any, own: Any, most: int, spare: int) -> None:
+    def _call(self, table: Any, candidates: Any, own: Any, most: int, spare: int) -> None:
         """Choose pairs, let them meet, and take stock."""
         n, k = table.shape
         m, number, room = np.int32(candidates.size), np.int32(self._round), np.int64(self._capacity)

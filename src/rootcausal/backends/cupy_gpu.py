@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import cupy as cp
-import cupyx
 import numpy as np
 
 from ..core.search import Search
 from ..core.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
 from ..errors import InputError
+from .card import busy_warps, kernel, on_card, on_host
+from .card_search import CardSearch
 from .level_rows import LevelColumns, LevelRows
 from .loss_rows import LossColumns
 
 WARPS_A_BLOCK = 4
-# Warps that keep every multiprocessor busy; with fewer tiles than this, rows are split between warps.
-WARPS_A_MULTIPROCESSOR = 32
 ROWS_A_SPLIT = 256
 # What a call costs besides its residuals, in residuals.
 CALL_OVERHEAD = 150_000_000
@@ -156,8 +152,6 @@ class CupyTable(LevelColumns, LossColumns):
         return self._R
 
     def own_search(self) -> Search:
-        from .card_search import CardSearch
-
         return CardSearch(self.shape[1])
 
     def correlations(self, columns: int | Index) -> F64:
@@ -303,46 +297,6 @@ def _strips(n: int, width: int) -> Iterator[slice]:
 
 def _splits(units: int, n: int) -> int:
     return max(1, min(-(-busy_warps() // max(1, units)), n // ROWS_A_SPLIT))
-
-
-@cache
-def busy_warps() -> int:
-    """So many keep every multiprocessor busy."""
-    return WARPS_A_MULTIPROCESSOR * int(cp.cuda.Device().attributes["MultiProcessorCount"])
-
-
-@cache
-def kernel(name: str) -> Any:
-    return _module().get_function(name)
-
-
-@cache
-def _module() -> Any:
-    here = files("rootcausal.backends")
-    code = "\n".join(here.joinpath(part).read_text(encoding="utf-8") for part in ("pair_sums.cu", "race.cu"))
-    return cp.RawModule(code=code, options=("--std=c++17",))
-
-
-# Page-locked copies of what was sent last. A copy to the device may still read them after _upload returns;
-# every root ends in a download, which waits for all that was sent before, long before this many are sent.
-_in_flight: deque[np.ndarray] = deque(maxlen=64)
-
-
-def on_card(array: np.ndarray) -> Any:
-    """A small array on the device, through page-locked memory: that is several times faster."""
-    staging = cupyx.empty_pinned(array.shape, array.dtype)
-    staging[...] = array
-    _in_flight.append(staging)
-    there = cp.empty(array.shape, array.dtype)
-    there.set(staging)
-    return there
-
-
-def on_host(array: Any) -> np.ndarray:
-    """A small array from the device, likewise."""
-    here = cupyx.empty_pinned(array.shape, array.dtype)
-    cp.ascontiguousarray(array).get(out=here)
-    return here
 
 
 def _launch(name: str, warps: int, arguments: tuple[Any, ...]) -> None:
