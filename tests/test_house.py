@@ -192,7 +192,7 @@ DASK = {
 LIBRARIES |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
 LIBRARIES |= {
     "cupy": {"backends/card.py", "backends/card_search.py", "backends/cupy_gpu.py"},
-    "cupyx": {"backends/cupy_gpu.py"},
+    "cupyx": {"backends/card.py"},
 }
 
 
