@@ -283,15 +283,14 @@ def _best_split(
             while bits:
                 at = (word << 6) + _lowest(bits)
                 bits &= bits - bit
-                if left > 0.0:
-                    # Gini's impurity falls by this, but for a factor that all splits of the node share.
-                    gap = left_ones * total - left * ones
-                    gain = gap * gap / (left * (total - left))
-                    # Three choices without a branch, which no processor would foresee.
-                    better = gain > best
-                    best = gain if better else best
-                    last = before if better else last
-                    following = at if better else following
+                # Gini's impurity falls by this, but for a factor that all splits of the node share. With
+                # nothing on the left it is 0/0, never better. No branch: no processor would foresee it.
+                gap = left_ones * total - left * ones
+                gain = gap * gap / (left * (total - left))
+                better = gain > best
+                best = gain if better else best
+                last = before if better else last
+                following = at if better else following
                 left += at_rank[at, 0]
                 left_ones += at_rank[at, 1]
                 at_rank[at, 0] = 0.0
