@@ -13,9 +13,11 @@ from rootcausal import RCI, DirectLiNGAM, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
+from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.number import Number
 from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.precedence import Precedence
 from rootcausal.core.survival import Survival
 from rootcausal.data import simulate
 
@@ -163,6 +165,37 @@ def test_same_number_as_the_cpu(n: int, p: int, holes: bool) -> None:
         return RCIRegressor(variant=variant, attribution=attribution, backend=backend).fit(X, values)
 
     check_graded_fits(fit, ("local_plus",) if holes else ("original", "plus", "local", "local_plus"))
+
+
+@pytest.mark.parametrize(("n", "p"), [(120, 60), (300, 150), (1001, 90), (20_000, 40)])
+@pytest.mark.parametrize("capacity", [70, 1 << 22], ids=["no room", "room"])
+@pytest.mark.parametrize("tiers", [False, True], ids=["nothing known", "tiers"])
+def test_accounts_on_the_card_lose_no_root(
+    n: int, p: int, capacity: int, tiers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where pairs are chosen in every round, some do not fit into a call, and columns join one after another."""
+    from rootcausal.backends import card_search
+    from rootcausal.backends.cupy_gpu import CupyRaw
+
+    monkeypatch.setattr(card_search, "NOT_WORTH_CHOOSING", 0.0)
+    monkeypatch.setattr(card_search, "CAPACITY", capacity)
+    monkeypatch.setattr(card_search, "PAIRS_A_SQUARE", 7 * p)
+    X = simulate(n, p + 1, random_state=p).X
+    layout = Layout.numbers(p)
+    if tiers:
+        layout = layout.knowing(Precedence.of(2 + np.arange(p) % 3, []))
+    found = []
+    for kind, variant in ((CupyRaw, "plus"), (CupyRaw, "plus"), (NumbaRaw, "original")):
+        raw = kind(X, None)
+        found.append(order_columns(raw, describe_columns(raw), VARIANTS[variant], 1.0, layout=layout))
+    card, again, exhaustive = found
+    np.testing.assert_array_equal(card.order, exhaustive.order)
+    np.testing.assert_array_equal(again.order, card.order)
+    assert (card.margins <= exhaustive.margins * (1 + 1e-6) + 1e-9).all()
+    assert card.n_pairs < 0.8 * exhaustive.n_pairs
+    if capacity > p * p:
+        np.testing.assert_array_equal(again.margins, card.margins)
+        assert again.n_pairs == card.n_pairs
 
 
 def test_direct_lingam_on_the_gpu() -> None:
