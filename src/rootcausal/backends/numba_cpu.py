@@ -109,9 +109,10 @@ class NumbaRaw:
 
         in_threads(work, spans, n * p)
         total, square = sums.sum(axis=0)
-        count = np.bincount(labels, minlength=2) if labels.size else np.array([n])
+        # A part of a cluster may have no rows at all.
+        count = np.array([n]) if self._labels is None else np.bincount(labels, minlength=2)
         with_score = None
-        if score.size:
+        if self._y is not None and self._labels is None:
             alone = (np.full(p, score.sum()), np.full(p, score @ score))
             with_score = np.stack([products.sum(axis=0), *alone])
         return ColumnMoments(count.astype(np.float64), total, square, score=with_score)
@@ -242,7 +243,7 @@ class NumbaTable(LevelColumns, LossColumns):
             square_units(self._Z, self._R, cols, first, last, out)
 
         in_threads(work, n_chunks * n_pairs, 2 * n_pairs * n)
-        return out.sum(axis=0) if n_chunks > 1 else out[0]
+        return out[0] if n_chunks == 1 else out.sum(axis=0)
 
     def block_penalties(
         self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None

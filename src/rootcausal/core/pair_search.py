@@ -16,6 +16,8 @@ from .table import F64, Index, Table
 # How many partners a candidate meets at most in the first calls of a round; if it is still in the race after
 # these, it meets all who are left.
 MOST_AT_ONCE = (4, 16, 64)
+# A round that chooses takes about so many calls: all pairs in one are cheaper where they cost less.
+NOT_WORTH_CHOOSING = 3
 
 
 class Race(NamedTuple):
@@ -185,7 +187,7 @@ class PairSearch:
         self, table: Table, candidates: Index, entropies: F64, levels: LevelEntropies | None = None
     ) -> Root:
         m = candidates.size
-        if m * (m - 1) // 2 <= table.pairs_per_call:
+        if m * (m - 1) // 2 <= NOT_WORTH_CHOOSING * table.pairs_per_call:
             return ExhaustiveSearch().find_root(table, candidates, entropies, levels)
         self._round += 1
         race, accounts, n_pairs, calls = self._race, self._accounts, 0, 0
