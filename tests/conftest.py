@@ -1,4 +1,4 @@
-"""Files that several tests of the command line start from."""
+"""What several tests start from, and how patient all are."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,13 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 from command_line import ok
+from hypothesis import settings
 
 from rootcausal.data import simulate
+
+# A test must not fail because a machine is busy, or because its first example has something to compile.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture
