@@ -43,9 +43,9 @@ from .resample_file import Resamples, read_resamples, write_resamples
 from .training_rows import TrainingRows
 
 SECONDS_BETWEEN_SAVES = 20.0
-# Starting workers, each of which loads this package, takes about so many seconds. Threads start at once, but
+# Starting workers, each of which loads this package, takes up to so many seconds. Threads start at once, but
 # save little: much of a small resample is Python's own work, which one thread does at a time.
-TO_START = 1.5
+TO_START = 3.0
 # Resamples by which one knows how long they take.
 TRIED_HERE = 2
 # What a worker is given at once: so much that sending rows costs little, and the bar still moves.
