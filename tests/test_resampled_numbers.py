@@ -131,7 +131,7 @@ def test_arrows_are_counted_as_one_by_one() -> None:
         np.testing.assert_array_equal(resamples.edge_counts(some), one_by_one)
 
 
-@pytest.mark.parametrize(("seconds", "left", "begun"), [(0.001, 30, False), (0.2, 30, True)])
+@pytest.mark.parametrize(("seconds", "left", "begun"), [(0.001, 30, False), (0.4, 30, True)])
 def test_workers_are_started_where_they_save_more_than_their_start(
     seconds: float, left: int, begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
