@@ -158,22 +158,22 @@ def correlation_p_values(moments: ColumnMoments) -> F64:
     Under independence, which is what is tested, it is right whatever the two distributions, up to terms that
     vanish with the number of rows.
     """
-    assert moments.score is not None
-    product, total, square = moments.score
-    n = np.maximum(moments.values[0], 1.0)
-    covariance = product - total * moments.total[0] / n
-    spread = (square - total * total / n) * (moments.square[0] - moments.total[0] ** 2 / n)
-    return _correlation_test(covariance, spread, n)
+    return _correlation_test(*_beside_the_score(moments))
 
 
 def score_correlations(moments: ColumnMoments) -> F64:
     """(p,) of each column with the null score; zero where either does not vary."""
+    covariance, spread, _ = _beside_the_score(moments)
+    return np.where(spread > 0.0, covariance / np.sqrt(np.where(spread > 0.0, spread, 1.0)), 0.0)
+
+
+def _beside_the_score(moments: ColumnMoments) -> tuple[F64, F64, Any]:
+    """Of each column and the null score: what :func:`_correlation_test` takes."""
     assert moments.score is not None
     product, total, square = moments.score
     n = np.maximum(moments.values[0], 1.0)
     covariance = product - total * moments.total[0] / n
-    spread = (square - total * total / n) * (moments.square[0] - moments.total[0] ** 2 / n)
-    return np.where(spread > 0.0, covariance / np.sqrt(np.where(spread > 0.0, spread, 1.0)), 0.0)
+    return covariance, (square - total * total / n) * (moments.square[0] - moments.total[0] ** 2 / n), n
 
 
 def _correlation_test(covariance: F64, spread: F64, n: Any) -> F64:

@@ -71,7 +71,7 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
     found = areas_of(checked, y, layout)
     n_cases = int(y.sum())
     smallest = smallest_area(n_cases, y.size - n_cases, len(names), OF_NUMBERS.p_doubtful)
-    reasons = [*by_labels(checked, y, layout, found), *_dominating(checked, y, names)]
+    reasons = [*by_labels(checked, y, layout, found), *_of_model(checked, y, names)]
     largest = float(found.max(initial=0.5))
     if reasons:
         return given_away(reasons, names, smallest, HAPPENING)
@@ -244,23 +244,30 @@ def _absent(
     return [reason for reason in reasons if reason.verdict != "fine"]
 
 
-def _dominating(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
-    """One variable that makes up nearly all of a model that knows nearly every diagnosis."""
-    spread = checked.model.importance() ** 2
+def _of_model(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
     area = rank_area(ranks_of(checked.stated), y)
-    if not spread.sum() or area < MODEL_DECIDES:
+    n_cases = int(y.sum())
+    p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
+    telling = f"the model tells patients with and without the diagnosis apart in {pairs(area)}"
+    return dominating(checked, names, area, p_value, telling) if area >= MODEL_DECIDES else []
+
+
+def dominating(
+    checked: Checked, names: Sequence[str], knows: float, p_value: float, telling: str
+) -> list[Reason]:
+    """One variable that makes up nearly all of a model that knows nearly every outcome.
+
+    ``knows`` is how well the model tells it, ``p_value`` whether by chance, and ``telling`` that in words.
+    """
+    spread = checked.model.importance() ** 2
+    if not spread.sum() or p_value >= OF_NUMBERS.p_doubtful:
         return []
     largest = int(spread.argmax())
     variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
-    n_cases = int(y.sum())
-    p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
-    if part < DOMINATES or p_value >= OF_NUMBERS.p_doubtful:
+    if part < DOMINATES:
         return []
-    sentence = (
-        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and the model tells "
-        f"patients with and without the diagnosis apart in {pairs(area)}"
-    )
-    return [Reason(variable, "doubtful", area, p_value, sentence)]
+    sentence = f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and {telling}"
+    return [Reason(variable, "doubtful", knows, p_value, sentence)]
 
 
 def given_away(all_reasons: Sequence[Reason], names: Sequence[str], smallest: float, happening: str) -> Check:

@@ -13,7 +13,7 @@ from ..core.table import F64
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale
-from .giveaway import DOMINATES, Reason, given_away, named_like_an_end, question
+from .giveaway import Reason, dominating, given_away, named_like_an_end, question
 from .many_tests import corrected
 from .ranks import correlations_of, rank_correlations, ranks_of
 from .telling_apart import rank_area
@@ -45,7 +45,7 @@ def check_giveaway_of_numbers(checked: Checked) -> Check:
         *_copies(names, found, missing, layout, n),
         *_ends(names, found, layout, n),
         *_absent(names, missing, y, layout),
-        *_dominating(names, checked),
+        *_of_model(names, checked),
     ]
     sure = norm.isf(OF_COLUMNS.p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
     smallest = float(min(sure / np.sqrt(max(n - 2, 1)), 1.0))
@@ -145,23 +145,12 @@ def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: La
     return [reason for reason in reasons if reason.verdict != "fine"]
 
 
-def _dominating(names: Sequence[str], checked: Checked) -> list[Reason]:
-    """One variable that makes up nearly all of a model that knows nearly every number."""
+def _of_model(names: Sequence[str], checked: Checked) -> list[Reason]:
     assert checked.known is not None
-    spread = checked.model.importance() ** 2
     size = float(correlations_of(checked.stated[None], checked.known)[0])
-    if not spread.sum() or size < OF_COLUMNS.doubtful:
-        return []
-    largest = int(spread.argmax())
-    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
     p_value = _chance(size, checked.known.size, len(names))
-    if part < DOMINATES or p_value >= OF_COLUMNS.p_doubtful:
-        return []
-    sentence = (
-        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and what the model "
-        f"expects correlates with the outcome by {size:.2f}"
-    )
-    return [Reason(variable, "doubtful", size, p_value, sentence)]
+    telling = f"what the model expects correlates with the outcome by {size:.2f}"
+    return dominating(checked, names, size, p_value, telling) if size >= OF_COLUMNS.doubtful else []
 
 
 def _too_few(n: int, smallest: float, happening: str) -> Check:

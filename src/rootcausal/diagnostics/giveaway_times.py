@@ -17,7 +17,6 @@ from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale
 from .giveaway import (
-    DOMINATES,
     FEWEST_TO_CONDEMN,
     MODEL_DECIDES,
     OF_ENDS,
@@ -25,6 +24,7 @@ from .giveaway import (
     Reason,
     areas_of,
     by_labels,
+    dominating,
     given_away,
     named_like_an_end,
     pairs,
@@ -57,7 +57,7 @@ def check_giveaway_of_times(checked: Checked) -> Check:
     n_events = int(event.sum())
     reasons += _ranking(names, ranked, layout, int(event[rows].sum()))
     reasons += _following(names, checked, layout, rows)
-    reasons += _dominating(names, checked, rows)
+    reasons += _of_model(names, checked, rows)
     smallest = smallest_concordance(int(event[rows].sum()), len(names), OF_NUMBERS.p_doubtful)
     if reasons:
         return given_away(reasons, names, smallest, happening)
@@ -167,24 +167,15 @@ def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Ind
     return reasons
 
 
-def _dominating(names: Sequence[str], checked: Checked, rows: Index) -> list[Reason]:
-    """One variable that makes up nearly all of a model that ranks nearly everybody."""
+def _of_model(names: Sequence[str], checked: Checked, rows: Index) -> list[Reason]:
     assert checked.known is not None
-    spread = checked.model.importance() ** 2
     known = checked.known[rows]
     share = concordance(checked.stated[rows], *known.T)
-    if not spread.sum() or not share >= MODEL_DECIDES:
+    if not share >= MODEL_DECIDES:  # NaN where no two can be compared
         return []
-    largest = int(spread.argmax())
-    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
     p_value = _chance(share, int(known[:, 1].sum()), len(names))
-    if part < DOMINATES or p_value >= OF_NUMBERS.p_doubtful:
-        return []
-    sentence = (
-        f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and the model ranks who "
-        f"has the event first in {pairs(share)}"
-    )
-    return [Reason(variable, "doubtful", share, p_value, sentence)]
+    telling = f"the model ranks who has the event first in {pairs(share)}"
+    return dominating(checked, names, share, p_value, telling)
 
 
 def _too_few(n_events: int, smallest: float, happening: str) -> Check:

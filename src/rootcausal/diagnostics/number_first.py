@@ -13,12 +13,12 @@ import numpy as np
 from scipy.stats import norm
 
 from ..core.table import F64
-from ..wording import listed, plural, quoted
+from ..wording import plural, quoted
 from .diagnosis import Check, Scale, Verdict
 from .evidence import Evidence, standardized
 from .leaving_out import advice_to_leave_out
 from .plain_fit import PlainLine
-from .terminal import MOST_TIMES, ROWS_AT_MOST, SETTLED
+from .terminal import MOST_TIMES, ROWS_AT_MOST, SETTLED, all_of
 from .visible import POWER
 from .which_first import ASKED_AT_MOST, CLEARLY, Told, arrows_spared, kernel_width, log_density
 
@@ -144,11 +144,11 @@ def _effect(
         + (" A bend or an uneven spread, which others see, can look like this." if is_bent else ""),
         advice_to_leave_out(names, "the outcome"),
         names,
-        f"Do not read {_all(names)} as {'a root cause' if one else 'root causes'}: "
+        f"Do not read {all_of(names)} as {'a root cause' if one else 'root causes'}: "
         f"{'it looks' if one else 'they look'} like {effects} of the outcome, and "
         f"{'takes' if one else 'take'} the place of root causes."
         if verdict == "broken"
-        else f"{_all(names)} may be {effects} of the outcome, and then {'takes' if one else 'take'} the "
+        else f"{all_of(names)} may be {effects} of the outcome, and then {'takes' if one else 'take'} the "
         "place of root causes.",
         "variables",
         smallest,
@@ -158,8 +158,8 @@ def _effect(
 def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
     if names:
         return (
-            f"{_all(names)} {'goes' if len(names) == 1 else 'go'} with the outcome, and {n_rows:,} patients "
-            "do not show which comes first."
+            f"{all_of(names)} {'goes' if len(names) == 1 else 'go'} with the outcome, and {n_rows:,} "
+            "patients do not show which comes first."
         )
     return (
         f"With so few patients even an effect of the outcome that it moves by {MUST_SEE:g} standard "
@@ -179,11 +179,7 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
         f"ask when {was} measured; what was measured after the outcome is left out with --after COLUMN (in "
         "Python: leave it out of X).",
         names,
-        f"{_all(names) if names else 'Any column'} may be an effect of the outcome rather than a cause.",
+        f"{all_of(names) if names else 'Any column'} may be an effect of the outcome rather than a cause.",
         "variables",
         smallest,
     )
-
-
-def _all(names: Sequence[str]) -> str:
-    return listed([quoted(name, 40) for name in names])

@@ -127,11 +127,11 @@ def _effect(verdict: Verdict, evidence: Evidence, found: Sequence[Told], n_asked
         "before the diagnosis.",
         advice_to_leave_out(names),
         names,
-        f"Do not read {_all(names)} as {'a root cause' if one else 'root causes'}: "
+        f"Do not read {all_of(names)} as {'a root cause' if one else 'root causes'}: "
         f"{'it looks like an effect' if one else 'they look like effects'} of the diagnosis, and "
         f"{'takes' if one else 'take'} the place of root causes."
         if verdict == "broken"
-        else f"{_all(names)} may be {'an effect' if one else 'effects'} of the diagnosis, and then "
+        else f"{all_of(names)} may be {'an effect' if one else 'effects'} of the diagnosis, and then "
         f"{'takes' if one else 'take'} the place of root causes.",
         "variables",
         _smallest_shift(evidence.known),
@@ -152,7 +152,7 @@ def _bent(names: tuple[str, ...], size: float, p_value: float) -> Check:
         + " If it was measured before, it may be that only high, or only low values matter: add a column "
         "that says so.",
         names,
-        f"What {_all(names)} {'adds' if len(names) == 1 else 'add'} to a patient's risk is read off a "
+        f"What {all_of(names)} {'adds' if len(names) == 1 else 'add'} to a patient's risk is read off a "
         "straight line, and the relation is bent.",
         "variables",
     )
@@ -165,7 +165,7 @@ def _separates(fit: PlainLogit, y: np.ndarray) -> bool:
 def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
     if names:
         return (
-            f"{_all(names)} {'goes' if len(names) == 1 else 'go'} with the diagnosis, and {n_rows:,} "
+            f"{all_of(names)} {'goes' if len(names) == 1 else 'go'} with the diagnosis, and {n_rows:,} "
             "patients do not show which comes first."
         )
     return (
@@ -176,7 +176,7 @@ def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
 
 
 def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Check:
-    named = _all(names) if names else "Any column"
+    named = all_of(names) if names else "Any column"
     return Check(
         "terminal",
         QUESTION,
@@ -195,5 +195,5 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
     )
 
 
-def _all(names: Sequence[str]) -> str:
+def all_of(names: Sequence[str]) -> str:
     return listed([quoted(name, 40) for name in names])
