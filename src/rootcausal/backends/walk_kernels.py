@@ -1,0 +1,170 @@
+"""Walks through bent mechanisms, patient by patient, in compiled loops.
+
+The plain twin is :func:`rootcausal.nonlinear.attribution.plain_walks`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.table import F64, Index
+from .compiled import compiled
+from .machine import Machine
+
+
+@compiled(nogil=True, inline="always")
+def cubic(c: F64, z: float) -> float:
+    return ((c[3] * z + c[2]) * z + c[1]) * z + c[0]
+
+
+@compiled(nogil=True)
+def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> None:
+    """Value of place i from those before it and its error, its piece, and what it adds to the predictor."""
+    f, log_g = machine.constant[i, 0], machine.constant[i, 1]
+    uneven = machine.uneven[i]
+    for arrow in range(machine.into[i], machine.into[i + 1]):
+        j = machine.cause[arrow]
+        f += cubic(machine.expected[arrow, piece[j]], z[j])
+        if uneven:
+            log_g += cubic(machine.spread[arrow, piece[j]], z[j])
+    within = machine.within
+    for product in range(machine.products_into[i], machine.products_into[i + 1]):
+        both = min(max(z[machine.factor[product]], -within), within)
+        both *= min(max(z[machine.other_factor[product]], -within), within)
+        f += machine.expected_product[product] * both
+        log_g += machine.spread_product[product] * both
+    spread = 1.0
+    if machine.level_starts[i + 1] > machine.level_starts[i]:
+        mean = square = below = 0.0
+        for level in range(machine.level_starts[i], machine.level_starts[i + 1]):
+            to_here = 1.0 / (1.0 + math.exp(f - machine.thresholds[level]))
+            value = machine.level_values[level]
+            mean += value * (to_here - below)
+            square += value * value * (to_here - below)
+            below = to_here
+        f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
+    elif uneven:
+        spread = math.exp(min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1]))
+    here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
+    at = 0
+    while at < machine.knots.shape[1] and machine.knots[i, at] <= here:
+        at += 1
+    z[i], piece[i] = here, at
+    if machine.acts[i]:
+        part[i] = cubic(machine.risk[i, at], here)
+
+
+@compiled(nogil=True)
+def total_of(machine: Machine, z: F64, part: F64) -> float:
+    """The predictor, less its constant."""
+    total = part.sum()
+    within = machine.within
+    for product in range(machine.risk_factor.size):
+        both = min(max(z[machine.risk_factor[product]], -within), within)
+        total += machine.risk_product[product] * both * min(
+            max(z[machine.risk_other_factor[product]], -within), within
+        )
+    return total
+
+
+@compiled(nogil=True)
+def by_itself(points: F64, heights: F64, error: float) -> float:
+    """What an error does whatever the others, by a table; beyond its ends it stays the same."""
+    last = points.size - 1
+    if error <= points[0]:
+        return heights[0]
+    if error >= points[last]:
+        return heights[last]
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if points[middle] <= error:
+            low = middle
+        else:
+            high = middle
+    share = (error - points[low]) / (points[high] - points[low])
+    return heights[low] * (1.0 - share) + heights[high] * share
+
+
+@compiled(nogil=True)
+def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) -> None:
+    """Rows begin..end−1: the predictor of patients with these errors (n, k), less its constant."""
+    k = errors.shape[1]
+    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
+    for row in range(begin, end):
+        for i in range(k):
+            settle(machine, i, errors[row, i], z, piece, part)
+        out[row] = total_of(machine, z, part)
+
+
+@compiled(nogil=True)
+def walk_patients(
+    machine: Machine,
+    errors: F64,
+    places: Index,
+    start: F64,
+    order: Index,
+    points: F64,
+    heights: F64,
+    pairs: int,
+    enough: float,
+    part_of: float,
+    begin: int,
+    end: int,
+    values: F64,
+    noise: F64,
+) -> None:
+    """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
+
+    After each batch of ``pairs`` a patient is done whose standard errors are all at most ``part_of`` times
+    their values, or ``enough``; or when there are no more walks.
+    """
+    k, n_walks = errors.shape[1], len(start)
+    z0, piece0 = np.zeros((n_walks, k)), np.zeros((n_walks, k), dtype=np.intp)
+    part0, total0, alone0 = np.zeros((n_walks, k)), np.empty(n_walks), np.zeros((n_walks, k))
+    for walk in range(n_walks):
+        for i in range(k):
+            settle(machine, i, start[walk, i], z0[walk], piece0[walk], part0[walk])
+        total0[walk] = total_of(machine, z0[walk], part0[walk])
+        for i in places:
+            alone0[walk, i] = by_itself(points[i], heights[i], start[walk, i])
+    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
+    current, alone, gained = np.zeros(k), np.zeros(k), np.zeros(k)
+    total, square = np.zeros(k), np.zeros(k)
+    for row in range(begin, end):
+        for i in places:
+            alone[i] = by_itself(points[i], heights[i], errors[row, i])
+            total[i] = square[i] = 0.0
+        done = 0
+        while done < n_walks:
+            for walk in range(done, done + pairs):
+                for i in places:
+                    gained[i] = 0.0
+                for direction in range(2):
+                    z[:], piece[:], part[:] = z0[walk], piece0[walk], part0[walk]
+                    current[:] = start[walk]
+                    before = total0[walk]
+                    for step in range(places.size):
+                        i = order[walk, step if direction == 0 else places.size - 1 - step]
+                        current[i] = errors[row, i]
+                        for at in range(machine.after[i], machine.after[i + 1]):
+                            j = machine.reached[at]
+                            settle(machine, j, current[j], z, piece, part)
+                        now = total_of(machine, z, part)
+                        gained[i] += now - before
+                        before = now
+                for i in places:
+                    beyond = 0.5 * gained[i] - (alone[i] - alone0[walk, i])
+                    total[i] += beyond
+                    square[i] += beyond * beyond
+            done += pairs
+            settled = True
+            for i in places:
+                mean = total[i] / done
+                values[row, i] = alone[i] + mean
+                noise[row, i] = math.sqrt(max(square[i] / done - mean * mean, 0.0) / (done - 1))
+                settled &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
+            if settled:
+                break
