@@ -103,12 +103,14 @@ def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) ->
 def walk_patients(
     machine: Machine,
     errors: F64,
+    told: F64,
     places: Index,
     start: F64,
     order: Index,
     points: F64,
     heights: F64,
-    pairs: int,
+    replicates: int,
+    fewest: int,
     enough: float,
     part_of: float,
     begin: int,
@@ -118,10 +120,11 @@ def walk_patients(
 ) -> None:
     """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
 
-    After each batch of ``pairs`` a patient is done whose standard errors are all at most ``part_of`` times
-    their values, or ``enough``; or when there are no more walks.
+    ``told`` (n,) are their predictors, less the constant, where every walk ends. After ``fewest`` walks of each
+    replicate, and whenever these have doubled, a patient is done whose standard errors are all at most
+    ``part_of`` times their values, or ``enough``; or when there are no more walks.
     """
-    k, n_walks = errors.shape[1], len(start)
+    k, n_walks, last = errors.shape[1], len(start), places.size - 1
     z0, piece0 = np.zeros((n_walks, k)), np.zeros((n_walks, k), dtype=np.intp)
     part0, total0, alone0 = np.zeros((n_walks, k)), np.empty(n_walks), np.zeros((n_walks, k))
     for walk in range(n_walks):
@@ -132,22 +135,23 @@ def walk_patients(
             alone0[walk, i] = by_itself(points[i], heights[i], start[walk, i])
     z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
     current, alone, gained = np.zeros(k), np.zeros(k), np.zeros(k)
-    total, square = np.zeros(k), np.zeros(k)
+    totals = np.zeros((replicates, k))
     for row in range(begin, end):
         for i in places:
             alone[i] = by_itself(points[i], heights[i], errors[row, i])
-            total[i] = square[i] = 0.0
-        done = 0
+            totals[:, i] = 0.0
+        done, until = 0, fewest * replicates
         while done < n_walks:
-            for walk in range(done, done + pairs):
+            for walk in range(done, until):
                 for i in places:
                     gained[i] = 0.0
                 for direction in range(2):
-                    z[:], piece[:], part[:] = z0[walk], piece0[walk], part0[walk]
-                    current[:] = start[walk]
+                    for i in range(k):
+                        z[i], piece[i], part[i] = z0[walk, i], piece0[walk, i], part0[walk, i]
+                        current[i] = start[walk, i]
                     before = total0[walk]
-                    for step in range(places.size):
-                        i = order[walk, step if direction == 0 else places.size - 1 - step]
+                    for step in range(last):
+                        i = order[walk, step if direction == 0 else last - step]
                         current[i] = errors[row, i]
                         for at in range(machine.after[i], machine.after[i + 1]):
                             j = machine.reached[at]
@@ -155,16 +159,20 @@ def walk_patients(
                         now = total_of(machine, z, part)
                         gained[i] += now - before
                         before = now
+                    gained[order[walk, last if direction == 0 else 0]] += told[row] - before
                 for i in places:
-                    beyond = 0.5 * gained[i] - (alone[i] - alone0[walk, i])
-                    total[i] += beyond
-                    square[i] += beyond * beyond
-            done += pairs
+                    totals[walk % replicates, i] += 0.5 * gained[i] - (alone[i] - alone0[walk, i])
+            done = until
+            until = min(2 * until, n_walks)
             settled = True
             for i in places:
-                mean = total[i] / done
+                mean = totals[:, i].sum() / done
+                square = 0.0
+                for replicate in range(replicates):
+                    away = totals[replicate, i] * replicates / done - mean
+                    square += away * away
                 values[row, i] = alone[i] + mean
-                noise[row, i] = math.sqrt(max(square[i] / done - mean * mean, 0.0) / (done - 1))
+                noise[row, i] = math.sqrt(square / (replicates * (replicates - 1)))
                 settled &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
             if settled:
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -20,14 +20,15 @@ from .mechanism import LARGEST_COEFFICIENT, BentMechanism
 from .rows import PRODUCT_WITHIN
 from .shapley import (
     AVERAGED_OVER,
-    MOST_BATCHES,
+    FEWEST,
     OTHERS,
-    PAIRS,
     POINTS,
+    REPLICATES,
+    SAMPLED_TO,
     SEED,
-    TENTH,
+    Sampled,
     Walks,
-    stratified,
+    people,
 )
 
 # Quantiles that are kept of each error: walks start at errors drawn by them.
@@ -36,14 +37,6 @@ STEPS = 129
 ROUNDING = 1e-12
 # What a patient costs, in values that are only read.
 VALUES_A_PATIENT = 20_000
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """Shapley values (n, k), and the standard errors (n, k) of those that were sampled; zero where exact."""
-
-    values: F64
-    noise: F64
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +102,9 @@ class BentAttribution:
             quantiles - middle.mean(axis=1, keepdims=True),
             0.0,
         )
-        people = stratified(unfinished.quantiles, unfinished._walked, AVERAGED_OVER, np.random.default_rng(SEED))
+        many = people(unfinished.quantiles, unfinished._walked, AVERAGED_OVER, np.random.default_rng(SEED))
         values = {one.name: getattr(unfinished, one.name) for one in fields(unfinished)}
-        return cls(**{**values, "average": float(unfinished.predictor(people).mean())})
+        return cls(**{**values, "average": float(unfinished.predictor(many).mean())})
 
     @property
     def base_value(self) -> float:
@@ -183,11 +176,13 @@ class BentAttribution:
         from ..backends.walk_kernels import walk_patients
 
         points, heights = self._alone
-        walks = self._walks
-        enough = (TENTH * NOTABLE_LOG_ODDS, TENTH)
-        work = partial(
-            walk_patients, self._machine, errors, self._walked, walks.start, walks.order, points, heights, PAIRS, *enough
-        )
+        # What adds up by itself takes no part.
+        walked = np.zeros_like(errors)
+        walked[:, self._walked] = errors[:, self._walked]
+        told, walks = self.predictor(walked) - self.intercept, self._walks
+        asked = (walked, told, self._walked, walks.start, walks.order, points, heights)
+        enough = (REPLICATES, FEWEST, SAMPLED_TO * NOTABLE_LOG_ODDS, SAMPLED_TO)
+        work = partial(walk_patients, self._machine, *asked, *enough)
         in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
 
     @cached_property
@@ -265,7 +260,7 @@ class BentAttribution:
 
     @cached_property
     def _walks(self) -> Walks:
-        return Walks.draw(self.quantiles, self._walked, MOST_BATCHES)
+        return Walks.draw(self.quantiles, self._walked)
 
     @cached_property
     def _alone(self) -> tuple[F64, F64]:
@@ -273,11 +268,11 @@ class BentAttribution:
         k = len(self.quantiles)
         at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
         points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
-        others = stratified(self.quantiles, self._walked, OTHERS, np.random.default_rng([SEED, OTHERS]))
+        others = people(self.quantiles, self._walked, OTHERS, np.random.default_rng([SEED, OTHERS]))
         for place in self._walked:
-            people = np.repeat(others, POINTS, axis=0)
-            people[:, place] = np.tile(points[place], OTHERS)
-            heights[place] = self.predictor(people).reshape(OTHERS, POINTS).mean(axis=0) - self.average
+            many = np.repeat(others, POINTS, axis=0)
+            many[:, place] = np.tile(points[place], OTHERS)
+            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0) - self.average
         return points, heights
 
     def check(self) -> None:
@@ -354,31 +349,3 @@ def _is_line(curve: F64, knots: F64) -> bool:
     """Whether a curve (PIECES, 4) is the same line on each piece that its knots leave room for."""
     used = curve[: 1 + int(np.isfinite(knots).sum())]
     return not used[:, 2:].any() and bool((used[:, :2] == used[0, :2]).all())
-
-
-def plain_walks(
-    predictor: Callable[[F64], F64], errors: F64, places: Index, walks: Walks, points: F64, heights: F64
-) -> Sampled:
-    """Shapley values and their standard errors by all of these walks, all patients a step at a time."""
-    beyond = np.zeros((len(walks.start), *errors.shape))
-
-    def alone(place: int, some: F64) -> F64:
-        return np.interp(some, points[place], heights[place])
-
-    for walk, (start, order) in enumerate(zip(walks.start, walks.order, strict=True)):
-        for way in (order, order[::-1]):
-            current = np.tile(start, (len(errors), 1))
-            before = predictor(current)
-            for place in way:
-                current[:, place] = errors[:, place]
-                now = predictor(current)
-                beyond[walk, :, place] += 0.5 * (now - before)
-                before = now
-        for place in places:
-            beyond[walk, :, place] -= alone(place, errors[:, place]) - alone(place, start[place])
-    values, noise = np.zeros_like(errors), np.zeros_like(errors)
-    mean, sd = beyond.mean(axis=0), beyond.std(axis=0)
-    for place in places:
-        values[:, place] = alone(place, errors[:, place]) + mean[:, place]
-        noise[:, place] = sd[:, place] / np.sqrt(len(walks.start) - 1)
-    return Sampled(values, noise)
