@@ -11,11 +11,14 @@ from .core.pipeline import Learned, Settings
 from .diagnostics import Check, Checked, check_straight
 from .errors import InputError
 from .inputs.cohort import Cohort
-from .nonlinear.learning import LINEAR, NONLINEAR, learn_mechanism
+from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
 
 AUTO = "auto"
 # Verdicts of the check of straight lines by which they are not kept to.
 BENT = ("doubtful", "broken")
+# So much shorter, in nats, a description by bent lines has to be. In cohorts of straight lines it was by at most
+# 30 in nearly all; where lines were bent, by more than 30 in nine of ten from 200 patients on.
+SHORTER = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +51,16 @@ def learn_cohort(
     settings = replace(settings, mechanism=LINEAR)
     learned = _learned(cohort, settings, on_round)
     check = _straight(cohort, settings, learned, parameters)
-    taken = NONLINEAR if check.verdict in BENT else LINEAR
-    if taken == NONLINEAR:
-        settings = replace(settings, mechanism=NONLINEAR)
-        learned = _learned(cohort, settings, on_round)
-    why = f"Straight lines are {check.verdict}" if check.verdict != "cannot tell" else "It cannot be told"
-    return Chosen(learned, settings, {"asked": AUTO, "taken": taken, "why": f"{why}: {check.statement}"})
+    bent_settings = replace(settings, mechanism=NONLINEAR)
+    bent = learn_bent(cohort.raw, cohort.columns, bent_settings, on_round, cohort.layout, cohort.outcome)
+    shorter = f"Bent lines describe these patients in {bent.saved:,.0f} nats less than straight ones do"
+    said = {"asked": AUTO}
+    if check.verdict in BENT:
+        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": check.statement})
+    if bent.saved > SHORTER:
+        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
+    why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
+    return Chosen(learned, settings, said | {"taken": LINEAR, "why": why})
 
 
 def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Learned:

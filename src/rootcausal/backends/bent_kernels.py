@@ -218,7 +218,9 @@ def histogram_units(
 
 
 @compiled(nogil=True)
-def entropy_units(counts: F64, edges: F64, spacing: float, n_rows: float, begin: int, end: int, out: F64) -> None:
+def entropy_units(
+    counts: F64, edges: F64, spacing: float, n_rows: float, begin: int, end: int, out: F64
+) -> None:
     """Histograms begin..end−1: rootcausal.nonlinear.spacing.spacing_entropy of each."""
     bins = counts.shape[1]
     for number in range(begin, end):

@@ -12,23 +12,28 @@ import numpy as np
 from ..core.table import F64, Index
 from .compiled import compiled
 from .machine import Machine
+from .power_of_two import FASTMATH, LOG2_E, power_of_two
 
 
-@compiled(nogil=True, inline="always")
-def cubic(c: F64, z: float) -> float:
-    return ((c[3] * z + c[2]) * z + c[1]) * z + c[0]
+@compiled(nogil=True, fastmath=FASTMATH)
+def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
+    """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
 
-
-@compiled(nogil=True)
-def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> None:
-    """Value of place i from those before it and its error, its piece, and what it adds to the predictor."""
+    What is added by ``part`` is more than before comes back.
+    """
     f, log_g = machine.constant[i, 0], machine.constant[i, 1]
     uneven = machine.uneven[i]
+    expected, spread_of = machine.expected, machine.spread
     for arrow in range(machine.into[i], machine.into[i + 1]):
         j = machine.cause[arrow]
-        f += cubic(machine.expected[arrow, piece[j]], z[j])
+        at, v = piece[j], z[j]
+        f += (
+            (expected[arrow, at, 3] * v + expected[arrow, at, 2]) * v + expected[arrow, at, 1]
+        ) * v + expected[arrow, at, 0]
         if uneven:
-            log_g += cubic(machine.spread[arrow, piece[j]], z[j])
+            log_g += (
+                (spread_of[arrow, at, 3] * v + spread_of[arrow, at, 2]) * v + spread_of[arrow, at, 1]
+            ) * v + spread_of[arrow, at, 0]
     within = machine.within
     for product in range(machine.products_into[i], machine.products_into[i + 1]):
         both = min(max(z[machine.factor[product]], -within), within)
@@ -46,25 +51,30 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
             below = to_here
         f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
     elif uneven:
-        spread = math.exp(min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1]))
+        log_g = min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1])
+        spread = power_of_two(LOG2_E * log_g)
     here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
     at = 0
-    while at < machine.knots.shape[1] and machine.knots[i, at] <= here:
-        at += 1
+    for knot in range(machine.knots.shape[1]):
+        at += machine.knots[i, knot] <= here
     z[i], piece[i] = here, at
-    if machine.acts[i]:
-        part[i] = cubic(machine.risk[i, at], here)
+    if not machine.acts[i]:
+        return 0.0
+    risk, before = machine.risk, part[i]
+    part[i] = ((risk[i, at, 3] * here + risk[i, at, 2]) * here + risk[i, at, 1]) * here + risk[i, at, 0]
+    return part[i] - before
 
 
-@compiled(nogil=True)
-def total_of(machine: Machine, z: F64, part: F64) -> float:
-    """The predictor, less its constant."""
-    total = part.sum()
-    within = machine.within
+@compiled(nogil=True, fastmath=FASTMATH)
+def products_of(machine: Machine, z: F64) -> float:
+    """What products of variables add to the predictor."""
+    total, within = 0.0, machine.within
     for product in range(machine.risk_factor.size):
         both = min(max(z[machine.risk_factor[product]], -within), within)
-        total += machine.risk_product[product] * both * min(
-            max(z[machine.risk_other_factor[product]], -within), within
+        total += (
+            machine.risk_product[product]
+            * both
+            * min(max(z[machine.risk_other_factor[product]], -within), within)
         )
     return total
 
@@ -96,7 +106,7 @@ def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) ->
     for row in range(begin, end):
         for i in range(k):
             settle(machine, i, errors[row, i], z, piece, part)
-        out[row] = total_of(machine, z, part)
+        out[row] = part.sum() + products_of(machine, z)
 
 
 @compiled(nogil=True)
@@ -130,7 +140,7 @@ def walk_patients(
     for walk in range(n_walks):
         for i in range(k):
             settle(machine, i, start[walk, i], z0[walk], piece0[walk], part0[walk])
-        total0[walk] = total_of(machine, z0[walk], part0[walk])
+        total0[walk] = part0[walk].sum()
         for i in places:
             alone0[walk, i] = by_itself(points[i], heights[i], start[walk, i])
     z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
@@ -149,14 +159,15 @@ def walk_patients(
                     for i in range(k):
                         z[i], piece[i], part[i] = z0[walk, i], piece0[walk, i], part0[walk, i]
                         current[i] = start[walk, i]
-                    before = total0[walk]
+                    total = total0[walk]
+                    before = total + products_of(machine, z)
                     for step in range(last):
                         i = order[walk, step if direction == 0 else last - step]
                         current[i] = errors[row, i]
                         for at in range(machine.after[i], machine.after[i + 1]):
                             j = machine.reached[at]
-                            settle(machine, j, current[j], z, piece, part)
-                        now = total_of(machine, z, part)
+                            total += settle(machine, j, current[j], z, piece, part)
+                        now = total + products_of(machine, z)
                         gained[i] += now - before
                         before = now
                     gained[order[walk, last if direction == 0 else 0]] += told[row] - before

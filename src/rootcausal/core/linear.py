@@ -208,7 +208,9 @@ class LinearAttribution:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> LinearAttribution:
-        attribution = cls(taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0]))
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -220,7 +222,9 @@ class LinearAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[LinearAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[LinearAttribution]:
         sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         intercepts = taken(arrays, "intercepts", sizes.size)

@@ -182,7 +182,10 @@ class CausalModel:
     def predictor(self, X: F64) -> F64:
         """(n,): log-odds of the disease, log-hazard of the event, or the expected value."""
         return np.concatenate(
-            [np.empty(0), *(self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X))]
+            [
+                np.empty(0),
+                *(self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X)),
+            ]
         )
 
     def predicted(self, X: F64) -> F64:

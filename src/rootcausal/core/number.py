@@ -207,7 +207,9 @@ class ValueAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[ValueAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[ValueAttribution]:
         sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         numbers = (taken(arrays, name, sizes.size).tolist() for name in ("intercepts", "spreads"))

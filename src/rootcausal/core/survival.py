@@ -220,7 +220,9 @@ class HazardAttribution:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> HazardAttribution:
         m = arrays["edges"].size
         curve = taken(arrays, "edges", m), taken(arrays, "cumulative", m)
-        attribution = cls(taken(arrays, "coef", mechanism.order.size), *curve, float(taken(arrays, "horizon", 1)[0]))
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), *curve, float(taken(arrays, "horizon", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -235,7 +237,9 @@ class HazardAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[HazardAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[HazardAttribution]:
         sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         n_edges = taken(arrays, "n_edges", sizes.size, whole=True)

@@ -16,6 +16,7 @@ from ..core.halves import Mechanism, sizes_of, taken
 from ..core.linear import NOTABLE_LOG_ODDS, split
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES
+from .fitting import UNEVEN
 from .mechanism import LARGEST_COEFFICIENT, BentMechanism
 from .rows import PRODUCT_WITHIN
 from .shapley import (
@@ -102,7 +103,7 @@ class BentAttribution:
             quantiles - middle.mean(axis=1, keepdims=True),
             0.0,
         )
-        many = people(unfinished.quantiles, unfinished._walked, AVERAGED_OVER, np.random.default_rng(SEED))
+        many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, np.random.default_rng(SEED))
         values = {one.name: getattr(unfinished, one.name) for one in fields(unfinished)}
         return cls(**{**values, "average": float(unfinished.predictor(many).mean())})
 
@@ -198,21 +199,29 @@ class BentAttribution:
         return self.mechanism.downstream[self._acts].any(axis=0)
 
     @cached_property
-    def _adds_up(self) -> np.ndarray:
-        """(k,) which errors add to the predictor in proportion, whatever the others: all their paths are lines."""
+    def _goes_on_straight(self) -> np.ndarray:
+        """(k,) from which places all paths to the outcome are lines: the predictor is a line in such an error."""
         bends = self.mechanism
-        bent_arrow = np.zeros(bends.order.size, dtype=bool)  # a place that something bent leads away from
-        curved = [not _is_line(curve, bends.knots[cause]) for curve, cause in zip(bends.expected, bends.cause, strict=True)]
-        bent_arrow[bends.cause[np.array(curved, dtype=bool) | bends.spread.any(axis=(1, 2))]] = True
-        bent_arrow[bends.cause[bends.n_levels[bends.effect] > 0]] = True
-        bent_arrow[np.concatenate([bends.factor, bends.other_factor, self.factor, self.other_factor])] = True
+        bent = np.zeros(bends.order.size, dtype=bool)  # a place that something bent leads away from
+        lines = [
+            _is_line(curve, bends.knots[j]) for curve, j in zip(bends.expected, bends.cause, strict=True)
+        ]
+        curved = ~np.array(lines, dtype=bool) | bends.spread.any(axis=(1, 2))
+        bent[bends.cause[curved & self.matters[bends.effect]]] = True
+        bent[bends.cause[(bends.n_levels[bends.effect] > 0) & self.matters[bends.effect]]] = True
+        bent[np.concatenate([bends.factor, bends.other_factor, self.factor, self.other_factor])] = True
         for place, curve in enumerate(self.curves):
-            bent_arrow[place] |= not _is_line(curve, bends.knots[place])
-        # Of arrows only those count that lead to the outcome.
-        reach = bends.downstream & self.matters[:, None]
-        own = (bends.form == 2) | (bends.n_levels > 0)
-        own &= np.array([arrows.size > 0 for arrows in bends.arrows_into], dtype=bool)
-        return ~(reach & bent_arrow[:, None]).any(axis=0) & ~own
+            bent[place] |= not _is_line(curve, bends.knots[place])
+        # Of what a place reaches only that counts which leads to the outcome.
+        return ~(bends.downstream & (self.matters & bent)[:, None]).any(axis=0)
+
+    @cached_property
+    def _adds_up(self) -> np.ndarray:
+        """(k,) which errors add to the predictor in proportion, whatever the others."""
+        bends = self.mechanism
+        caused = np.array([arrows.size > 0 for arrows in bends.arrows_into], dtype=bool)
+        uneven = (bends.form == UNEVEN) | (bends.n_levels > 0)
+        return self._goes_on_straight & ~(uneven & caused)
 
     @cached_property
     def _straight(self) -> Index:
@@ -225,6 +234,11 @@ class BentAttribution:
         return np.flatnonzero(~self._adds_up & self.matters)
 
     @cached_property
+    def _drawn(self) -> Index:
+        """Places whose errors have to be drawn: a line is its own average at an error of zero."""
+        return np.flatnonzero(~self._goes_on_straight & self.matters)
+
+    @cached_property
     def _machine(self) -> Machine:
         bends, k = self.mechanism, self.mechanism.order.size
         at = np.argsort(bends.product_effect, kind="stable")
@@ -235,7 +249,7 @@ class BentAttribution:
             error_mean=bends.error_mean,
             error_sd=bends.error_sd,
             log_spread=bends.log_spread,
-            uneven=bends.form == 2,
+            uneven=bends.form == UNEVEN,
             into=np.searchsorted(bends.effect, np.arange(k + 1)),
             cause=bends.cause,
             expected=bends.expected,
@@ -260,7 +274,7 @@ class BentAttribution:
 
     @cached_property
     def _walks(self) -> Walks:
-        return Walks.draw(self.quantiles, self._walked)
+        return Walks.draw(self.quantiles, self._walked, self._drawn)
 
     @cached_property
     def _alone(self) -> tuple[F64, F64]:
@@ -268,7 +282,7 @@ class BentAttribution:
         k = len(self.quantiles)
         at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
         points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
-        others = people(self.quantiles, self._walked, OTHERS, np.random.default_rng([SEED, OTHERS]))
+        others = people(self.quantiles, self._drawn, OTHERS, np.random.default_rng([SEED, OTHERS]))
         for place in self._walked:
             many = np.repeat(others, POINTS, axis=0)
             many[:, place] = np.tile(points[place], OTHERS)
@@ -277,7 +291,13 @@ class BentAttribution:
 
     def check(self) -> None:
         k = self.mechanism.order.size
-        numbers = (self.curves, self.strength, self.product, self.quantiles, np.array([self.intercept, self.average]))
+        numbers = (
+            self.curves,
+            self.strength,
+            self.product,
+            self.quantiles,
+            np.array([self.intercept, self.average]),
+        )
         if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
             raise ValueError("a coefficient or an intercept is not a number, or out of range")
         for places in (self.factor, self.other_factor):
@@ -312,7 +332,9 @@ class BentAttribution:
         return packed | {"n_products": np.array([one.product.size for one in halves])}
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[BentAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[BentAttribution]:
         m, sizes = len(mechanisms), sizes_of(mechanisms)
         n_products = taken(arrays, "n_products", m, whole=True)
         if not ((n_products >= 0) & (n_products <= arrays["product"].size)).all():
@@ -321,7 +343,9 @@ class BentAttribution:
         single = {name: taken(arrays, name, m)[:, None] for name in ("intercept", "average")}
         of_products = ("factor", "other_factor", "product")
         parts = {
-            name: split(taken(arrays, name, *shape, whole=whole), n_products if name in of_products else sizes)
+            name: split(
+                taken(arrays, name, *shape, whole=whole), n_products if name in of_products else sizes
+            )
             for name, (shape, whole) in shapes.items()
         }
         return [

@@ -56,7 +56,9 @@ def build(
         mean=columns.mean[at],
         sd=columns.sd[at],
         knots=columns.splines.knots[at],
-        constant=np.array([[one.beta[0], 0.0 if one.gamma is None else one.gamma[0]] for one in chosen]).reshape(-1, 2),
+        constant=np.array(
+            [[one.beta[0], 0.0 if one.gamma is None else one.gamma[0]] for one in chosen]
+        ).reshape(-1, 2),
         error_mean=np.array([one.mean for one in chosen]),
         error_sd=np.array([one.sd for one in chosen]),
         log_spread=_limits(order, chosen, rows),
@@ -74,7 +76,10 @@ def build(
         n_levels=np.array([some.size for some in levels], dtype=np.intp),
         level_values=np.concatenate([np.empty(0), *levels]),
         thresholds=np.concatenate(
-            [np.empty(0), *(np.append(one.thresholds, np.inf) for one in chosen if one.thresholds is not None)]
+            [
+                np.empty(0),
+                *(np.append(one.thresholds, np.inf) for one in chosen if one.thresholds is not None),
+            ]
         ),
     )
 

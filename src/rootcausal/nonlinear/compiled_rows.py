@@ -49,7 +49,11 @@ class CompiledRows(PlainRows):
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         m, t, width = len(designs), thresholds.shape[1], designs.width
         found = LevelledSums(
-            np.zeros(m), np.zeros((m, width)), np.zeros((m, width, width)), np.zeros((m, t)), np.zeros((m, t, t))
+            np.zeros(m),
+            np.zeros((m, width)),
+            np.zeros((m, width, width)),
+            np.zeros((m, t)),
+            np.zeros((m, t, t)),
         )
         asked = (self.splines, self.codes, self.weights, designs.effect, designs.first, designs.second)
         work = partial(level_units, *asked, designs.size, beta, thresholds, PRODUCT_WITHIN, LEAST_LIKELY)

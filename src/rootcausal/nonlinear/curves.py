@@ -54,7 +54,9 @@ class Splines:
         """
         q, n = Z.shape
         found = cls(
-            np.full((q, KNOTS.size), np.inf), np.zeros((q, TERMS_A_CAUSE, PIECES, 4)), np.ones(q, dtype=np.intp)
+            np.full((q, KNOTS.size), np.inf),
+            np.zeros((q, TERMS_A_CAUSE, PIECES, 4)),
+            np.ones(q, dtype=np.intp),
         )
         rows = np.zeros((q * TERMS_A_CAUSE, n))
         for column, z in enumerate(Z):
@@ -67,7 +69,9 @@ class Splines:
             bends = _bends(knots)
             piece = pieces_at(found.knots[column], z)
             for curve in bends:
-                curve, row = _made_new(curve, curve_at(curve, piece, z), found.curves[column], rows, at, weights)
+                curve, row = _made_new(
+                    curve, curve_at(curve, piece, z), found.curves[column], rows, at, weights
+                )
                 if row is None:
                     continue
                 width = found.width[column]
@@ -111,9 +115,7 @@ def _bends(knots: F64) -> list[F64]:
     return bends
 
 
-def _made_new(
-    curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64
-) -> tuple[F64, F64 | None]:
+def _made_new(curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64) -> tuple[F64, F64 | None]:
     """A curve and its values without what the splines before it say, of unit variance; None if that is nothing."""
     n = weights.sum()
     before = weights @ (row * row) / n

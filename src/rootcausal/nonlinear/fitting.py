@@ -104,9 +104,7 @@ class Fitter:
             for place in range(1, int(self.splines.width[column]))
         ]
         single = [cause[0] for cause in causes if len(cause) == 1]
-        products = [
-            (TERMS_A_CAUSE * a, TERMS_A_CAUSE * b) for k, a in enumerate(single) for b in single[:k]
-        ]
+        products = [(TERMS_A_CAUSE * a, TERMS_A_CAUSE * b) for k, a in enumerate(single) for b in single[:k]]
         return bends + products
 
     def _fit_numbers(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
@@ -125,7 +123,11 @@ class Fitter:
             return best
         at = np.array(some)
         designs = Designs.of([effects[k] for k in some], [whole[k] for k in some])
-        grams = grams[at][:, : designs.width, : designs.width].copy(), grams[at][:, : designs.width, -1].copy(), grams[at][:, -1, -1].copy()
+        grams = (
+            grams[at][:, : designs.width, : designs.width].copy(),
+            grams[at][:, : designs.width, -1].copy(),
+            grams[at][:, -1, -1].copy(),
+        )
         bent = self._bent(designs, *grams, [whole[k] for k in some], [lines[k] for k in some])
         for k, others in zip(some, bent, strict=True):
             for other in others:
@@ -140,7 +142,9 @@ class Fitter:
         beta, unit = np.zeros((len(designs), designs.width)), np.empty(len(designs))
         for k, some in enumerate(terms):
             size = len(some) + 1
-            beta[k, :size], unit[k] = least_squares(grams[k, :size, :size], grams[k, :size, -1], grams[k, -1, -1])
+            beta[k, :size], unit[k] = least_squares(
+                grams[k, :size, :size], grams[k, :size, -1], grams[k, -1, -1]
+            )
         counts, sums = self.rows.histograms(designs, beta, None, unit)
         cost = self._cost(counts, np.zeros(len(designs)), unit, np.array([len(some) for some in terms]))
         mean, sd = self._moments(sums)
@@ -188,7 +192,14 @@ class Fitter:
         mean, sd = self._moments(sums)
         uneven = [
             Fitted(
-                cost[k], UNEVEN, tuple(some), beta[k, : len(some) + 1], gamma[k, : len(some) + 1], None, mean[k], sd[k]
+                cost[k],
+                UNEVEN,
+                tuple(some),
+                beta[k, : len(some) + 1],
+                gamma[k, : len(some) + 1],
+                None,
+                mean[k],
+                sd[k],
             )
             for k, some in enumerate(whole)
         ]
@@ -221,7 +232,11 @@ class Fitter:
         whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
         some = [k for k in range(len(asked)) if len(whole[k]) > len(lines[k])]
         if some:
-            for k, bent in zip(some, self._cumulative([effects[k] for k in some], [whole[k] for k in some], BENT), strict=True):
+            for k, bent in zip(
+                some,
+                self._cumulative([effects[k] for k in some], [whole[k] for k in some], BENT),
+                strict=True,
+            ):
                 if bent.cost < best[k].cost:
                     best[k] = bent
         return best

@@ -240,7 +240,9 @@ class BentMechanism:
         if not (np.diff(self.log_spread, axis=1) >= 0).all() or (np.abs(self.log_spread) > 100.0).any():
             raise ValueError("the limits of a spread are out of order, or out of range")
         knots = np.where(np.isposinf(self.knots), LARGEST_COEFFICIENT, self.knots)
-        if not ((np.abs(knots) <= LARGEST_COEFFICIENT) & (np.diff(knots, axis=1, prepend=-np.inf) >= 0)).all():
+        if not (
+            (np.abs(knots) <= LARGEST_COEFFICIENT) & (np.diff(knots, axis=1, prepend=-np.inf) >= 0)
+        ).all():
             raise ValueError("the knots of its curves are out of order")
         # Beyond the last knot, where no patient may have been, curves are lines.
         beyond = np.isposinf(self.knots[self.cause]).sum(axis=1)
@@ -320,7 +322,11 @@ class BentMechanism:
             name: ((k,), name in ("order", "form", "n_levels"))
             for name in ("order", "mean", "sd", "error_mean", "error_sd", "form", "n_levels")
         }
-        shapes |= {"knots": ((k, KNOTS.size), False), "constant": ((k, 2), False), "log_spread": ((k, 2), False)}
+        shapes |= {
+            "knots": ((k, KNOTS.size), False),
+            "constant": ((k, 2), False),
+            "log_spread": ((k, 2), False),
+        }
         shapes |= {"cause": ((a,), True), "effect": ((a,), True), "strength": ((a,), False)}
         shapes |= {name: ((a, PIECES, 4), False) for name in ("expected", "spread")}
         shapes |= {name: ((b,), True) for name in ("factor", "other_factor", "product_effect")}

@@ -114,7 +114,11 @@ class PlainRows:
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         m, t, width = len(designs), thresholds.shape[1], designs.width
         found = LevelledSums(
-            np.zeros(m), np.zeros((m, width)), np.zeros((m, width, width)), np.zeros((m, t)), np.zeros((m, t, t))
+            np.zeros(m),
+            np.zeros((m, width)),
+            np.zeros((m, width, width)),
+            np.zeros((m, t)),
+            np.zeros((m, t, t)),
         )
         for number, effect in enumerate(designs.effect):
             z = self.terms(designs, number)
@@ -133,7 +137,9 @@ class PlainRows:
             for level in range(t):
                 at, above = code == level, code == level + 1
                 found.threshold_gradient[number, level] = w[at] @ up[at] - w[above] @ low[above]
-                found.threshold_hessian[number, level, level] = w[at] @ curve_up[at] + w[above] @ curve_low[above]
+                found.threshold_hessian[number, level, level] = (
+                    w[at] @ curve_up[at] + w[above] @ curve_low[above]
+                )
                 if level + 1 < t:
                     between = -(w[above] @ (up[above] * low[above]))
                     found.threshold_hessian[number, level, level + 1] = between
@@ -183,4 +189,3 @@ def expected_level(eta: F64, thresholds: F64, values: F64) -> tuple[F64, F64]:
     mean = values @ share
     square = (values * values) @ share
     return mean, np.sqrt(np.maximum(square - mean * mean, LEAST_LIKELY))
-

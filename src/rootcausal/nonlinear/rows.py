@@ -86,9 +86,7 @@ class BentRows(Protocol):
         """(m, width): Σ z (min(|r| / spread, LARGEST_RATIO) − 1), r being what is left of the effect."""
         ...
 
-    def histograms(
-        self, designs: Designs, beta: F64, gamma: F64 | None, unit: F64
-    ) -> tuple[F64, F64]:
+    def histograms(self, designs: Designs, beta: F64, gamma: F64 | None, unit: F64) -> tuple[F64, F64]:
         """Histograms (m, BINS) of errors r / spread, in this unit (m,), and sums (m, 3) beside them.
 
         The sums are Σ log spread, Σ error and Σ error²; without ``gamma`` the spread is one.

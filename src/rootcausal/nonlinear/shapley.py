@@ -21,7 +21,7 @@ from ..core.table import F64, Index
 
 # Independent replicates, and starts of each: at first so many, then twice as many, and so on.
 REPLICATES = 4
-FEWEST, MOST = 4, 128
+FEWEST, MOST = 4, 64
 # Orders are tried in turns where there are no more errors than this, and at random elsewhere.
 ALL_ORDERS = 5
 # The table of what an error does by itself: points, and others over whom it is averaged.
@@ -32,7 +32,7 @@ AVERAGED_OVER = 4096
 # A standard error is to be below a tenth of its value, or of what is notable. Sampling goes on a little longer,
 # since a standard error of few replicates is itself unsure.
 TENTH = 0.1
-SAMPLED_TO = 0.07
+SAMPLED_TO = 0.09
 SEED = 20_221
 
 
@@ -50,13 +50,13 @@ class Walks:
     order: Index
 
     @classmethod
-    def draw(cls, quantiles: F64, places: Index) -> Walks:
-        """Through errors with these quantiles (k, s), at some places."""
+    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Walks:
+        """Through errors with these quantiles (k, s), at some places; those that are not ``drawn`` start at zero."""
         starts = np.empty((MOST, REPLICATES, len(quantiles)))
         orders = np.empty((MOST, REPLICATES, places.size), dtype=np.intp)
         for replicate in range(REPLICATES):
             rng = np.random.default_rng([SEED, replicate])
-            starts[:, replicate] = people(quantiles, places, MOST, rng)
+            starts[:, replicate] = people(quantiles, drawn, MOST, rng)
             following = _orders(places, rng)
             for number in range(MOST):
                 orders[number, replicate] = next(following)
@@ -79,10 +79,14 @@ def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F
 
 def _orders(places: Index, rng: np.random.Generator) -> Iterator[Index]:
     """Orders of the places, of which the reverse is not wanted too; all of them in turns where these are few."""
-    if places.size > ALL_ORDERS:
-        while True:
-            yield rng.permutation(places)
-    all_orders = [np.array(order, dtype=np.intp) for order in permutations(places.tolist()) if order[0] <= order[-1]]
+    while places.size > ALL_ORDERS:
+        # All its turns: so each error is at each place of an order equally often (stratified).
+        order = rng.permutation(places)
+        for turn in rng.permutation(places.size):
+            yield np.roll(order, turn)
+    all_orders = [
+        np.array(order, dtype=np.intp) for order in permutations(places.tolist()) if order[0] <= order[-1]
+    ]
     while True:
         for number in rng.permutation(len(all_orders)):
             yield all_orders[number]
