@@ -16,8 +16,8 @@ from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
 AUTO = "auto"
 # Verdicts of the check of straight lines by which they are not kept to.
 BENT = ("doubtful", "broken")
-# So much shorter, in nats, a description by bent lines has to be. In cohorts of straight lines it was by at most
-# 30 in nearly all; where lines were bent, by more than 30 in nine of ten from 200 patients on.
+# So much shorter, in nats, a description by bent lines has to be. In cohorts of straight lines it was by at
+# most 30 in nearly all; where lines were bent, by more than 30 in nine of ten from 200 patients on.
 SHORTER = 30.0
 
 
@@ -29,7 +29,8 @@ class Chosen:
     ----------
     learned : by the mechanism that was taken.
     settings : with that mechanism.
-    said : which was asked for and taken, and why, for the model to remember; None where nothing was to choose.
+    said : which was asked for and taken, and why, for the model to remember; None where nothing was to
+        choose.
     """
 
     learned: Learned

@@ -141,7 +141,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self._completion = completion if self.missing == "impute" else None
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_, self.covariates_ = model.order, model.covariates
-        vars(self).pop("coef_", None)
+        self.__dict__.pop("coef_", None)  # of a fit before
         if model.attribution.proportional:
             self.coef_ = np.zeros(model.n_variables)
             self.coef_[model.order] = model.unit_effects

@@ -84,7 +84,7 @@ def chosen_settings(
         raise InputError(f"unknown mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
     if mechanism != "linear" and attribution != "sharp":
         raise InputError(
-            f"attribution={attribution!r} is a regression on the errors of a linear mechanism: leave it out, or "
+            f"attribution={attribution!r} regresses on the errors of a linear mechanism: leave it out, or "
             "choose mechanism='linear'"
         )
     level = None if alpha is None else float(alpha)

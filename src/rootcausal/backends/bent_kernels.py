@@ -292,13 +292,8 @@ def level_units(
             combine(terms, k, beta[design], m, eta)
             for row in range(m):
                 c, w = code[start + row], weights[start + row]
-                upper = lower = 0.0
-                if c < t:
-                    upper = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c]))
-                else:
-                    upper = 1.0
-                if c > 0:
-                    lower = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c - 1]))
+                upper = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c])) if c < t else 1.0
+                lower = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c - 1])) if c > 0 else 0.0
                 likely = max(upper - lower, least)
                 of_upper, of_lower = upper * (1.0 - upper), lower * (1.0 - lower)
                 loglik[design] += w * math.log(likely)

@@ -1,4 +1,4 @@
-"""A bent mechanism laid out for compiled loops; apart from them, so that nobody needs a compiler to name it."""
+"""A bent mechanism laid out for compiled loops; apart from them, so that naming it needs no compiler."""
 
 from __future__ import annotations
 

@@ -130,8 +130,8 @@ def walk_patients(
 ) -> None:
     """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
 
-    ``told`` (n,) are their predictors, less the constant, where every walk ends. After ``fewest`` walks of each
-    replicate, and whenever these have doubled, a patient is done whose standard errors are all at most
+    ``told`` (n,) are their predictors, less the constant, where every walk ends. After ``fewest`` walks of
+    each replicate, and whenever these have doubled, a patient is done whose standard errors are all at most
     ``part_of`` times their values, or ``enough``; or when there are no more walks.
     """
     k, n_walks, last = errors.shape[1], len(start), places.size - 1

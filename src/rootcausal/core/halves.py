@@ -197,7 +197,7 @@ def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
 
 
 def direct_on_outcome(mechanism: Mechanism, unit_effects: F64) -> F64:
-    """(k,): :meth:`Attribution.effects_on_outcome` where errors add in proportion to ``unit_effects`` (k,)."""
+    """(k,): :meth:`Attribution.effects_on_outcome` where errors add in proportion to these effects (k,)."""
     return (mechanism.slopes() @ unit_effects) * mechanism.scale
 
 

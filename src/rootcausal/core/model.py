@@ -245,8 +245,8 @@ class CausalModel:
     def effects_on_outcome(self) -> F64:
         """(v,) what one standard unit of each variable of the order adds to the predictor, others held fixed.
 
-        Of a variable of several columns this is a size without a sign. Where lines are bent, it is by how much
-        the predictor varies with the variable.
+        Of a variable of several columns this is a size without a sign. Where lines are bent, it is by how
+        much the predictor varies with the variable.
         """
         effects = self.attribution.effects_on_outcome(self.mechanism)
         return effects if self._groups is None else self._groups.norms(effects)

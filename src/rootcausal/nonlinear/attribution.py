@@ -1,4 +1,4 @@
-"""What errors add to the outcome through bent mechanisms: a predictor of the variables, and its Shapley values."""
+"""What errors add to the outcome through bent mechanisms: a predictor of variables, and Shapley values."""
 
 from __future__ import annotations
 
@@ -189,31 +189,31 @@ class BentAttribution:
     @cached_property
     def _acts(self) -> np.ndarray:
         """(k,) which places act on the outcome directly."""
-        acts: np.ndarray = self.curves.any(axis=(1, 2))
+        acts = np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0
         acts[self.factor] = acts[self.other_factor] = True
         return acts
 
     @cached_property
     def matters(self) -> np.ndarray:
         """(k,) which errors reach the outcome."""
-        return self.mechanism.downstream[self._acts].any(axis=0)
+        return np.logical_or.reduce(self.mechanism.downstream[self._acts], axis=0)
 
     @cached_property
     def _goes_on_straight(self) -> np.ndarray:
-        """(k,) from which places all paths to the outcome are lines: the predictor is a line in such an error."""
+        """(k,) from which places all paths to the outcome are lines: in that error the predictor is one."""
         bends = self.mechanism
         bent = np.zeros(bends.order.size, dtype=bool)  # a place that something bent leads away from
         lines = [
             _is_line(curve, bends.knots[j]) for curve, j in zip(bends.expected, bends.cause, strict=True)
         ]
-        curved = ~np.array(lines, dtype=bool) | bends.spread.any(axis=(1, 2))
+        curved = ~np.array(lines, dtype=bool) | (bends.form[bends.effect] == UNEVEN)
         bent[bends.cause[curved & self.matters[bends.effect]]] = True
         bent[bends.cause[(bends.n_levels[bends.effect] > 0) & self.matters[bends.effect]]] = True
         bent[np.concatenate([bends.factor, bends.other_factor, self.factor, self.other_factor])] = True
         for place, curve in enumerate(self.curves):
             bent[place] |= not _is_line(curve, bends.knots[place])
         # Of what a place reaches only that counts which leads to the outcome.
-        return ~(bends.downstream & (self.matters & bent)[:, None]).any(axis=0)
+        return ~np.logical_or.reduce(bends.downstream & (self.matters & bent)[:, None], axis=0)
 
     @cached_property
     def _adds_up(self) -> np.ndarray:
@@ -262,7 +262,7 @@ class BentAttribution:
             level_starts=np.append(0, np.cumsum(bends.n_levels)),
             level_values=bends.level_values,
             thresholds=bends.thresholds,
-            acts=self.curves.any(axis=(1, 2)),
+            acts=np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0,
             risk=self.curves,
             risk_factor=self.factor,
             risk_other_factor=self.other_factor,

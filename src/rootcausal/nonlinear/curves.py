@@ -33,7 +33,7 @@ def curve_at(curve: F64, piece: Index, z: F64) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class Splines:
-    """Restricted cubic splines of q columns: a line first, then what bends it, uncorrelated and of unit variance.
+    """Restricted cubic splines of q columns: a line, then what bends it, uncorrelated and of unit variance.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def _bends(knots: F64) -> list[F64]:
 
 
 def _made_new(curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64) -> tuple[F64, F64 | None]:
-    """A curve and its values without what the splines before it say, of unit variance; None if that is nothing."""
+    """A curve and its values without what splines before it say, of unit variance; None if that is all."""
     n = weights.sum()
     before = weights @ (row * row) / n
     for _ in range(2):  # once more, for what rounding left

@@ -7,6 +7,7 @@ cumulative logit, and cost its log-likelihood.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ LEVEL_STEPS = 25
 SETTLED = 1e-7
 # Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
 MOST_LOGIT = 8.0
+# What is left of an effect is at least this part of its squares; less is rounding.
+LEAST_LEFT = 1e-12
 
 #: (m, BINS) histograms and the number of rows -> (m,) entropies.
 Entropies = Callable[[F64, float], F64]
@@ -123,12 +126,9 @@ class Fitter:
             return best
         at = np.array(some)
         designs = Designs.of([effects[k] for k in some], [whole[k] for k in some])
-        grams = (
-            grams[at][:, : designs.width, : designs.width].copy(),
-            grams[at][:, : designs.width, -1].copy(),
-            grams[at][:, -1, -1].copy(),
-        )
-        bent = self._bent(designs, *grams, [whole[k] for k in some], [lines[k] for k in some])
+        inside = np.append(np.arange(designs.width), grams.shape[1] - 1)
+        grams = grams[np.ix_(at, inside, inside)]
+        bent = self._bent(designs, grams, [whole[k] for k in some], [lines[k] for k in some])
         for k, others in zip(some, bent, strict=True):
             for other in others:
                 if other.cost < best[k].cost:
@@ -142,9 +142,7 @@ class Fitter:
         beta, unit = np.zeros((len(designs), designs.width)), np.empty(len(designs))
         for k, some in enumerate(terms):
             size = len(some) + 1
-            beta[k, :size], unit[k] = least_squares(
-                grams[k, :size, :size], grams[k, :size, -1], grams[k, -1, -1]
-            )
+            beta[k, :size], unit[k] = least_squares(grams[k], size)
         counts, sums = self.rows.histograms(designs, beta, None, unit)
         cost = self._cost(counts, np.zeros(len(designs)), unit, np.array([len(some) for some in terms]))
         mean, sd = self._moments(sums)
@@ -156,9 +154,7 @@ class Fitter:
     def _bent(
         self,
         designs: Designs,
-        gram: F64,
-        with_effect: F64,
-        square: F64,
+        grams: F64,
         whole: Sequence[Sequence[tuple[int, int]]],
         lines: Sequence[Sequence[tuple[int, int]]],
     ) -> list[list[Fitted]]:
@@ -167,9 +163,8 @@ class Fitter:
         beta, unit = np.zeros((m, width)), np.empty(m)
         inverse = np.zeros((m, width, width))
         for k, size in enumerate(n_terms + 1):
-            part = _with_ridge(gram[k, :size, :size])
-            inverse[k, :size, :size] = np.linalg.inv(part)
-            beta[k, :size], unit[k] = least_squares(gram[k, :size, :size], with_effect[k, :size], square[k])
+            inverse[k, :size, :size] = np.linalg.inv(_with_ridge(grams[k, :size, :size]))
+            beta[k, :size], unit[k] = least_squares(grams[k], size)
         counts, sums = self.rows.histograms(designs, beta, None, unit)
         cost = self._cost(counts, np.zeros(m), unit, n_terms)
         mean, sd = self._moments(sums)
@@ -184,7 +179,7 @@ class Fitter:
         for k, size in enumerate(n_terms + 1):
             # Weights that add up to those of all rows, so that the ridge keeps its size.
             part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
-            beta[k, :size], _ = least_squares(part[:size, :size], part[:size, -1], part[-1, -1])
+            beta[k, :size], _ = least_squares(part, size)
         gamma = self._toward_spread(designs, beta, gamma, inverse)
         counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
         logs = sums[:, 0] / self.rows.weight
@@ -258,8 +253,8 @@ class Fitter:
             if settled.all():
                 break
             before = sums.loglik
-            for k in np.flatnonzero(~settled):
-                size, cuts = designs.size[k] + 1, self.levels[effects[k]] - 1
+            for k in np.flatnonzero(~settled).tolist():
+                size, cuts = int(designs.size[k]) + 1, int(self.levels[effects[k]]) - 1
                 # The constant is told by the thresholds.
                 part = sums.hessian[k, 1:size, 1:size] + RIDGE * np.eye(size - 1)
                 if size > 1:
@@ -294,8 +289,12 @@ def _with_ridge(gram: F64) -> F64:
     return part
 
 
-def least_squares(gram: F64, with_effect: F64, square: float) -> tuple[F64, float]:
-    """Coefficients, and the root mean square of what is left, by sums of squares; the first is the constant."""
-    beta = np.linalg.solve(_with_ridge(gram), with_effect)
-    left = square - 2.0 * beta @ with_effect + beta @ gram @ beta
-    return beta, float(np.sqrt(max(left, 1e-12 * square) / gram[0, 0]))
+def least_squares(gram: F64, size: int) -> tuple[F64, float]:
+    """Coefficients of the first terms of a design, and the root mean square of what they leave of the effect.
+
+    ``gram`` are sums of squares of the terms, the constant first, and of the effect, last.
+    """
+    among, with_effect, square = gram[:size, :size], gram[:size, -1], float(gram[-1, -1])
+    beta = np.linalg.solve(_with_ridge(among), with_effect).astype(np.float64)
+    left = square - 2.0 * float(beta @ with_effect) + float(beta @ among @ beta)
+    return beta, math.sqrt(max(left, LEAST_LEFT * square) / float(gram[0, 0]))

@@ -1,4 +1,4 @@
-"""The bent mechanism: each column is what its causes lead to expect, and a spread that they set times an error."""
+"""The bent mechanism: a column is what its causes lead to expect, and a spread they set times an error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class BentMechanism:
     strength : (a,) by how many standard deviations the effect varies with this cause, with the sign of the
         straight line.
     factor, other_factor, product_effect : (b,) places of the causes that are multiplied, and of the effect.
-    expected_product, spread_product : (b,) what their product, of values kept within 2.5, adds to f and log g.
+    expected_product, spread_product : (b,) what their product, of values kept within 2.5, adds to f and log
+        g.
     n_levels : (k,) how many levels a column has; 0 for a number.
     level_values : (Σ n_levels,) in standard units, one column after the other.
     thresholds : (Σ n_levels,) of the cumulative logits, each followed by infinity.
@@ -231,8 +232,8 @@ class BentMechanism:
         k = self.order.size
         check_order(self.order, self.n_columns)
         check_moments(self.mean, self.sd)
-        numbers = (self.constant, self.error_mean, self.expected, self.spread, self.strength)
-        numbers += (self.expected_product, self.spread_product, self.level_values, self.log_spread)
+        numbers = [self.constant, self.error_mean, self.expected, self.spread, self.strength]
+        numbers += [self.expected_product, self.spread_product, self.level_values, self.log_spread]
         if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
             raise ValueError("a coefficient of its mechanism is not a number, or out of range")
         if not ((self.error_sd >= LEAST_SPREAD) & (self.error_sd <= LARGEST_COEFFICIENT)).all():
@@ -300,7 +301,7 @@ class BentMechanism:
             raise ValueError("the arrays of the resamples do not fit together")
         in_all = np.array([part.sum() for part in split(n_levels, sizes)], dtype=np.intp)
         shapes = cls._shapes(k, int(n_arrows.sum()), int(n_products.sum()), int(in_all.sum()))
-        of_what = {name: sizes for name in cls.ARRAYS}
+        of_what = dict.fromkeys(cls.ARRAYS, sizes)
         of_what |= dict.fromkeys(("cause", "effect", "expected", "spread", "strength"), n_arrows)
         of_what |= dict.fromkeys(
             ("factor", "other_factor", "product_effect", "expected_product", "spread_product"), n_products
@@ -328,10 +329,10 @@ class BentMechanism:
             "log_spread": ((k, 2), False),
         }
         shapes |= {"cause": ((a,), True), "effect": ((a,), True), "strength": ((a,), False)}
-        shapes |= {name: ((a, PIECES, 4), False) for name in ("expected", "spread")}
-        shapes |= {name: ((b,), True) for name in ("factor", "other_factor", "product_effect")}
-        shapes |= {name: ((b,), False) for name in ("expected_product", "spread_product")}
-        shapes |= {name: ((levels,), False) for name in ("level_values", "thresholds")}
+        shapes |= dict.fromkeys(("expected", "spread"), ((a, PIECES, 4), False))
+        shapes |= dict.fromkeys(("factor", "other_factor", "product_effect"), ((b,), True))
+        shapes |= dict.fromkeys(("expected_product", "spread_product"), ((b,), False))
+        shapes |= dict.fromkeys(("level_values", "thresholds"), ((levels,), False))
         return shapes
 
     def __getstate__(self) -> dict[str, Any]:

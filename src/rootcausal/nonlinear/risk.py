@@ -1,8 +1,8 @@
-"""The outcome given the variables: few of them, as lines, bent lines and products, by the shortest description.
+"""The outcome given the variables: few of them, as lines, bent lines and products.
 
 Terms are added one group at a time, whichever shortens the description (BIC) most by a score test, and those
-that no longer do are taken away. It is a model of the *variables*: pushed through the mechanisms, it says what
-errors add. A model of the errors would have to learn every bend of every path by itself.
+that no longer do are taken away. It is a model of the *variables*: pushed through the mechanisms, it says
+what errors add. A model of the errors would have to learn every bend of every path by itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the bent mechanism asks of the rows: sums, like the linear one, batched over many sets of causes.
 
-Whoever holds the rows sums over them and decides nothing. A *design* is one effect and the terms of its causes:
-columns of their splines, and products of two causes. All sums are weighted sums over rows, so that those of
-parts of a cohort can be added.
+Whoever holds the rows sums over them and decides nothing. A *design* is one effect and the terms of its
+causes: columns of their splines, and products of two causes. All sums are weighted sums over rows, so that
+those of parts of a cohort can be added.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Designs:
     Attributes
     ----------
     effect : (m,) columns that are explained.
-    first : (m, t) what each term is: a row of the splines, TERMS_A_CAUSE · column + place; zero beyond ``size``.
+    first : (m, t) what each term is: a row of the splines, TERMS_A_CAUSE · column + place; zero beyond
+        ``size``.
     second : (m, t) for a product of two causes the other row; -1 where the term is no product.
     size : (m,) how many terms each has.
     """
@@ -66,8 +67,8 @@ class Designs:
 class BentRows(Protocol):
     """The rows of a cohort, seen through sums.
 
-    Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width) of
-    the logarithm of the spread; the constant comes first, and what lies beyond a design's size is zero.
+    Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width)
+    of the logarithm of the spread; the constant comes first, and what lies beyond a design's size is zero.
     """
 
     @property
@@ -98,7 +99,7 @@ class BentRows(Protocol):
         ...
 
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
-        """Of effects with levels, each a cumulative logit with ``thresholds`` (m, t), +∞ beyond their levels."""
+        """Of effects with levels, cumulative logits with ``thresholds`` (m, t), +∞ beyond their levels."""
         ...
 
     def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:

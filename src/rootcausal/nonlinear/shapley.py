@@ -1,11 +1,12 @@
 """Shapley values of a predictor that bent mechanisms lead to, by walks from one person to another.
 
-A walk starts at somebody whose errors were drawn, and sets them, one after the other, to those of the patient;
-what the predictor gains at a step belongs to the error that was set. Walks come in pairs, there and back in the
-reverse order (antithetic), which leaves no noise of interactions of two. Their starts are spread evenly over all
-that errors can be (scrambled Sobol points), several times independently: how much the answers of these
-replicates differ is the Monte Carlo error. What an error does by itself, whatever the others, is known from a
-table (a control variate), so that only interactions have to be sampled. All patients have the same walks.
+A walk starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
+patient; what the predictor gains at a step belongs to the error that was set. Walks come in pairs, there and
+back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts are spread
+evenly over all that errors can be (scrambled Sobol points), several times independently: how much the answers
+of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the others, is
+known from a table (a control variate), so that only interactions have to be sampled. All patients have the
+same walks.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ POINTS = 33
 OTHERS = 128
 # What is said of an average patient is averaged over so many.
 AVERAGED_OVER = 4096
-# A standard error is to be below a tenth of its value, or of what is notable. Sampling goes on a little longer,
-# since a standard error of few replicates is itself unsure.
+# A standard error is to be below a tenth of its value, or of what is notable. Sampling goes on a little
+# longer, since a standard error of few replicates is itself unsure.
 TENTH = 0.1
 SAMPLED_TO = 0.09
 SEED = 20_221
@@ -51,7 +52,7 @@ class Walks:
 
     @classmethod
     def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Walks:
-        """Through errors with these quantiles (k, s), at some places; those that are not ``drawn`` start at zero."""
+        """Through errors with these quantiles (k, s), at ``places``; those not ``drawn`` start at zero."""
         starts = np.empty((MOST, REPLICATES, len(quantiles)))
         orders = np.empty((MOST, REPLICATES, places.size), dtype=np.intp)
         for replicate in range(REPLICATES):
@@ -64,7 +65,7 @@ class Walks:
 
 
 def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F64:
-    """(n, k): errors of n people, a power of two, evenly spread (Sobol) over the distributions at some places.
+    """(n, k): errors of n people, a power of two, spread evenly (Sobol) over distributions at some places.
 
     Errors at other places are zero.
     """
@@ -78,7 +79,7 @@ def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F
 
 
 def _orders(places: Index, rng: np.random.Generator) -> Iterator[Index]:
-    """Orders of the places, of which the reverse is not wanted too; all of them in turns where these are few."""
+    """Orders of the places, none of them the reverse of another; all in turns where these are few."""
     while places.size > ALL_ORDERS:
         # All its turns: so each error is at each place of an order equally often (stratified).
         order = rng.permutation(places)

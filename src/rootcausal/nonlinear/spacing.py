@@ -1,4 +1,4 @@
-"""Entropy of a column by the distances between its ranked values (m-spacings; Vasicek 1976), from a histogram.
+"""Entropy of a column by distances between ranked values (m-spacings; Vasicek 1976), from a histogram.
 
 The bins are narrow beside those distances, so that a histogram tells what a sort would; and histograms of
 parts of the rows can be added. Where Hyvärinen's approximation of the linear method sees two moments, this

@@ -1,4 +1,4 @@
-"""Values that many patients share, spread out: a rounded column has no density, and its entropy no meaning."""
+"""Values that many patients share, spread out: a rounded column has no density, and no entropy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from ..core.table import F64
 
-# Values that so many patients share are spread: this times the root of their number, and at least MOST_BY_CHANCE.
+# Values that so many patients share are spread: this times the root of their number, and at least
+# MOST_BY_CHANCE.
 SHARED = 1.0 / 3.0
 MOST_BY_CHANCE = 8
 
