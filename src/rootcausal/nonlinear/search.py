@@ -183,7 +183,7 @@ class GraphSearch:
         for variable in asked:
             keep_errors(self.fitter, self.columns[variable], self._known[variable, causes[variable]])
         shared = self.fitter.rows.dependence(np.array(of_columns, dtype=np.intp))
-        shared = shared.reshape(len(of_columns), 2, -1, TERMS_A_CAUSE)
+        shared = shared.reshape(len(of_columns), 2, self.fitter.splines.width.size, TERMS_A_CAUSE)
         tests = _tests(shared, self.fitter.splines.width, self.fitter.bent)
         found, at = {}, 0
         for variable in asked:
