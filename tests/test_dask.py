@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
 import joblib
-from dask_cluster import cluster_of, same_model
+from dask_cluster import same_model
 from distributed import Client
 from mixed_tables import mixed
 
@@ -34,9 +33,8 @@ CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster_of(2) as client:
-        yield client
+def client(client_of_processes: Client) -> Client:
+    return client_of_processes
 
 
 @pytest.fixture(autouse=True)
