@@ -55,6 +55,11 @@ class Watched:
         self.page.wait_for_selector("html[data-ready]")
         return self.page
 
+    def turn_to(self, address):
+        """Another place of the page that is open, as a link leads there: nothing is loaded again."""
+        self.page.goto(f"{self.page.url.partition('#')[0]}{address}")
+        return self.page
+
 
 @pytest.fixture
 def watched(browser, request):
