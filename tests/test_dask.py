@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -144,15 +145,19 @@ def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, a
     assert population.intercept_ == pytest.approx(sample.intercept_, rel=1e-12)
 
 
-@pytest.mark.parametrize("prevalence", [None, 0.1])
-def test_discrete_columns(client: Client, prevalence: float | None) -> None:
+@pytest.mark.parametrize(
+    ("prevalence", "variants"),
+    [(None, VARIANTS), (0.1, ("original", "local_plus"))],
+    ids=["sample", "weighted"],
+)
+def test_discrete_columns(client: Client, prevalence: float | None, variants: Iterable[str]) -> None:
     drawn = mixed(3, 400)
     frame = table(drawn.X, drawn.y).sort_values("d", kind="stable")  # so that some parts have one class only
     pieces = in_pieces(frame, [100, 0, 7, 293])
     source = FrameRows(client, pieces, list(frame.columns[:-1]), LabelRows("d", 1))
-    for variant in VARIANTS.values():
+    for variant in variants:
         found, expected = (
-            order_columns(raw, describe_columns(raw, prevalence), variant, 0.2, layout=drawn.layout)
+            order_columns(raw, describe_columns(raw, prevalence), VARIANTS[variant], 0.2, layout=drawn.layout)
             for raw in (DaskRaw(client, source), NumbaRaw(drawn.X, drawn.y))
         )
         assert found.order.tolist() == expected.order.tolist()
