@@ -143,13 +143,19 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.causal_order_, self.covariates_ = model.order, model.covariates
         self.__dict__.pop("coef_", None)  # of a fit before
         if model.attribution.proportional:
-            self.coef_ = np.zeros(model.n_variables)
-            self.coef_[model.order] = model.unit_effects
+            self.coef_ = self._unit_effects
         self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
         self._quantiles = None
+
+    @property
+    def _unit_effects(self) -> F64:
+        """(p,) what an error of one on each variable adds where all others are zero."""
+        effects = np.zeros(self._model.n_variables)
+        effects[self._model.order] = self._model.unit_effects
+        return effects
 
     def __getattr__(self, name: str) -> Any:
         """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""

@@ -175,6 +175,15 @@ def say_removed(n_removed: int, n_left: int) -> None:
         say(removed(n_removed, n_left))
 
 
+def say_mechanism(model: "Estimator") -> None:
+    """Print which mechanism was taken, where there was a choice, and which variables it bends."""
+    from ..provenance import mechanism_in_words
+
+    names = [one_line(name, 40) for name in model._encoding.column_names]
+    for line in mechanism_in_words(model.provenance_, model._model.mechanism, names):
+        say(line)
+
+
 def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
@@ -187,16 +196,18 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     if not order:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")
         return
-    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, model.coef_)
+    effects = model._unit_effects
+    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, effects)
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
-    say(f"causal order, and {lines.of_order}{sure}:")
+    bent = "" if model._model.attribution.proportional else ", all others being average"
+    say(f"causal order, and {lines.of_order}{bent}{sure}:")
     first = {k: one_line(names[k], 40) for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
     for place, (k, name) in enumerate(first.items(), start=1):
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
-        effect = abs(model.coef_[k]) if signless else model.coef_[k]
+        effect = abs(effects[k]) if signless else effects[k]
         size = lines.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"

@@ -10,7 +10,7 @@ import typer
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_names, say_order
+from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
@@ -24,6 +24,7 @@ from .options import (
     Keep,
     Kinds,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
@@ -104,6 +105,7 @@ def fit(
         typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
     ] = None,
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
     resume: Annotated[
@@ -134,6 +136,7 @@ def fit(
     rootcausal fit lab.csv --target ill --keep age,bili --na . --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
+    rootcausal fit labs.csv --target ill --mechanism auto --out model.rci
     rootcausal fit labs.csv --target ill --first age,sex --out m.rci
     rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
@@ -158,6 +161,8 @@ def fit(
         "missing": missing,
     }
     if on_cluster:
+        if mechanism != "linear":
+            raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
@@ -166,11 +171,14 @@ def fit(
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model, checked = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
+        model, checked = _fit_in_memory(
+            cohort[0], roles, {**settings, "backend": backend, "mechanism": mechanism}, known
+        )
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     model.save(out)
     lines = lines_of(model)
+    say_mechanism(model)
     say_order(model, lines)
     say_names(model, knowledge)
     say_arrows(model, lines)

@@ -90,6 +90,10 @@ AttributionName = Annotated[
     Literal["sharp", "paper"],
     typer.Option(help="How effects of shocks are learned; paper: as published."),
 ]
+MechanismName = Annotated[
+    Literal["linear", "nonlinear", "auto"],
+    typer.Option(help="Straight lines, or bent ones; auto: bent where straight ones are not enough."),
+]
 BackendName = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
 Resamples = Annotated[
     int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")
@@ -206,6 +210,8 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
     from ..loading import ESTIMATORS
 
     settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
+    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+        raise typer.BadParameter("bent lines are for a diagnosis.", param_hint="--mechanism")
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
     return model.fit(patients, *outcome.arguments(patients.target))
 

@@ -13,6 +13,7 @@ from .console import (
     provenance,
     removed,
     say,
+    say_mechanism,
     say_names,
     say_removed,
     status_if_slow,
@@ -32,6 +33,7 @@ from .options import (
     Keep,
     Kinds,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
@@ -86,6 +88,7 @@ FIT_ONLY = (
     "variant",
     "backend",
     "attribution",
+    "mechanism",
     "bootstrap",
     "jobs",
 )
@@ -130,6 +133,7 @@ def report(
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -179,6 +183,7 @@ def report(
             "alpha": alpha,
             "variant": variant,
             "attribution": attribution,
+            "mechanism": mechanism,
             "backend": backend,
             "kinds": kinds,
             "missing": missing,
@@ -187,6 +192,7 @@ def report(
         model = fitted(patients, chosen, settings)
         if bootstrap is not None:
             model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
+        say_mechanism(model)
         say_names(model, knowledge)
         known, called = chosen.known(patients.target), chosen.called
     from ..report import write_report

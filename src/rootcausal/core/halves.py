@@ -9,7 +9,7 @@ files can hold a new kind of half, it is entered in :mod:`rootcausal.files.model
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -42,6 +42,23 @@ class Half(Protocol):
     def pack(cls, halves: Sequence[Self]) -> dict[str, np.ndarray]:
         """The numbers of many, by the names in PACKED."""
         ...
+
+
+#: Lines describe how a place depends on its causes; bent lines do; and its spread depends on them too.
+STRAIGHT, BENT, UNEVEN = "straight", "bent", "uneven"
+
+
+class ArrowCurve(NamedTuple):
+    """What a cause at some values (m,) does to an effect, in standard units; other causes are average.
+
+    Attributes
+    ----------
+    expected : (m,) of the effect; of one with levels, the mean of what stands for these.
+    spread : (m,) standard deviation around it.
+    """
+
+    expected: F64
+    spread: F64
 
 
 class Mechanism(Half, Protocol):
@@ -103,6 +120,14 @@ class Mechanism(Half, Protocol):
         """(k, k), ``[i, j]``: by how many standard units place i moves for a unit of the error at j."""
         ...
 
+    def forms(self) -> list[str]:
+        """(k,) whether lines were enough for each place: :data:`STRAIGHT`, :data:`BENT` or :data:`UNEVEN`."""
+        ...
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        """What a place does to another, those between held fixed, where it has these values z (m,)."""
+        ...
+
     def reach(self) -> F64:
         """(k,): the largest values of each column, up or down, with which a patient can be scored."""
         ...
@@ -123,6 +148,13 @@ class Mechanism(Half, Protocol):
         Linear algebra depends on the number of threads: call it with as many as these were learned with.
         """
         ...
+
+
+class Sampled(NamedTuple):
+    """Shapley values (n, k), and the standard errors (n, k) of sampling them; None where they are exact."""
+
+    values: F64
+    noise: F64 | None
 
 
 class Attribution(Half, Protocol):
@@ -165,6 +197,10 @@ class Attribution(Half, Protocol):
         """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
         ...
 
+    def sampled(self, errors: F64) -> Sampled:
+        """The same, and how sure it is where it was sampled."""
+        ...
+
     def predictor(self, errors: F64) -> F64:
         """(n,): what errors (n, k) lead to: the base value, and all that they add."""
         ...
@@ -194,11 +230,6 @@ class Attribution(Half, Protocol):
 def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
     """(m,) how many errors each has."""
     return np.array([one.order.size for one in mechanisms], dtype=np.intp)
-
-
-def direct_on_outcome(mechanism: Mechanism, unit_effects: F64) -> F64:
-    """(k,): :meth:`Attribution.effects_on_outcome` where errors add in proportion to these effects (k,)."""
-    return (mechanism.slopes() @ unit_effects) * mechanism.scale
 
 
 def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .grouping import Grouping
-from .halves import Attribution, Mechanism
+from .halves import Attribution, Mechanism, Sampled
 from .layout import Layout
 from .table import F64, LARGEST, Index
 
@@ -147,6 +147,19 @@ class CausalModel:
         if self.attribution.proportional:
             return self._scaled_errors(X, self.attribution.unit_effects)
         return self._by_variable(X, self.attribution.shapley)
+
+    def sampled_shapley(self, X: F64) -> Sampled:
+        """:meth:`shapley`, and the standard errors (n, p) of sampling; None where values are exact."""
+        if self.attribution.proportional:
+            return Sampled(self.shapley(X), None)
+        values, noise = np.zeros((2, X.shape[0], self.n_variables))
+        for rows in row_blocks(X):
+            found, doubt = self.attribution.sampled(self._errors_in_order(X[rows]))
+            doubt = np.zeros_like(found) if doubt is None else doubt
+            if self._groups is not None:
+                found, doubt = self._groups.sums(found), np.sqrt(self._groups.sums(doubt * doubt))
+            values[rows, self.order], noise[rows, self.order] = found, doubt
+        return Sampled(values, noise)
 
     def shapley_slopes(self) -> F64:
         """(q, p): by how much each variable's Shapley value grows for each unit of each column.

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from ..backends.machine import Machine
 from ..backends.on_demand import in_threads
-from ..core.halves import Mechanism, sizes_of, taken
+from ..core.halves import Mechanism, Sampled, sizes_of, taken
 from ..core.linear import NOTABLE_LOG_ODDS, split
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES
@@ -27,7 +27,6 @@ from .shapley import (
     REPLICATES,
     SAMPLED_TO,
     SEED,
-    Sampled,
     Walks,
     people,
 )
