@@ -7,7 +7,7 @@ author = "the authors of rootcausal"
 release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-exclude_patterns = ["screenshots.py", "case_control_picture.py", "knowledge_pictures.py"]
+exclude_patterns = ["*.py"]
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
 
