@@ -19,9 +19,9 @@ RESAMPLES = 100
 
 
 def demo(
-    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")] = Path(
-        "rootcausal-demo.html"
-    ),
+    out: Annotated[
+        Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")
+    ] = Path("rootcausal-demo.html"),
 ) -> None:
     """Fit a cohort that comes with the package, explain three of its patients, and write their page.
 

@@ -50,11 +50,14 @@ def explain(
         Path,
         typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
-    id_column: Annotated[str | None, typer.Option("--id", help="Column with patient ids.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column with patient ids.")
+    ] = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     top: Annotated[
-        int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
+        int | None,
+        typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
     ] = None,
     horizon: Horizon = None,
     what_if: Annotated[
@@ -66,7 +69,9 @@ def explain(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(callback=table_path, help="Write all scores to this .csv or .parquet file."),
+        typer.Option(
+            callback=table_path, metavar="FILE", help="Write all scores to this .csv or .parquet file."
+        ),
     ] = None,
 ) -> None:
     """Rank the root causes of each patient, and give the risk, or what is expected of a number.
