@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib
 
-matplotlib.use("svg")
+matplotlib.use("agg")
 import pandas as pd
 from long_names import MEASUREMENTS
 
@@ -18,8 +18,10 @@ from rootcausal.data import load_pbc, simulate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rootcausal import Explanation
+
 IMAGES = Path(__file__).parent / "img" / "gallery"
-RESAMPLES = 100
+RESAMPLES = 200
 LABELS = {
     "age": "Age",
     "bili": "Bilirubin",
@@ -39,7 +41,19 @@ def pbc() -> dict[str, Axes]:
     X = pd.DataFrame(cohort.X, columns=cohort.feature_names)
     model = RCI(knowledge=cohort.knowledge).fit(X, cohort.y).bootstrap(RESAMPLES)
     words = {"labels": LABELS, "units": cohort.units, "target": "death"}
-    return figures(model, model.explain(X, ids=cohort.ids), 10, words) | {"survival": times(words)}
+    explanation = model.explain(X, ids=cohort.ids)
+    return figures(model, explanation, 10, words) | {
+        "tutorial-waterfall": plots.waterfall(explanation, 10, units=cohort.units, target="death"),
+        "survival": times(words),
+        "shap": by_shap(explanation),
+    }
+
+
+def by_shap(explanation: Explanation) -> Axes:
+    """The same patient by shap's own waterfall."""
+    import shap
+
+    return shap.plots.waterfall(explanation.to_shap()[explanation.ids.index(10)], show=False)
 
 
 def times(words: dict[str, object]) -> Axes:
@@ -64,7 +78,9 @@ def long_names() -> dict[str, Axes]:
     }
 
 
-def figures(model: RCI, explanation: object, patient: object, words: dict[str, object]) -> dict[str, Axes]:
+def figures(
+    model: RCI, explanation: Explanation, patient: object, words: dict[str, object]
+) -> dict[str, Axes]:
     return {
         "waterfall": plots.waterfall(explanation, patient, **words),
         "beeswarm": plots.beeswarm(explanation, **words),
@@ -86,7 +102,8 @@ def main() -> None:
             # Fixed names inside the file, and no date: the same cohort draws the same picture.
             matplotlib.rcParams["svg.hashsalt"] = path.stem
             metadata, dpi = ({"Date": None}, 200) if kind == "svg" else (None, 110)
-            ax.figure.savefig(path, dpi=dpi, metadata=metadata)
+            tight = "tight" if figure == "shap" else None  # it lays out nothing itself
+            ax.figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches=tight)
             print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 

@@ -93,7 +93,7 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int = 110) -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int = 100) -> None:
     """Print a table; its cells are data, in which nothing may act as markup or turn into an emoji.
 
     It is as wide as the terminal, or ``width`` where there is none.
