@@ -42,11 +42,10 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
-# Runs every cell of the example notebook, and writes the outputs to build/.
+# Runs every cell of the example notebook, and keeps the outputs in it.
 notebook: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
-	mkdir -p build
-	$(BIN)/jupyter execute --output=$(CURDIR)/build/pbc.ipynb examples/pbc.ipynb
+	$(BIN)/python examples/run_notebook.py
 
 # The figures of the gallery, and the graphs of "What you know" (this downloads the Framingham data).
 pictures: $(READY)

@@ -76,11 +76,12 @@ class Reader:
 
     def run(self, snippet: Snippet) -> str:
         """Run a snippet, and return what it prints."""
-        printed = self._python(snippet.code) if snippet.language == "python" else self._shell(snippet.code)
+        printed = self.python(snippet.code) if snippet.language == "python" else self._shell(snippet.code)
         # Where the reader stands is nobody's business.
         return PROVENANCE.sub("", printed).replace(f"{Path.cwd()}{os.sep}", "").strip("\n")
 
-    def _python(self, code: str) -> str:
+    def python(self, code: str) -> str:
+        """Run code, and return what it prints and, after that, what its last line is."""
         tree = ast.parse(code, f"{self.page}: {code[:40]!r}")
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         out = io.StringIO()
