@@ -15,7 +15,7 @@ import re
 import pytest
 from guide import NOT_RUN, NOT_SHOWN, PAGES, SHELLS, Reader, misses, own_cohort, snippets_of
 
-from rootcausal import plots
+from rootcausal import __version__, plots
 
 
 @pytest.fixture
@@ -75,6 +75,12 @@ def test_a_snippet_that_draws_shows_its_picture():
         for kind in set(re.findall(r"\bplots\.(\w+)\(", code)):
             if hasattr(plots, kind) and "shap.plots" not in code.partition(f"plots.{kind}(")[0][-20:]:
                 assert kind in pictures, f"{page.name} draws a {kind} and does not show one"
+
+
+def test_what_is_cited_is_this_version():
+    root = PAGES[0].parent
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version = {{{__version__}}}" in (root / "docs" / "citing.md").read_text(encoding="utf-8")
 
 
 def test_what_is_shown_is_found_in_pieces_and_in_order():

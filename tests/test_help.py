@@ -55,6 +55,10 @@ def test_help_says_words_and_not_types(monkeypatch, command):
             assert (option.metavar is None) == bool(option.is_flag), option.opts
 
 
+def test_wrong_usage_says_what_is_needed():
+    assert "Usage: rootcausal fit COHORT... --out FILE [options]" in error(2, "fit", "x.csv")
+
+
 def test_choices_are_those_that_are_taken(monkeypatch):
     """Help spells them out by hand; a wrong one is refused with the right ones."""
     for command, option, needed in (
@@ -147,3 +151,12 @@ def test_columns_whose_names_begin_alike_are_told_apart(tmp_path):
     (tmp_path / "c.csv").write_text(f'"{names[0]}","{names[1]}",d\n{rows}')
     printed = ok("look", tmp_path / "c.csv")
     assert "visit 1" in printed and "visit 2" in printed
+
+
+def test_the_demo_writes_its_cohort(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "the cohort itself written to 'pbc.csv'" in ok("demo", "--table", "pbc.csv")
+    ok("check", "pbc.csv", "--target", "died", "--id", "id")
+    header, *rows = (tmp_path / "pbc.csv").read_text().replace('"', "").splitlines()
+    assert header.startswith("id,age,bili,") and header.endswith(",died") and len(rows) == 258
+    assert "ends in" in error(2, "demo", "--table", "pbc.html")

@@ -12,12 +12,12 @@ from .core.survival import HazardAttribution
 from .errors import InputError
 from .figure_style import minus
 from .outcome_words import OutcomeWords, words_of
-from .wording import one_line, shortened
+from .wording import LONGEST, one_line, shortened
 
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-NAME_LIMIT, VALUE_LIMIT, LONGEST = 30, 30, 1000
+NAME_LIMIT, VALUE_LIMIT = 30, 30
 
 
 @dataclass(frozen=True)

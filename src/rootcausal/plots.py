@@ -38,7 +38,7 @@ from .inputs.cohort import names_of
 from .outcome_words import OutcomeWords, SurvivalWords
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
-from .wording import one_line, shortened, together
+from .wording import short_names, shortened, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -348,7 +348,7 @@ def _axis_words(text: str) -> str:
 
 
 def _patient(patient: Any) -> str:
-    text = shortened([one_line(patient, 1000)], PATIENT_LIMIT)[0]
+    text = short_names([patient], PATIENT_LIMIT)[0]
     return as_shown(f"patient {text}" if text.isdigit() else text)
 
 

@@ -2,10 +2,13 @@
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 from os import PathLike
 from typing import Any
+
+# What is read of a name, however long it is.
+LONGEST = 1000
 
 
 def printable(text: str) -> str:
@@ -25,16 +28,19 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
     for name in dict.fromkeys(names):
         wanted.setdefault(_without_middle(name, limit, limit // 2), []).append(name)
     found = {alike[0]: text for text, alike in wanted.items() if len(alike) == 1}
+    taken = set(found.values())
     for alike in wanted.values():
         if len(alike) > 1:
-            taken = set(found.values())
-            tries = (
-                texts
-                for texts in _told_apart(alike, limit)
-                if len({*texts, *taken}) == len(texts) + len(taken)
-            )
-            found.update(zip(alike, next(tries), strict=True))
+            tries = _told_apart(alike, limit)
+            texts = next(one for one in tries if len({*one}) == len(one) and taken.isdisjoint(one))
+            taken.update(texts)
+            found.update(zip(alike, texts, strict=True))
     return [found[name] for name in names]
+
+
+def short_names(names: Iterable[object], limit: int = 40) -> list[str]:
+    """Return names of columns for the screen: printable, on one line, not too long, and no two alike."""
+    return shortened([one_line(name, LONGEST) for name in names], limit)
 
 
 def _told_apart(alike: Sequence[str], limit: int) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable, shortened, shown
+from ..wording import listed, one_line, plural, printable, short_names, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,9 +219,9 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
+    order, called = [int(k) for k in model.causal_order_], short_names(model.feature_names_in_)
     if model.covariates_.size:
-        adjusted = listed([one_line(names[k], 40) for k in model.covariates_], 10)
+        adjusted = listed([called[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
     if not order:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")
@@ -229,7 +229,6 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, model.coef_)
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
     say(f"causal order, and {lines.of_order}{sure}:")
-    called = shortened([one_line(name, 1000) for name in names], 40)
     first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
@@ -246,7 +245,12 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_), lines.subject)
+    _say_left_out(
+        left_out(
+            [str(name) for name in model.feature_names_in_], model._model.used.tolist(), model.provenance_
+        ),
+        lines.subject,
+    )
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -290,7 +294,7 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
     }
     for reason, names in reasons.items():
         if names:
-            say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
+            say(f"left out, {reason}: {listed(short_names(names), 10)}")
 
 
 def say_meaning(lines: "OutcomeLines", base_value: float, covariates: Sequence[str] = ()) -> None:

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shown, together
+from ..wording import listed, one_line, plural, quoted, short_names, shown, together
 from .console import (
     made_with,
     patient_label,
@@ -191,13 +191,15 @@ def _print_root_causes(
     patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
 ) -> None:
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
+    names = explanation.feature_names
+    called = dict(zip(names, short_names(names), strict=True))
     rows = [
         (
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
             ", ".join(
-                _cause(cause, explanation, lines, row)
+                _cause(cause, called[cause.variable], explanation, lines, row)
                 for cause in causes
                 if abs(cause.shapley) >= lines.least
             )
@@ -232,8 +234,7 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
-def _cause(cause: "RootCause", explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    name = one_line(cause.variable, 40)
+def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
     value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
     if cause.imputed:
         name += f" (not measured; {value} expected)"

@@ -23,15 +23,15 @@ class PlainHelp(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(help_of(self, ctx))
 
+    def get_usage(self, ctx: Any) -> str:
+        return usage_of(self, ctx)
+
 
 def help_of(command: Any, ctx: Any, commands: Sequence[tuple[str, str]] = ()) -> str:
     """Return the help of a command, or of all ``commands``, which are names and what they do."""
     page = _Page(max(NARROWEST, min(get_terminal_size().columns, WIDEST) - 1))
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.get_params(ctx) if one.param_type_name == "option"]
-    needed = [f"{one.opts[0]} {one.metavar}" for one in options if one.required]
-    rest = "COMMAND [options]" if commands else "[options]"
-    page.text(" ".join(["Usage:", ctx.command_path, *map(_argument, arguments), *needed, rest]), "       ")
+    arguments, options = _arguments(command), _options(command, ctx)
+    page.text(usage_of(command, ctx, bool(commands)), "       ")
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         page.paragraph(paragraph)
     page.section("Commands", commands)
@@ -43,6 +43,13 @@ def help_of(command: Any, ctx: Any, commands: Sequence[tuple[str, str]] = ()) ->
     if command.epilog:
         page.paragraph(command.epilog)
     return page.whole()
+
+
+def usage_of(command: Any, ctx: Any, of_all: bool = False) -> str:
+    """Return how a command is called, or ``of_all`` commands any of them: what is needed by its name."""
+    needed = [f"{one.opts[0]} {one.metavar}" for one in _options(command, ctx) if one.required]
+    rest = "COMMAND [options]" if of_all else "[options]"
+    return " ".join(["Usage:", ctx.command_path, *map(_argument, _arguments(command)), *needed, rest])
 
 
 def summary(command: Any) -> str:
@@ -86,6 +93,14 @@ class _Page:
 
     def whole(self) -> str:
         return "\n".join(self.lines) + "\n"
+
+
+def _arguments(command: Any) -> list[Any]:
+    return [one for one in command.params if one.param_type_name == "argument"]
+
+
+def _options(command: Any, ctx: Any) -> list[Any]:
+    return [one for one in command.get_params(ctx) if one.param_type_name == "option"]
 
 
 def _argument(argument: Any) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shortened, shown
+from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow
 from .options import CohortFile, IdColumn
 from .outcome_options import EventColumn, Outcome, OutcomeKind, TargetColumn, TimeColumn, outcome_of
@@ -24,7 +24,7 @@ COLUMNS_SHOWN = 60
 WIDTH = 80
 CANDIDATES_SHOWN = 8
 LEVELS_SHOWN = 3
-NAME_LETTERS, LONGEST = 21, 1000
+NAME_LETTERS = 21
 
 
 def look(
@@ -86,7 +86,7 @@ def _print(seen: "Look", path: Path) -> None:
     from ..looking.target import LABEL
 
     say(f"{shown(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
-    names = shortened([one_line(column.name, LONGEST) for column in seen.columns], NAME_LETTERS)
+    names = short_names([column.name for column in seen.columns], NAME_LETTERS)
     rows = [_row(name, column) for name, column in zip(names[:COLUMNS_SHOWN], seen.columns, strict=False)]
     print_table(("column", "kind", "different", "missing", "values"), rows, width=WIDTH)
     if len(seen.columns) > COLUMNS_SHOWN:
