@@ -159,4 +159,4 @@ def test_the_demo_writes_its_cohort(tmp_path, monkeypatch):
     ok("check", "pbc.csv", "--target", "died", "--id", "id")
     header, *rows = (tmp_path / "pbc.csv").read_text().replace('"', "").splitlines()
     assert header.startswith("id,age,bili,") and header.endswith(",died") and len(rows) == 258
-    assert "ends in" in error(2, "demo", "--table", "pbc.html")
+    assert "neither .csv nor .parquet" in error(2, "demo", "--table", "pbc.html")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HARMFUL, HARMFUL_LIGHT, PROTECTIVE, ADJUSTED = "#c2500a", "#f3c6a0", "#2a6fb0", "#8a8a8a"
 NEUTRAL, INK = "#eceef1", "#1b2430"
 # From low to high measured values: neither of the colours that say what raises and what lowers.
-LOW_VALUE, MIDDLE_VALUE, HIGH_VALUE = "#dcd3e8", "#8f6bb0", "#341552"
+LOW_VALUE, HIGH_VALUE = "#cfc3e8", "#4a2a86"
 CAP_POINTS = 7
 NUMBER_AFTER_HYPHEN = re.compile(r"(?<![\w.])-(?=[\d.])")
 ALL_ZERO = re.compile(r"[+−]?0(\.0+)?")
@@ -50,7 +50,7 @@ def low_to_high() -> Colormap:
     """From low to high values; its lightness only falls."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("value", [LOW_VALUE, MIDDLE_VALUE, HIGH_VALUE])
+    return LinearSegmentedColormap.from_list("value", [LOW_VALUE, HIGH_VALUE])
 
 
 def minus(text: str) -> str:
