@@ -11,7 +11,7 @@ import numpy as np
 
 from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
-from .core.pipeline import Learned, Settings
+from .core.pipeline import Learned, Searched, Settings
 from .core.table import Index
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
@@ -244,7 +244,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
+def _exhausted(ordering: Searched, cohort: Cohort, variables: Index) -> str:
     names = cohort.named(variables)
     n_rows = cohort.raw.shape[0]
     shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -165,19 +165,40 @@ class Attribution(Half, Protocol):
         """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
         ...
 
+    def predictor(self, errors: F64) -> F64:
+        """(n,): what errors (n, k) lead to: the base value, and all that they add."""
+        ...
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        """(k,) what one standard unit of each column adds to the predictor, others held fixed."""
+        ...
+
     def predicted(self, predictor: F64) -> F64:
         """(n,): what that means for patients: their risk, their risk by a horizon, or their value."""
         ...
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> Self:
-        """The attribution of these arrays; ValueError where they cannot be those of a learned one."""
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> Self:
+        """The attribution of these arrays; ValueError where they cannot be those of a learned one.
+
+        ``mechanism`` is the half that its errors come from.
+        """
         ...
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[Self]:
-        """What was packed: attributions of so many errors each; ValueError as in :meth:`from_arrays`."""
+    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[Self]:
+        """What was packed, in the order of these mechanisms; ValueError as in :meth:`from_arrays`."""
         ...
+
+
+def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
+    """(m,) how many errors each has."""
+    return np.array([one.order.size for one in mechanisms], dtype=np.intp)
+
+
+def direct_on_outcome(mechanism: Mechanism, unit_effects: F64) -> F64:
+    """(k,): :meth:`Attribution.effects_on_outcome` where errors add in proportion to these effects (k,)."""
+    return (mechanism.slopes() @ unit_effects) * mechanism.scale
 
 
 def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:

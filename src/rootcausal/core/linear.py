@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.special import expit
 
-from .halves import taken
+from .halves import Mechanism, direct_on_outcome, sizes_of, taken
 from .moments import EXHAUSTED, reach
 from .table import F64, Index
 
@@ -99,8 +99,8 @@ class LinearMechanism:
         return replace(self, order=columns[self.order], n_columns=n_columns)
 
     def check(self) -> None:
-        _check_order(self.order, self.n_columns)
-        _check_moments(self.mean, self.sd)
+        check_order(self.order, self.n_columns)
+        check_moments(self.mean, self.sd)
         _check_mixing(self.mixing)
         _check_unmixing(self.unmixing)
         _check_inverse(self.mixing, self.unmixing)
@@ -134,8 +134,8 @@ class LinearMechanism:
         order = taken(arrays, "order", total, whole=True)
         mean, sd = taken(arrays, "mean", total), taken(arrays, "sd", total)
         mixing = taken(arrays, "mixing", int(triangles.sum()))
-        _check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
-        _check_moments(mean, sd)
+        check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
+        check_moments(mean, sd)
         parts = (*(split(flat, sizes) for flat in (order, mean, sd)), split(mixing, triangles))
         return [cls._unpacked(n_columns, *one) for one in zip(*parts, strict=True)]
 
@@ -185,6 +185,12 @@ class LinearAttribution:
     def shapley(self, errors: F64) -> F64:
         return errors * self.coef
 
+    def predictor(self, errors: F64) -> F64:
+        return self.base_value + self.shapley(errors).sum(axis=1)
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        return direct_on_outcome(mechanism, self.coef)
+
     def predicted(self, predictor: F64) -> F64:
         """The risk of the disease."""
         risk: F64 = expit(predictor)
@@ -201,8 +207,10 @@ class LinearAttribution:
         return {"coef": self.coef, "intercept": np.array([self.intercept])}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> LinearAttribution:
-        attribution = cls(taken(arrays, "coef", k), float(taken(arrays, "intercept", 1)[0]))
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> LinearAttribution:
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -214,7 +222,10 @@ class LinearAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[LinearAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[LinearAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         intercepts = taken(arrays, "intercepts", sizes.size)
         _check_effects(coef, intercepts)
@@ -252,7 +263,7 @@ def split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
     return [flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
 
 
-def _check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
+def check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
     """Raise ValueError where columns do not exist, or are twice in the order of one owner."""
     if not 1 <= n_columns <= MOST_COLUMNS:
         raise ValueError("its number of columns is out of range")
@@ -262,7 +273,7 @@ def _check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
         raise ValueError("the causal order names a column twice")
 
 
-def _check_moments(mean: F64, sd: F64) -> None:
+def check_moments(mean: F64, sd: F64) -> None:
     """Raise ValueError where a patient would not get finite errors."""
     if not ((sd >= LEAST_SCALE) & (sd <= MOST_SCALE)).all():
         raise ValueError("a standard deviation is not a positive number, or out of range")

@@ -181,7 +181,12 @@ class CausalModel:
 
     def predictor(self, X: F64) -> F64:
         """(n,): log-odds of the disease, log-hazard of the event, or the expected value."""
-        return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
+        return np.concatenate(
+            [
+                np.empty(0),
+                *(self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X)),
+            ]
+        )
 
     def predicted(self, X: F64) -> F64:
         """(n,): risk of the disease, risk of the event by the horizon, or the expected value."""
@@ -200,8 +205,7 @@ class CausalModel:
             return self.predictor(X), X.copy()
         errors = self._errors_in_order(X)
         errors[:, place] = error
-        predictor = self.base_value + self.attribution.shapley(errors).sum(axis=1)
-        return predictor, self.mechanism.what_if(X, int(place[0]), error)
+        return self.attribution.predictor(errors), self.mechanism.what_if(X, int(place[0]), error)
 
     def with_level(self, X: F64, variable: int, level: F64) -> tuple[F64, F64]:
         """Predictor (n,) and values (n, q) of patients whose columns of one variable are set to ``level``.
@@ -228,7 +232,7 @@ class CausalModel:
         values[:, columns] = level
         if not inside.size:
             return self.predictor(X), values
-        return self.base_value + self.attribution.shapley(errors).sum(axis=1), values
+        return self.attribution.predictor(errors), values
 
     def direct_effects(self) -> F64:
         """(v, v) in standard units, ``[i, j]``: what variable j of the order does to i, others held fixed.
@@ -241,10 +245,10 @@ class CausalModel:
     def effects_on_outcome(self) -> F64:
         """(v,) what one standard unit of each variable of the order adds to the predictor, others held fixed.
 
-        Of a variable of several columns this is a size without a sign. Exact where both halves are linear,
-        and elsewhere right for patients near the average.
+        Of a variable of several columns this is a size without a sign. Where lines are bent, it is by how
+        much the predictor varies with the variable.
         """
-        effects = (self.mechanism.slopes() @ self.attribution.unit_effects) * self.mechanism.scale
+        effects = self.attribution.effects_on_outcome(self.mechanism)
         return effects if self._groups is None else self._groups.norms(effects)
 
     def total_effects(self) -> F64:

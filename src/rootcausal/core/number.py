@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .halves import taken
+from .halves import Mechanism, direct_on_outcome, sizes_of, taken
 from .linear import split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
@@ -164,6 +164,12 @@ class ValueAttribution:
     def shapley(self, errors: F64) -> F64:
         return errors * self.coef
 
+    def predictor(self, errors: F64) -> F64:
+        return self.base_value + self.shapley(errors).sum(axis=1)
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        return direct_on_outcome(mechanism, self.coef)
+
     def predicted(self, predictor: F64) -> F64:
         """The expected value is its own prediction."""
         return predictor
@@ -186,9 +192,9 @@ class ValueAttribution:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> ValueAttribution:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> ValueAttribution:
         intercept, spread = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "spread"))
-        attribution = cls(taken(arrays, "coef", k), intercept, spread)
+        attribution = cls(taken(arrays, "coef", mechanism.order.size), intercept, spread)
         attribution.check()
         return attribution
 
@@ -201,7 +207,10 @@ class ValueAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[ValueAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[ValueAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         numbers = (taken(arrays, name, sizes.size).tolist() for name in ("intercepts", "spreads"))
         unpacked = [cls(*one) for one in zip(split(coef, sizes), *numbers, strict=True)]

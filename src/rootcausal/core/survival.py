@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from .clock import Clock
-from .halves import taken
+from .halves import Mechanism, direct_on_outcome, sizes_of, taken
 from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS, split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
@@ -175,6 +175,12 @@ class HazardAttribution:
     def shapley(self, errors: F64) -> F64:
         return errors * self.coef
 
+    def predictor(self, errors: F64) -> F64:
+        return self.base_value + self.shapley(errors).sum(axis=1)
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        return direct_on_outcome(mechanism, self.coef)
+
     def predicted(self, predictor: F64) -> F64:
         """The risk of an event by the horizon."""
         return 1.0 - self.survival(predictor, np.array([self.horizon]))[:, 0]
@@ -211,10 +217,12 @@ class HazardAttribution:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> HazardAttribution:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> HazardAttribution:
         m = arrays["edges"].size
         curve = taken(arrays, "edges", m), taken(arrays, "cumulative", m)
-        attribution = cls(taken(arrays, "coef", k), *curve, float(taken(arrays, "horizon", 1)[0]))
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), *curve, float(taken(arrays, "horizon", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -229,7 +237,10 @@ class HazardAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[HazardAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[HazardAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         n_edges = taken(arrays, "n_edges", sizes.size, whole=True)
         if not ((n_edges >= 2) & (n_edges <= MOST_EDGES)).all():

@@ -26,7 +26,7 @@ from .of_survival import SurvivalChecks
 from .of_yes_no import YesNoChecks
 from .patients import check_range
 
-__all__ = ["Check", "Checked", "Diagnosis", "diagnose"]
+__all__ = ["Check", "Checked", "Diagnosis", "check_straight", "diagnose"]
 
 #: Which checks are made of an outcome, by the names that attributions have for it.
 OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
@@ -56,6 +56,14 @@ def _diagnose(checked: Checked) -> Diagnosis:
     )
     not_made = [of_outcome.not_asked, _of_levels(of_outcome) if evidence.with_levels.any() else ""]
     return Diagnosis(checks, provenance, " ".join(filter(None, not_made)))
+
+
+def check_straight(checked: Checked) -> Check:
+    """The check of straight lines alone, of patients whose outcomes are known."""
+    with one_blas_thread():
+        population = gather(checked, checked.score).of_population()
+        seen = dependent_pairs(population, SCALE.p_doubtful)
+        return check_linearity(population, seen, checked.transforms, checked.words.estimator)
 
 
 def _of_model(checked: Checked) -> Iterator[Check]:
