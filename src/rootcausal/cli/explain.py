@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shown, together
+from ..wording import listed, one_line, plural, quoted, short_names, shown, together
 from .console import (
     made_with,
     patient_label,
@@ -50,11 +50,14 @@ def explain(
         Path,
         typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
-    id_column: Annotated[str | None, typer.Option("--id", help="Column with patient ids.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column with patient ids.")
+    ] = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     top: Annotated[
-        int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
+        int | None,
+        typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
     ] = None,
     horizon: Horizon = None,
     what_if: Annotated[
@@ -66,7 +69,9 @@ def explain(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(callback=table_path, help="Write all scores to this .csv or .parquet file."),
+        typer.Option(
+            callback=table_path, metavar="FILE", help="Write all scores to this .csv or .parquet file."
+        ),
     ] = None,
 ) -> None:
     """Rank the root causes of each patient, and give the risk, or what is expected of a number.
@@ -186,13 +191,15 @@ def _print_root_causes(
     patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
 ) -> None:
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
+    names = explanation.feature_names
+    called = dict(zip(names, short_names(names), strict=True))
     rows = [
         (
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
             ", ".join(
-                _cause(cause, explanation, lines, row)
+                _cause(cause, called[cause.variable], explanation, lines, row)
                 for cause in causes
                 if abs(cause.shapley) >= lines.least
             )
@@ -227,8 +234,7 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
-def _cause(cause: "RootCause", explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    name = one_line(cause.variable, 40)
+def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
     value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
     if cause.imputed:
         name += f" (not measured; {value} expected)"

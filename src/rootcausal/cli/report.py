@@ -18,7 +18,7 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .findings import warn_of_limits
+from .findings import say_what_was_found, warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     After,
@@ -97,13 +97,14 @@ FIT_ONLY = (
 def report(
     ctx: typer.Context,
     table: CohortFile,
-    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
+    out: Annotated[Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")],
     target: TargetColumn = None,
     outcome: OutcomeKind = None,
     time: TimeColumn = None,
     event: EventColumn = None,
     model_file: Annotated[
-        Path | None, typer.Option("--model", help="Use this model, written by rootcausal fit.")
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="Use this model, written by rootcausal fit."),
     ] = None,
     horizon: Horizon = None,
     time_unit: TimeUnit = None,
@@ -218,6 +219,7 @@ def report(
         )
     for line in lines.populations():
         say(line)
+    say_what_was_found(diagnosis)
     warn_of_limits(diagnosis, "the page")
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
