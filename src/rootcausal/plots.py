@@ -185,10 +185,11 @@ def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None)
 def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = None) -> Axes:
     """For how many patients each variable is a root cause, and for how many the strongest one.
 
-    Of a number, those are the variables whose shock raises it.
+    Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
+    the variables whose shock raises it.
     """
     values = explanation.values
-    raised = values > 0
+    raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     strongest = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
     shown = sorted(_most_important(explanation, top), key=lambda column: -strongest[column])

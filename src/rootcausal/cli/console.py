@@ -253,9 +253,12 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
             say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
 
 
-def say_meaning(lines: "OutcomeLines", base_value: float, covariates: Sequence[str] = ()) -> None:
+def say_meaning(
+    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
+) -> None:
     """Explain the printed numbers."""
     say(lines.meaning(base_value, bool(covariates)))
+    say(lines.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
     for line in lines.populations():

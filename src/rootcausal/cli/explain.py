@@ -191,12 +191,7 @@ def _print_root_causes(
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
-            ", ".join(
-                _cause(cause, explanation, lines, row)
-                for cause in causes
-                if abs(cause.shapley) >= lines.least
-            )
-            or lines.no_causes,
+            ", ".join(_cause(cause, explanation, lines, row) for cause in causes) or lines.no_causes,
         )
         for row, causes in enumerate(explanation.root_causes(top, both_ways=lines.both_ways))
     ]
@@ -211,7 +206,7 @@ def _print_root_causes(
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(lines, explanation.base_value, covariates)
+    say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
 
 
 def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:

@@ -102,7 +102,7 @@ def page_content(
         "covariates": [str(name) for name in explanation.covariates],
         "variables": _variables(model, explanation, units, view),
         "quantiles": _quantiles(model, explanation, numbers),
-        "cohort": cohort_facts(values, explanation.predictor)
+        "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
         | {"predicted": view.predictions(explanation.predicted)},
         "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
