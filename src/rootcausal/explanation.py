@@ -70,7 +70,7 @@ class Explanation:
         that stand for them: its own, or places in ``levels`` of the variable where these are texts. NaN for
         variables that the model left out and X lacks.
     feature_names : (p,) names of the variables.
-    variables : (p,) the same with their kinds and levels.
+    variables : (p,) the same with their kinds and levels, labels, units and digits.
     ids : (n,) names of the patients.
     provenance : how the model was made.
     imputed : (n, p) where a value was not measured.
@@ -289,8 +289,9 @@ class Explanation:
     def to_frame(self) -> Any:
         """Tidy table with one row for each patient and variable; covariates have none.
 
-        Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
-        value was not measured), error (shock in standard deviations), shapley (what the shock adds: log-odds,
+        Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
+        (in words; null for numbers), imputed (the value was not measured), error (shock in standard
+        deviations), shapley (what the shock adds: log-odds,
         log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1:
         shapley is above zero), notable (its size is at least ``notable_from``, as ``root_causes`` asks);
         with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values
@@ -318,11 +319,21 @@ class Explanation:
             {
                 "id": np.repeat(np.array(self.ids), p),
                 "variable": np.tile(np.array(self.feature_names)[shown], n),
+                **{name: np.tile(texts[shown], n) for name, texts in self._labels().items()},
                 **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
                 **{name: np.repeat(of_patients, p) for name, of_patients in together.items()},
             },
             self._library,
         )
+
+    def _labels(self) -> dict[str, np.ndarray]:
+        """(p,) labels and units, where somebody gave any."""
+        if not any(variable.label or variable.unit for variable in self.variables):
+            return {}
+        return {
+            "label": np.array([variable.shown for variable in self.variables]),
+            "unit": np.array([variable.unit for variable in self.variables]),
+        }
 
     def to_shap(self) -> Any:
         """The same as a ``shap.Explanation``, for shap's plots.

@@ -258,7 +258,7 @@ def graph(model: Estimator | DirectLiNGAM, *, top: int = 20, ax: Axes | None = N
         shown = np.arange(min(top, model.causal_order_.size))
         edges = model._standard_edges[np.ix_(shown, shown)]
         found = graph_without_outcome(model.causal_order_[shown], edges, model._precedence)
-    called = [_short(name) for name in names_of(model)]
+    called = [_short(name) for name in _shown_names(model)]
     names = [called[variable] for variable in found.variables]
     if isinstance(model, Estimator):
         names.append(words_of(model._model.attribution).of_what)
@@ -266,6 +266,10 @@ def graph(model: Estimator | DirectLiNGAM, *, top: int = 20, ax: Axes | None = N
     covariates = [called[variable] for variable in found.covariates]
     draw_graph(ax, found, names, unordered, together(covariates) if covariates else "")
     return ax
+
+
+def _shown_names(model: Estimator | DirectLiNGAM) -> Sequence[str]:
+    return model._encoding.shown_names if hasattr(model, "_encoding") else names_of(model)
 
 
 def _words(explanation: Explanation) -> OutcomeWords:
@@ -358,7 +362,7 @@ def _name_rows(ax: Axes, explanation: Explanation, shown: Sequence[int], turned:
 
 
 def _name(explanation: Explanation, column: int) -> str:
-    return _short(str(explanation.feature_names[column]))
+    return _short(explanation.variables[column].shown)
 
 
 def _short(name: str, limit: int = NAME_LIMIT) -> str:

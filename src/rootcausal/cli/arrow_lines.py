@@ -33,7 +33,7 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    names = [one_line(model._encoding.names[variable], 40) for variable in order]
+    names = [one_line(model._encoding.shown_names[variable], 40) for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
     weakest = causal.attribution.notable

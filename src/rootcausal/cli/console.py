@@ -180,7 +180,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, names = [int(k) for k in model.causal_order_], [str(name) for name in model.feature_names_in_]
+    order, names = [int(k) for k in model.causal_order_], model._encoding.shown_names
     if model.covariates_.size:
         adjusted = listed([one_line(names[k], 40) for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
@@ -206,7 +206,8 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(left_out(names, model._model.used.tolist(), model.provenance_), lines.subject)
+    columns = model._encoding.names
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:

@@ -31,15 +31,18 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Labels,
     Log,
     Missing,
     MissingWords,
     Resamples,
     VariantName,
+    call_variables,
     check_output,
     chosen_kinds,
     columns_of,
     fitted,
+    labels_of,
     load_model,
     page_path,
     read_labelled,
@@ -126,6 +129,7 @@ def report(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    labels: Labels = None,
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
@@ -156,7 +160,7 @@ def report(
     if jobs is not None and bootstrap is None:
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
-    known = None
+    namings, known = labels_of(labels), None
     if model_file is not None:
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
@@ -189,6 +193,9 @@ def report(
             model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
         say_names(model, knowledge)
         known, called = chosen.known(patients.target), chosen.called
+    call_variables(model, namings, *((target, time, event, id_column) if model_file is None else ()))
+    if called is not None:
+        called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
     from ..report import write_report
     from .outcome_lines import lines_of
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[str, Any]:
     """All checks, the worst first, and what they come to.
 
-    ``variable_of`` says which variable a column is of; checks name columns, and cards are about variables.
+    ``variable_of`` says what the variable of a column is called: checks name columns, and cards are about
+    variables.
     """
     return {
         "verdict": diagnosis.verdict,

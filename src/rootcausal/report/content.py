@@ -71,7 +71,7 @@ def page_content(
     tables = _tables(explanation, causal)
     n, k = values.shape
     numbers = _number_type(n, k, len(tables))
-    names = [str(name) for name in explanation.feature_names]
+    names = [variable.shown for variable in explanation.variables]
     blocks = {name: _packed(table, numbers) for name, table in tables.items()}
     if explanation.imputed.any():
         blocks["imputed"] = _packed(not_measured(explanation, causal.order), "<u1")
@@ -99,7 +99,7 @@ def page_content(
         "outcome": {"kind": explanation.outcome, "step": view.step, "origin": view.origin, **view.facts()},
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
-        "covariates": [str(name) for name in explanation.covariates],
+        "covariates": [explanation.variables[place].shown for place in causal.covariates],
         "variables": _variables(model, explanation, units, view),
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
@@ -111,7 +111,7 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
-        "made": _made(model, names, notes, diagnosis),
+        "made": _made(model, notes, diagnosis),
     }
     return Content(facts, blocks, diagnosis)
 
@@ -127,8 +127,9 @@ def _variables(
     unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
     return [
         {
-            "name": (name := str(explanation.feature_names[column])),
-            "unit": units.get(name, ""),
+            "name": (variable := explanation.variables[column]).shown,
+            "column": variable.name,
+            "unit": units.get(variable.name, variable.unit),
             "coef": float(unit_effects[place]),
             "coef_interval": None if ends is None else ends[place],
             "sd": float(scale[place]) if np.isfinite(scale[place]) else None,
@@ -280,10 +281,12 @@ def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
-def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
+def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance, encoding = model.provenance_, model._encoding
-    of_column = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)
+    called = dict(zip(encoding.names, encoding.shown_names, strict=True))
+    owner_of = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)
+    why = asdict(left_out(encoding.names, model._model.used.tolist(), provenance))
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
@@ -292,12 +295,15 @@ def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: D
         "rows": provenance["rows"],
         "cases": provenance.get("cases"),
         "columns": provenance["columns"],
-        "log_scale": [model._encoding.names[place] for place in model._encoding.on_log_scale],
+        "log_scale": [encoding.shown_names[place] for place in encoding.on_log_scale],
         "separated": bool(provenance["separated"]),
         "unsettled": not provenance.get("converged", True),
-        "left_out": asdict(left_out(names, model._model.used.tolist(), provenance)),
+        "left_out": {
+            reason: None if names is None else [called[name] for name in names]
+            for reason, names in why.items()
+        },
         "notes": [_text(note, "a note") for note in notes],
-        **checks_facts(diagnosis, of_column),
+        **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
 
 
