@@ -126,7 +126,7 @@ def survival(explanation: Explanation, patient: Any, *, ax: Axes | None = None) 
     ax = _axes(ax, height=4.2)
     now, strongest = explanation.predictor[row], int(explanation.values[row].argmax())
     curves = [(_short(str(patient)), now, "-", "black")]
-    if explanation.values[row, strongest] > 0:
+    if explanation.values[row, strongest] >= explanation.notable_from:
         without = f"without the shock on {_name(explanation, strongest)}"
         curves.append((without, now - explanation.values[row, strongest], "--", HARMFUL))
     curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", "black"))

@@ -21,8 +21,9 @@ from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
-from .level_view import level_facts, not_measured, predictors_by_level, shown_data, shown_quantiles
+from .level_view import not_measured, predictors_by_level, shown_data, shown_quantiles
 from .outcome_view import OutcomeView, view_of
+from .variable_view import expected_values, variable_facts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -82,6 +83,9 @@ def page_content(
     blocks |= _covariate_blocks(explanation, numbers, view)
     happened = None if known is None else known.known_again(X, n, getattr(model, "classes_", np.empty(0)))
     blocks |= {name: _packed(table, numbers) for name, table in view.blocks(explanation, happened).items()}
+    expected = expected_values(explanation, causal)
+    if expected is not None and n * k * 4 * 4 / 3 < BYTES_IN_FULL - _size(blocks):
+        blocks["expected"] = _packed(expected, "<f4")
     bootstrap = None
     if model.bootstrap_ is not None:
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
@@ -100,7 +104,10 @@ def page_content(
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
         "covariates": [explanation.variables[place].shown for place in causal.covariates],
-        "variables": _variables(model, explanation, units, view),
+        "variables": variable_facts(model, explanation, units, view),
+        "notable": explanation.notable_from,
+        # Whether the page can count out by itself what is expected, and what another shock would do.
+        "linear": causal.mechanism.kind == "linear",
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
         | {"predicted": view.predictions(explanation.predicted)},
@@ -114,30 +121,6 @@ def page_content(
         "made": _made(model, notes, diagnosis),
     }
     return Content(facts, blocks, diagnosis)
-
-
-def _variables(
-    model: Estimator, explanation: Explanation, units: Mapping[str, str], view: OutcomeView
-) -> list[dict[str, Any]]:
-    """The variables in causal order; one of several columns has no unit to count in.
-
-    ``sd`` is of the logarithm where a variable is on a log scale.
-    """
-    causal, ancestor = model._model, model.ancestor_probability_
-    unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
-    return [
-        {
-            "name": (variable := explanation.variables[column]).shown,
-            "column": variable.name,
-            "unit": units.get(variable.name, variable.unit),
-            "coef": float(unit_effects[place]),
-            "coef_interval": None if ends is None else ends[place],
-            "sd": float(scale[place]) if np.isfinite(scale[place]) else None,
-            "ancestor": None if ancestor is None else float(ancestor[column]),
-            **level_facts(explanation, int(column)),
-        }
-        for place, column in enumerate(causal.order)
-    ]
 
 
 def _unit(units: Mapping[str, Any], name: str) -> str:
