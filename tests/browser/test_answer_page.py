@@ -255,6 +255,7 @@ def test_sixty_long_names_can_be_told_apart(watched, tmp_path):
     frame = pd.DataFrame(X, columns=names)
     model = RCI(variant="plus", alpha=1.0, backend="numpy").fit(frame, y)
     model.report(frame.head(20), tmp_path / "long.html")
+    assert watched.open(tmp_path / "long.html", "#patient/0").evaluate(CUT_OFF) == []
     page = watched.open(tmp_path / "long.html", "#graph/0")
     shown = page.locator(".order button bdi").all_text_contents()
     assert len(shown) == 60 == len(set(shown))
@@ -268,6 +269,7 @@ def test_sixty_long_names_can_be_told_apart(watched, tmp_path):
     assert cut and len(set(cut)) == len(cut)
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CUT_OFF) == []
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

@@ -228,8 +228,7 @@ def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched
         said = card.inner_text()
         assert f"{way} the risk in {share} % of 20 resamples" in said
         assert f"95 % interval {signed(lower)} to {signed(upper)}" in said
-        away = round(lower, 2) > 0 if value > 0 else round(upper, 2) < 0
-        grade = "firm" if away else "likely" if share >= 80 else "unsure"
+        grade = "firm" if share >= 98 else "likely" if share >= 80 else "unsure"
         assert card.locator(".grade").inner_text() == grade
         ends = round(lower, 2) == 0 or round(upper, 2) == 0
         dropped = (draws == 0).any()

@@ -6,9 +6,14 @@ function notable(shocks, limit = Infinity) {
 }
 
 /** "sex = male", or the name alone of a number and of what was not measured. */
-function nameAndLevel(one) {
-  return one.level === null || one.imputed ? [named(one.name)] : [named(one.name), " = ", element("bdi", {}, shownLevel(one.level))];
+function nameAndLevel(one, limit = Infinity) {
+  const name = named(limit === Infinity ? one.name : shortened(one.name, limit));
+  return one.level === null || one.imputed ? [name] : [name, " = ", element("bdi", {}, shownLevel(one.level))];
 }
+
+// Letters of a name in a sentence that named it before, or that names several.
+const NAME_IN_SENTENCE = 48;
+const brief = (one) => named(shortened(one.name, NAME_IN_SENTENCE));
 
 /** What is expected of this variable from the patient's other values, in words; null where that has none. */
 function expectedText(one) {
@@ -45,7 +50,7 @@ function measuredAgainstExpected(one, words = FROM_OTHERS) {
 /** "bili (12.6 mg/dl; 3.8 mg/dl expected)" */
 function inShort(one) {
   const inside = measuredAgainstExpected(one, "expected");
-  return [element("strong", {}, ...nameAndLevel(one)), ...(inside.length ? [" (", ...inside, ")"] : [])];
+  return [element("strong", {}, ...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
 }
 
 function inWords(row, harmful, protective) {
@@ -63,19 +68,22 @@ function inWords(row, harmful, protective) {
     told.afterOpening(predictor(row)),
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
   );
-  const [leading, opposing] = told.leading(harmful, protective, row).map((shocks) => notable(shocks));
-  const parts = [lead, whyParagraph(row, leading, opposing)];
+  const sides = told.leading(harmful, protective, row);
+  const [leading, opposing] = sides.map((shocks) => notable(shocks));
+  const parts = [lead, whyParagraph(row, leading, opposing, sides[0].slice(leading.length))];
   if (leading.length + opposing.length) parts.push(sureParagraph(leading.length ? leading : opposing), changeParagraph(row, leading, opposing));
   return parts;
 }
 
-function whyParagraph(row, leading, opposing) {
+function whyParagraph(row, leading, opposing, weaker) {
   const words = [];
   if (leading.length) {
     const [first, ...others] = leading;
     const next = others.slice(0, 2);
-    words.push(...whyFirst(row, first));
+    words.push(...whyFirst(first));
     if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...plainList(next.map(inShort)), ". ");
+    // Many small ones may do as much as those that are named.
+    if (Math.abs(d3.sum(weaker, (one) => one.value)) >= content.notable) words.push(`${count(weaker.length, "weaker one")} together ${told.alsoDo(first.value)}. `);
   } else {
     words.push(...nothingStandsOut(row, opposing.length > 0));
   }
@@ -89,7 +97,7 @@ function plainList(items) {
   return items.flatMap((item, place) => [...(place === 0 ? [] : [place === items.length - 1 ? " and " : ", "]), ...item]);
 }
 
-function whyFirst(row, first) {
+function whyFirst(first) {
   const verb = first.imputed ? "may be" : "is";
   const shockWord = term("shock");
   const words = [`${told.strongest(first.value)} ${verb} `, element("strong", {}, ...nameAndLevel(first))];
@@ -140,9 +148,9 @@ function sureParagraph([first, ...others]) {
   if (content.bootstrap === null) {
     words.push("Not assessed: no resampling was made. ");
   } else if (sameWay(first) !== null) {
-    words.push(element("strong", {}, named(first.name)), " is ", gradeBadge(first), `: it ${sameWayText(first)}. `, endsAtZero(first) ?? "", " ");
+    words.push(element("strong", {}, brief(first)), " is ", gradeBadge(first), `: it ${sameWayText(first)}. `, endsAtZero(first) ?? "", " ");
     const next = others.slice(0, 2).filter((one) => sameWay(one) !== null);
-    if (next.length) words.push(...plainList(next.map((one) => [element("strong", {}, named(one.name)), " is ", gradeBadge(one), ` (${sameWay(one)} %)`])), ". ");
+    if (next.length) words.push(...plainList(next.map((one) => [element("strong", {}, brief(one)), " is ", gradeBadge(one), ` (${sameWay(one)} %)`])), ". ");
   }
   if (findingsOf(first.variable).length) words.push(variableMark("span", first.variable));
   return element("p", { class: "sure" }, element("strong", { class: "ask" }, "How sure? "), ...words);
@@ -155,7 +163,7 @@ function changeParagraph(row, leading, opposing) {
   const words = [...without(first, row)];
   if (leading.length > 1 && together.length > 1) {
     const then = told.toText(predictor(row) - d3.sum(together, (one) => one.value));
-    words.push(`Without ${together.length === 2 ? "both shocks" : "the three shocks"} (`, ...plainList(together.map((one) => [named(one.name)])), `): ${then}. `);
+    words.push(`Without ${together.length === 2 ? "both shocks" : "the three shocks"} (`, ...plainList(together.map((one) => [brief(one)])), `): ${then}. `);
   }
   return element("p", { class: "change" }, element("strong", { class: "ask" }, "What would change it? "), ...words, element("span", { class: "quiet" }, NO_TREATMENT));
 }
@@ -165,7 +173,7 @@ function without(one, row) {
   const now = told.toText(predictor(row));
   const wouldBe = (then) => `${told.thePrediction} would ${then === now ? `hardly change: it would still be ${then}` : `be ${then} instead of ${now}`}`;
   const best = d3.least(one.byLevel, (other) => Math.sign(one.value) * other.predictor);
-  if (one.imputed || !best || best.now) return ["Without the shock on ", element("strong", {}, named(one.name)), ` ${wouldBe(told.toText(one.without))}. `];
+  if (one.imputed || !best || best.now) return ["Without the shock on ", element("strong", {}, brief(one)), ` ${wouldBe(told.toText(one.without))}. `];
   const which = one.byLevel.length > 2 ? `, the ${one.value < 0 ? "highest" : "lowest"} of its levels` : "";
   return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead ${wouldBe(told.toText(best.predictor))}${which}. `];
 }

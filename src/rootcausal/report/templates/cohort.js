@@ -39,7 +39,7 @@ function drawCohort() {
       "p",
       {},
       `A dot is a patient: to the right, the shock raises the ${told.it}. `,
-      "The darker a dot, the higher the measured value in the cohort. ",
+      "Its colour says how high the measured value is in the cohort. ",
       variables.some((variable) => variable.kind === "nominal") ? "Grey: levels without an order. " : "",
       hasImputed ? "A ring: not measured, but expected. " : "",
       "Choose a dot to open the patient.",

@@ -18,7 +18,7 @@ function terms() {
     ...scale,
     content.bootstrap === null
       ? null
-      : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the 95 % interval of what the shock adds keeps away from zero. Likely: it does not, but the shock works the same way in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer.`],
+      : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the shock works the way that it does here in at least ${FIRM_FROM} % of them, so that its 95 % interval keeps away from zero. Likely: in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer.`],
     content.intervals === null
       ? null
       : ["95 % interval", "It holds the middle 95 % of what the resamples say, and what values that were not measured leave open. An interval that ends at exactly 0 says that some resamples left the variable out: there it was no cause at all."],

@@ -40,6 +40,7 @@ const ofRisks = {
   strongest: (value) => (value > 0 ? "The strongest root cause" : `What keeps the ${told.it} low most`),
   strength: (value) => value,
   works: (value) => `${value > 0 ? "raises" : "lowers"} the ${told.it}`,
+  alsoDo: (value) => `${value > 0 ? "raise" : "lower"} it notably, too`,
   predictedText: (risk) => percent(risk),
   scaleClass: "",
   scaleWord: "",
@@ -61,7 +62,7 @@ const ofRisks = {
   picture: () => ({ parts: [], draw: () => {} }),
   toText: (predictor) => percent(told.predict(predictor)),
   inList: (predictor) => `risk ${told.toText(predictor)}`,
-  predictionTicks: [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95],
+  predictionTicks: [0.5, 0.1, 0.9, 0.01, 0.99, 0.25, 0.75, 0.001, 0.999, 0.05, 0.95, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.45, 0.55, 0.15, 0.85, 0.02, 0.98],
   tickText: (predictor) => `${+(told.predict(predictor) * 100).toFixed(1)}%`,
 };
 
@@ -99,9 +100,9 @@ const ofDiagnosis = {
   byLevelTitle: "Risk by level",
   tableHeads: ["Adds (log-odds)", "Risk without"],
   inTable: (value) => signed(value, 3),
-  waterfallCaption: () => `Each bar is one shock, and beside it the risk that is reached with it${showsScale() ? " and the log-odds that it adds" : ""}${covariates.length ? "; the grey one is what covariates do together" : ""}. Bars add up in log-odds, so that steps of risk are narrower in the middle than at the ends${whiskersSaid()}${riskWord === null ? "" : `. Risks are ${riskWord}: see the checks`}.`,
+  waterfallCaption: () => `Each bar is one shock, and beside it ${showsScale() ? "the log-odds that it adds" : "the risk that is reached with it"}${covariates.length ? "; the grey one is what covariates do together" : ""}. Bars add up in log-odds, so that steps of risk are narrower in the middle than at the ends${whiskersSaid()}${riskWord === null ? "" : `. Risks are ${riskWord}: see the checks`}.`,
   heatEnd: (value) => `${signed(value)} log-odds`,
-  barText: (bar) => `${showsScale() ? `${signed(bar.value)}, ` : ""}${told.toText(bar.to)}`,
+  barText: (bar, narrow) => (showsScale() ? `${signed(bar.value)}${narrow ? "" : `, ${told.toText(bar.to)}`}` : told.toText(bar.to)),
   axis: (domain, narrow) => ({ label: "log-odds", ticks: narrow ? 4 : 8, tickFormat: axisNumber(domain[1] - domain[0]) }),
   predictionAxis: "probability",
   scaleSwitch: "Show log-odds",

@@ -100,7 +100,7 @@ function cards(title, shocks, limit, way) {
     { "aria-label": title },
     element("h3", {}, title),
     shown.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
-    rest.length ? caption(`${count(rest.length, "weaker one")}, together ${told.beside(together)}${told.scaleWord}: in the table below.`) : null,
+    rest.length ? element("p", { class: "caption" }, count(rest.length, "weaker one"), element("span", { class: told.scaleClass }, `, together ${told.beside(together)}${told.scaleWord}`), ": in the table below.") : null,
   );
 }
 

@@ -120,16 +120,15 @@ function sameWay({ variable, value, interval }) {
   return Math.max(0, Math.round(100 - interval.frequency - 100 * variables[variable].dropped));
 }
 
-// From this share of resamples on, in percent, something is likely; it is that of arrows, too.
+// Shares of resamples, in percent. With the first, a 95 % interval keeps away from zero; the second is that of arrows, too.
+const FIRM_FROM = 98;
 const LIKELY_FROM = 80;
 
 /** How sure a shock is: "firm", "likely" or "unsure"; null where nothing was resampled. */
 function gradeOf(one) {
   const same = sameWay(one);
   if (same === null) return null;
-  const { lower, upper } = one.interval;
-  if (one.value > 0 ? lower > 0 : upper < 0) return "firm";
-  return same >= LIKELY_FROM ? "likely" : "unsure";
+  return same >= FIRM_FROM ? "firm" : same >= LIKELY_FROM ? "likely" : "unsure";
 }
 
 /** Everything the page says about one shock of one patient. */

@@ -47,10 +47,10 @@ function waterfallSteps(row, harmful, protective) {
 }
 
 function stepLabel({ name, variable, measured, adjusted }, narrow) {
-  if (adjusted) return covariatesInShort(narrow ? 16 : 31);
-  if (variable === undefined) return shortName(name, 24);
+  if (adjusted) return covariatesInShort(narrow ? 16 : 34);
+  if (variable === undefined) return shortName(name, narrow ? 16 : 24);
   if (narrow || !measured) return shortVariable(variable, 16);
-  return `${shortVariable(variable, Math.max(14, 33 - Math.min(measured.length, 16)))} ${shortName(measured, 16)}`;
+  return `${shortVariable(variable, 34 - Math.min(measured.length, 16))} ${shortName(measured, 16)}`;
 }
 
 function barColour({ adjusted, value }) {
@@ -95,7 +95,6 @@ function drawWaterfall(place, steps) {
   const width = widthOf(place);
   const lineHeight = printing() ? 20 : 28;
   const narrow = width < 520;
-  const marginLeft = narrow ? 112 : 220;
   const marginRight = 8;
   const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: stepLabel(step, narrow) }));
   const ends = [
@@ -103,12 +102,15 @@ function drawWaterfall(place, steps) {
     { place: steps.length + 1, label: `this patient${narrow ? riskNote.replace(" ", "\n") : riskNote}`, at: steps.at(-1)?.to ?? content.base_value },
   ];
   const rows = [ends[0], ...bars, ends[1]];
+  const longest = d3.max(rows, ({ label }) => d3.max(label.split("\n"), (line) => Array.from(line).length));
+  const marginLeft = Math.min(Math.max(longest * LETTER + 12, narrow ? 96 : 180), narrow ? 136 : 290);
   const domain = waterfallDomain(steps);
   const lines = bars.filter((bar) => bar.interval !== null).map((bar) => whisker(bar, domain));
   const lineAt = new Map(lines.map((line) => [line.place, line]));
   // Beside the bar, and beyond the line that is drawn over it.
   const outside = (bar, side) => (side > 0 ? Math.max(bar.to, lineAt.get(bar.place)?.end ?? bar.to) : Math.min(bar.to, lineAt.get(bar.place)?.start ?? bar.to));
-  const widest = d3.max([...bars.map(told.barText), ...ends.map((one) => told.toText(one.at))], (text) => text.length);
+  const barText = (bar) => told.barText(bar, narrow);
+  const widest = d3.max([...bars.map(barText), ...ends.map((one) => told.toText(one.at))], (text) => text.length);
   const inset = widest * LETTER + 16;
   const axis = { labelAnchor: "center", labelArrow: "none" };
   const risks = predictionTicks(domain, width - marginLeft - marginRight - 2 * inset);
@@ -144,8 +146,8 @@ function drawWaterfall(place, steps) {
         Plot.link(lines, { x1: "start", x2: "end", y1: "place", y2: "place", ...thin, className: "whisker" }),
         Plot.tickX(caps, { x: "at", y: "place", insetTop: 5, insetBottom: 5, ...thin }),
         Plot.text(onward, { x: "at", y: "place", text: "text", fill: "currentColor" }),
-        ...beside(bars.filter((bar) => bar.value > 0), (bar) => outside(bar, 1), told.barText, "right"),
-        ...beside(bars.filter((bar) => bar.value <= 0), (bar) => outside(bar, -1), told.barText, "left"),
+        ...beside(bars.filter((bar) => bar.value > 0), (bar) => outside(bar, 1), barText, "right"),
+        ...beside(bars.filter((bar) => bar.value <= 0), (bar) => outside(bar, -1), barText, "left"),
         Plot.dot(ends, { x: "at", y: "place", r: 5, fill: "currentColor" }),
         ...beside(ends, "at", (one) => told.toText(one.at), "right"),
       ],
