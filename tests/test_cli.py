@@ -13,6 +13,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from command_line import error, in_new_process, ok, run
+from page_facts import facts_of
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.choose import BACKENDS
@@ -226,6 +227,8 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Shocks that change the log-odds by less than 0.1 are not named." in printed
     assert "it is not the prevalence" in " ".join(printed.split())
     assert os.listdir(tmp_path) == ["rootcausal-demo.html"]
+    variables = facts_of(tmp_path / "rootcausal-demo.html")["variables"]
+    assert {one["column"]: one["name"] for one in variables}["bili"] == "Bilirubin"
     assert str(tmp_path / "rootcausal-demo.html") in printed
 
 

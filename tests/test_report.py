@@ -18,6 +18,7 @@ from rootcausal.core.linear import direct_effects
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
 from rootcausal.drawing import similarity_order
+from rootcausal.report.checks_view import _in_labels
 from rootcausal.report.page import as_inert_json
 
 
@@ -116,6 +117,12 @@ def test_numbers_serve_as_names(pbc, tmp_path):
     assert (facts["target"], facts["labels"], facts["made"]["notes"]) == ("5", ["7", "8.5"], ["2024"])
     units = {variable["name"]: variable["unit"] for variable in facts["variables"]}
     assert (units["x0"], units["x1"]) == ("10", "")
+
+
+def test_labels_reach_what_checks_say_of_variables():
+    called = {"alk.phos": "Alkaline phosphatase", "bili": "Bilirubin", "b": "b"}
+    said = _in_labels("Read 'bili' and alk.phos, not bili2 or xbili.", ("bili", "alk.phos", "b"), called)
+    assert said == "Read 'Bilirubin' and Alkaline phosphatase, not bili2 or xbili."
 
 
 def test_cohort_counts(pbc, tmp_path):

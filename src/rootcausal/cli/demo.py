@@ -60,7 +60,7 @@ def demo(
     say_meaning(lines, explanation.base_value, explanation.covariates, explanation.notable_from)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     diagnosis = write_report(
-        model,
+        model.set_labels(cohort.labels),
         table,
         out,
         known=Diagnosis(cohort.y, None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[s
                 "reading": check.reading,
                 "statement": check.statement,
                 "advice": check.advice,
-                "limit": check.limit,
+                "limit": _in_labels(check.limit, check.variables, variable_of),
                 "touches": check.touches,
                 "variables": [str(name) for name in check.variables],
                 "concerned": list(dict.fromkeys(variable_of.get(name, name) for name in check.variables)),
@@ -37,6 +38,16 @@ def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[s
         ],
         "not_made": diagnosis.not_made,
     }
+
+
+def _in_labels(limit: str, columns: Sequence[str], called: Mapping[str, str]) -> str:
+    """A limit with the labels of the columns that it is about; advice keeps columns, which options take."""
+    for name in sorted(columns, key=len, reverse=True):
+        label = called.get(name, name)
+        if label != name:
+            # A backslash in a label is no group of the pattern.
+            limit = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", label.replace("\\", r"\\"), limit)
+    return limit
 
 
 def variables_by_column(

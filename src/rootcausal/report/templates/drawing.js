@@ -20,7 +20,7 @@ function widthOf(place) {
 function frame(place) {
   const width = widthOf(place);
   const narrow = width < 520;
-  return { width, narrow, marginLeft: narrow ? 104 : 170, letters: narrow ? 14 : 24 };
+  return { width, narrow, marginLeft: narrow ? 122 : 210, letters: narrow ? 13 : 25 };
 }
 
 /** Text next to a bar or dot, with a halo so that lines behind it do not cross it. */

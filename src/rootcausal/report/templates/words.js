@@ -7,8 +7,21 @@ function element(tag, attributes, ...children) {
     if (name === "onclick" || name === "oninput") made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null));
+  const inside = children.flat(Infinity).filter((child) => child !== null);
+  made.append(...(tag === "option" ? inside : inside.flatMap(withPercentsWhole)));
   return made;
+}
+
+/** No line ends between a number and its percent sign. */
+function withPercentsWhole(child) {
+  if (typeof child !== "string" || !child.includes(" %")) return [child];
+  return child.split(/((?:over |under )?[\d.,]+ %)/).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const whole = document.createElement("span");
+    whole.className = "whole";
+    whole.textContent = part;
+    return whole;
+  });
 }
 
 /** A name that came with the data, kept from turning the direction of the text around it. */
