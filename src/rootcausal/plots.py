@@ -21,7 +21,7 @@ from .arrows import graph_of, graph_without_outcome
 from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
-from .figure_names import NAME_LIMIT, Names, as_shown, names_shown
+from .figure_names import NAME_LIMIT, Names, as_shown, names_shown, with_labels, with_units
 from .figure_style import (
     HARMFUL,
     HARMFUL_LIGHT,
@@ -130,7 +130,7 @@ def survival(
     ax = new_axes(ax, height=4.4)
     now, first = explanation.predictor[row], int(explanation.values[row].argmax())
     curves = [(_patient(patient), now, "-", INK)]
-    if explanation.values[row, first] > 0:
+    if explanation.values[row, first] >= explanation.notable_from:
         without = f"without the shock on {names.variables[first]}"
         curves.append((without, now - explanation.values[row, first], "--", HARMFUL))
     curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", INK))
@@ -198,10 +198,11 @@ def prevalence(
 ) -> Axes:
     """For how many patients each variable is a root cause, and for how many the strongest one.
 
-    Of a number, those are the variables whose shock raises it.
+    Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
+    the variables whose shock raises it.
     """
     values = explanation.values
-    raised = values > 0
+    raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
     shown = sorted(_most_important(explanation, top), key=lambda column: -most[column])
@@ -293,7 +294,8 @@ def graph(
         shown = np.arange(min(top, model.causal_order_.size))
         edges = model._standard_edges[np.ix_(shown, shown)]
         found = graph_without_outcome(model.causal_order_[shown], edges, model._precedence)
-    called = names_shown(names_of(model), labels)
+    variables = model._encoding.variables if isinstance(model, Estimator) else ()
+    called = names_shown(names_of(model), with_labels(variables, labels))
     names = [called[variable] for variable in found.variables]
     if isinstance(model, Estimator):
         words = Names.of(called, model._model.attribution, model.provenance_, None, units, target).words
@@ -310,8 +312,19 @@ def _names(
     units: Mapping[str, str] | None,
     target: str | None,
 ) -> Names:
-    attribution, made = explanation._model.attribution, explanation.provenance
-    return Names.of(explanation.feature_names, attribution, made, labels, units, target)
+    attribution, made, variables = (
+        explanation._model.attribution,
+        explanation.provenance,
+        explanation.variables,
+    )
+    return Names.of(
+        explanation.feature_names,
+        attribution,
+        made,
+        with_labels(variables, labels),
+        with_units(variables, units),
+        target,
+    )
 
 
 def _row(explanation: Explanation, patient: Any) -> int:

@@ -228,7 +228,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, called = [int(k) for k in model.causal_order_], short_names(model.feature_names_in_)
+    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
     if model.covariates_.size:
         adjusted = listed([called[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
@@ -256,12 +256,8 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(
-        left_out(
-            [str(name) for name in model.feature_names_in_], model._model.used.tolist(), model.provenance_
-        ),
-        lines.subject,
-    )
+    columns = model._encoding.names
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -308,11 +304,14 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
             say(f"left out, {reason}: {listed(short_names(names), 10)}")
 
 
-def say_meaning(lines: "OutcomeLines", base_value: float, covariates: Sequence[str] = ()) -> None:
+def say_meaning(
+    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
+) -> None:
     """Explain the printed numbers."""
     meaning = lines.meaning(base_value, bool(covariates))
     # A paragraph for files; a terminal breaks its lines where it ends.
     say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
+    say(lines.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
     for line in lines.populations():

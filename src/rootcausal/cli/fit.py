@@ -24,15 +24,18 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Labels,
     Log,
     MechanismName,
     Missing,
     MissingWords,
     Resamples,
     VariantName,
+    call_variables,
     check_output,
     chosen_kinds,
     fitted,
+    labels_of,
     read_labelled,
     roles_of,
 )
@@ -98,6 +101,7 @@ def fit(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    labels: Labels = None,
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: Annotated[
@@ -163,7 +167,7 @@ def fit(
     columns = outcome_of(
         target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
     )
-    known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
+    known, namings = Known.of(first, tiers, causes, not_causes, covariate, knowledge), labels_of(labels)
     kinds = chosen_kinds(kind)
     roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
     settings = {
@@ -189,6 +193,7 @@ def fit(
         )
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
+    call_variables(model, namings, target, time, event, id_column)
     model.save(out)
     lines = lines_of(model)
     say_mechanism(model)

@@ -32,16 +32,19 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Labels,
     Log,
     MechanismName,
     Missing,
     MissingWords,
     Resamples,
     VariantName,
+    call_variables,
     check_output,
     chosen_kinds,
     columns_of,
     fitted,
+    labels_of,
     load_model,
     page_path,
     read_labelled,
@@ -130,6 +133,7 @@ def report(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    labels: Labels = None,
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
@@ -161,7 +165,7 @@ def report(
     if jobs is not None and bootstrap is None:
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
-    known = None
+    namings, known = labels_of(labels), None
     if model_file is not None:
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
@@ -196,6 +200,9 @@ def report(
         say_mechanism(model)
         say_names(model, knowledge)
         known, called = chosen.known(patients.target), chosen.called
+    call_variables(model, namings, *((target, time, event, id_column) if model_file is None else ()))
+    if called is not None:
+        called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
     from ..report import write_report
     from .outcome_lines import lines_of
 

@@ -176,7 +176,12 @@ class Attribution(Half, Protocol):
 
     @property
     def notable(self) -> float:
-        """By how much a standard deviation of a cause has to change the predictor to be an arrow."""
+        """By how much something has to change the predictor, up or down, to be called a cause.
+
+        The one rule of what is notable: a patient's shock below it is named nowhere as a root cause or as
+        protective (it still counts in sums and tables), and a standard deviation of a cause below it is no
+        arrow. 0.1 of log-odds and log-hazards, a tenth of its standard deviation of a number.
+        """
         ...
 
     @property

@@ -21,7 +21,8 @@ from .proportional import Proportional
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
-# Log-odds, or log-hazard, by which a standard deviation of a cause has to change the outcome to be an arrow.
+# Log-odds, or log-hazard, from which a change of the outcome is notable (see ``Attribution.notable``): odds
+# or a hazard times 1.11, or a risk of 50 % up to 52 %. On less than that nobody would act.
 NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
 MOST_LOG_ODDS = 1e9

@@ -24,7 +24,7 @@ from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 LEAST_VARIANCE = 1e-10
 # With fewer it may well be a label.
 FEWEST_VALUES = 3
-# Of the number's standard deviation, by which one of a cause has to change it to be an arrow.
+# Of the number's standard deviation, from which a change of it is notable (see ``Attribution.notable``).
 NOTABLE_SHARE = 0.1
 
 
