@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "figure_style": {"core", "errors"},
     "swarm_figure": {"core", "explanation", "figure_style"},
     "waterfall_figure": {"explanation", "figure_names", "figure_style", "outcome_words", "wording"},
-    "figure_names": {"core", "errors", "explanation", "figure_style", "outcome_words", "wording"},
+    "figure_names": {"core", "errors", "inputs", "explanation", "figure_style", "outcome_words", "wording"},
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
     "explanation": {"core", "errors", "inputs", "uncertainty", "what_if"},

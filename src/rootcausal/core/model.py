@@ -194,12 +194,10 @@ class CausalModel:
 
     def predictor(self, X: F64) -> F64:
         """(n,): log-odds of the disease, log-hazard of the event, or the expected value."""
-        return np.concatenate(
-            [
-                np.empty(0),
-                *(self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X)),
-            ]
-        )
+        if self.attribution.proportional:  # to the last bit what Shapley values add up to
+            return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
+        told = [self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X)]
+        return np.concatenate([np.empty(0), *told])
 
     def predicted(self, X: F64) -> F64:
         """(n,): risk of the disease, risk of the event by the horizon, or the expected value."""
