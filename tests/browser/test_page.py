@@ -179,8 +179,8 @@ def test_address_keeps_the_patient(watched, pbc):
         watched.open(path, address)
         assert page.locator("h2:visible").inner_text() == f"Patient {explanation.ids[0]}"
         assert f"No patient “{said}” is on this page" in page.locator("#unknown").inner_text()
-    page.locator("#next").click()
-    assert page.locator("#unknown").count() == 0
+        page.locator("#next").click()
+        assert page.locator("#unknown").count() == 0
 
 
 def test_keyboard_alone_is_enough(watched, pbc):
