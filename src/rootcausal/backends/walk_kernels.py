@@ -15,7 +15,7 @@ from .machine import Machine
 from .power_of_two import FASTMATH, LOG2_E, power_of_two
 
 
-@compiled(nogil=True, fastmath=FASTMATH)
+@compiled(nogil=True, fastmath=FASTMATH, inline="always")
 def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
     """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
 
@@ -58,14 +58,15 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
     for knot in range(machine.knots.shape[1]):
         at += machine.knots[i, knot] <= here
     z[i], piece[i] = here, at
-    if not machine.acts[i]:
-        return 0.0
-    risk, before = machine.risk, part[i]
-    part[i] = ((risk[i, at, 3] * here + risk[i, at, 2]) * here + risk[i, at, 1]) * here + risk[i, at, 0]
-    return part[i] - before
+    more = 0.0
+    if machine.acts[i]:
+        risk, before = machine.risk, part[i]
+        part[i] = ((risk[i, at, 3] * here + risk[i, at, 2]) * here + risk[i, at, 1]) * here + risk[i, at, 0]
+        more = part[i] - before
+    return more
 
 
-@compiled(nogil=True, fastmath=FASTMATH)
+@compiled(nogil=True, fastmath=FASTMATH, inline="always")
 def products_of(machine: Machine, z: F64) -> float:
     """What products of variables add to the predictor."""
     total, within = 0.0, machine.within
