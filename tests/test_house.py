@@ -34,7 +34,8 @@ MAY_IMPORT = {
     "graph_figure": {"arrows"},
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
-    "explanation": {"core", "errors", "inputs", "uncertainty", "what_if"},
+    "listed_values": {"core", "inputs", "uncertainty"},
+    "explanation": {"core", "errors", "inputs", "listed_values", "uncertainty", "what_if"},
     "diagnostics": {"asking", "backends", "core", "outcome_words", "scoring", "wording"},
     "report": {
         "arrows",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from .core.merged import Sets
 from .core.model import CausalModel
 from .core.table import F64
 from .errors import InputError, MissingExtraError
@@ -17,6 +19,7 @@ from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
 from .inputs.levels import TableInWords, level_texts
 from .inputs.matrices import Matrix
+from .listed_values import SPREAD, Listed, MergedSet, listed_values, named_sets, spread_with_sets
 from .uncertainty.spread import (
     ranks,
     spread_of_adjustment,
@@ -29,18 +32,20 @@ from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
 
 @dataclass(frozen=True)
 class RootCause:
-    """A variable whose shock raised one patient's risk, hazard or value.
+    """A variable whose shock raised one patient's risk, hazard or value, or a set of them, read as one.
 
     Attributes
     ----------
-    variable : its name.
+    variable : its name; of a set "copper + bili".
     shapley : what the shock adds, on the scale of ``Explanation.values``.
     error : the shock, in standard deviations.
     value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
     lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in.
     frequency : share of resamples in which it is a root cause; None without a bootstrap.
     level : the level in words; None for a number.
-    imputed : whether the value was not measured.
+    imputed : whether the value was not measured; of a set, whether one was not.
+    members : of a set, the names of its variables: it has no ``value`` (NaN), and ``error`` is that of all,
+        weighted by what each adds.
     """
 
     variable: str
@@ -52,6 +57,7 @@ class RootCause:
     frequency: float | None = None
     level: str | None = None
     imputed: bool = False
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +92,10 @@ class Explanation:
     covariate_effect : (n,) what they add together, on the scale of ``values``; zero where there are none.
     covariate_interval : (2, n) ends of its 95 % interval: over resamples, and over covariates that were not
         measured. None without covariates, and where ``lower`` is None.
+    sets : variables that are read as one, each with ``name``, ``members`` and ``places``; none unless the
+        model has ``merged_sets_``. ``values`` are those of each variable all the same: read those of members
+        only by their sum, ``set_values``. Whatever lists root causes (``root_causes``, ``to_frame``, figures,
+        page) lists a set once, in place of its members.
     """
 
     values: F64
@@ -108,6 +118,8 @@ class Explanation:
     rank_stability: F64 | None = None
     imputation_sd: F64 | None = None
     covariate_interval: F64 | None = None
+    sets: tuple[MergedSet, ...] = ()
+    _set_spread: dict[str, F64] = field(default_factory=dict, repr=False)
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -120,12 +132,14 @@ class Explanation:
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
+        sets: Sets = (),
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
 
         Parameters
         ----------
         variables : (p,) what the columns stand for.
+        sets : of variables that are read as one.
         """
         values, imputation_sd = model.shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
@@ -157,6 +171,8 @@ class Explanation:
             _cells=cells,
             _model=model,
             _library=matrix.library,
+            sets=named_sets(sets, [variable.name for variable in variables]),
+            _set_spread=spread_with_sets(model, resamples, matrix, sets) if sets else {},
             _resamples=resamples,
             **spread,
         )
@@ -165,6 +181,19 @@ class Explanation:
     def outcome(self) -> str:
         """What happened to patients: ``yes_no``, ``survival`` or ``number``."""
         return self._model.attribution.outcome
+
+    @property
+    def set_values(self) -> F64:
+        """(n, s): what the shocks of each of the ``sets`` add together."""
+        return self.listed.values[:, self.values.shape[1] :]
+
+    @cached_property
+    def listed(self) -> Listed:
+        """What is listed: variables, and sets in place of their members."""
+        plain = (self.values, self.errors, self.data, self.imputed)
+        of_variables: Mapping[str, F64 | None] = {name: getattr(self, name) for name in SPREAD}
+        spread = self._set_spread if self.sets else of_variables
+        return listed_values(self._model, self.sets, self.feature_names, plain, spread)
 
     @property
     def predictor(self) -> F64:
@@ -203,11 +232,12 @@ class Explanation:
 
         Only values above zero count: a shock with a negative value is protective. With ``both_ways`` those
         below zero count as well, by their size: of a number, what raises it is not what is worse. Patients
-        may have none, and covariates are never among them.
+        may have none, and covariates are never among them. A set of variables that are read as one is listed
+        once, and its members are not.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
-        strength = np.abs(self.values) if both_ways else self.values
+        strength = np.abs(self.listed.values) if both_ways else self.listed.values
         ranked = np.argsort(-strength, axis=1, kind="stable")[:, :top]
         return [
             [self._root_cause(row, c) for c in ranked[row] if strength[row, c] > 0]
@@ -218,20 +248,26 @@ class Explanation:
         def here(values: F64 | None) -> float | None:
             return None if values is None else float(values[row, c])
 
+        listed, of_set = self.listed, self._set_at(c)
         return RootCause(
-            self.feature_names[c],
-            float(self.values[row, c]),
-            float(self.errors[row, c]),
-            float(self.data[row, c]),
-            here(self.lower),
-            here(self.upper),
-            here(self.frequency),
+            listed.names[c],
+            float(listed.values[row, c]),
+            float(listed.errors[row, c]),
+            float(listed.data[row, c]),
+            here(listed.lower),
+            here(listed.upper),
+            here(listed.frequency),
             self._level(row, c),
-            bool(self.imputed[row, c]),
+            bool(listed.imputed[row, c]),
+            () if of_set is None else of_set.members,
         )
 
+    def _set_at(self, c: int) -> MergedSet | None:
+        """The set at a place of what is listed; None where that is a variable."""
+        return self.sets[c - len(self.variables)] if c >= len(self.variables) else None
+
     def _level(self, row: int, c: int) -> str | None:
-        if not self.variables[c].levels:
+        if c >= len(self.variables) or not self.variables[c].levels:
             return None
         place = int(self._cells.said(c, row).places[0])
         return level_texts(self.variables[c])[place] if place >= 0 else None
@@ -241,8 +277,14 @@ class Explanation:
         return self._cells.levels()
 
     def text(self, row: int, c: int) -> str:
-        """The value of one patient on one variable for the screen: ``3.4``, ``male``, ``male (51%)``."""
-        return self._cells.text(row, c)
+        """The value of one patient on one variable for the screen: ``3.4``, ``male``, ``male (51%)``.
+
+        Sets come after the variables; theirs is ``copper 84, bili 3.4``.
+        """
+        of_set = self._set_at(c)
+        if of_set is None:
+            return self._cells.text(row, c)
+        return ", ".join(f"{self.feature_names[m]} {self._cells.text(row, m)}" for m in of_set.places)
 
     def what_if(self, variable: str | int, error: float | None = None, *, level: Any = None) -> WhatIf:
         """Predict outcome and measurements with one shock, or one level, set.
@@ -254,8 +296,19 @@ class Explanation:
             variable is on a log scale); by default 0, none.
         level : for a variable with levels, the level that it is set to. All other shocks stay as they are,
             and what lies downstream follows.
+
+        A variable that is read as one with others can be asked about, with a warning: what would have changed
+        it alone, and not them, is not known.
         """
         place = self._place(variable)
+        for one in self.sets:
+            if place in one.places:
+                warnings.warn(
+                    f"{self.feature_names[place]!r} is read as one with others ({one.name}): whatever sets "
+                    "it in life may move them too, so the answer for it alone is unsure",
+                    UserWarning,
+                    stacklevel=2,
+                )
         if place in self._model.covariates:
             refuse_covariate(self.feature_names[place])
         ask = question(self.variables[place], place, error, level)
@@ -271,7 +324,9 @@ class Explanation:
         )
 
     def to_frame(self) -> Any:
-        """Tidy table with one row for each patient and variable; covariates have none.
+        """Tidy table with one row for each patient and variable, or set of them; covariates have none.
+
+        A set that is read as one has a row in place of its members, without a value.
 
         Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
         value was not measured), error (shock in standard deviations), shapley (what the shock adds: log-odds,
@@ -281,17 +336,19 @@ class Explanation:
         shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
         and covariates_upper. The table is of the library that X came in; for arrays it is a pandas DataFrame.
         """
-        shown = np.delete(np.arange(self.values.shape[1]), self._model.covariates)
+        listed, levels = self.listed, self.levels()
+        unlisted = np.union1d(self._model.covariates, listed.members)
+        shown = np.delete(np.arange(len(listed.names)), unlisted)
         n, p = len(self.values), shown.size
         columns = {
-            "value": self.data,
-            "level": self.levels(),
-            "imputed": self.imputed,
-            "error": self.errors,
-            "shapley": self.values,
-            "rank": ranks(self.values, self._model.covariates),
-            "root_cause": self.values > 0,
-            **{name: getattr(self, name) for name in ("lower", "upper", "frequency", "rank_stability")},
+            "value": listed.data,
+            "level": np.hstack([levels, np.full((n, len(self.sets)), None)]) if self.sets else levels,
+            "imputed": listed.imputed,
+            "error": listed.errors,
+            "shapley": listed.values,
+            "rank": ranks(listed.values, unlisted),
+            "root_cause": listed.values > 0,
+            **{name: getattr(listed, name) for name in SPREAD},
         }
         together = {"covariates": self.covariate_effect} if self.covariates else {}
         if self.covariate_interval is not None:
@@ -299,7 +356,7 @@ class Explanation:
         return _frame(
             {
                 "id": np.repeat(np.array(self.ids), p),
-                "variable": np.tile(np.array(self.feature_names)[shown], n),
+                "variable": np.tile(np.array(listed.names)[shown], n),
                 **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
                 **{name: np.repeat(of_patients, p) for name, of_patients in together.items()},
             },
@@ -311,28 +368,38 @@ class Explanation:
 
         ``data`` are the shocks, since it is their contributions that the values are; ``display_data`` are
         the measurements, levels in words, and ``instance_names`` the ids. What covariates add is part of
-        ``base_values``.
+        ``base_values``. A set that is read as one has a column after those of the variables, in place of its
+        members.
         """
         try:
             import shap
         except ImportError as error:
             raise MissingExtraError("to_shap needs shap: pip install 'rootcausal[shap]'") from error
+        listed = self.listed
+        shown = np.delete(np.arange(len(listed.names)), listed.members)
+
+        def of_shown(table: F64 | None) -> F64 | None:
+            return None if table is None else table[:, shown]
+
         return shap.Explanation(
-            values=self.values,
+            values=of_shown(listed.values),
             base_values=self.base_value + self.covariate_effect,
-            data=self.errors,
-            display_data=self._display(),
-            feature_names=list(self.feature_names),
+            data=of_shown(listed.errors),
+            display_data=of_shown(self._display()),
+            feature_names=[listed.names[c] for c in shown],
             instance_names=[str(name) for name in self.ids],
-            lower_bounds=self.lower,
-            upper_bounds=self.upper,
+            lower_bounds=of_shown(listed.lower),
+            upper_bounds=of_shown(listed.upper),
         )
 
     def _display(self) -> np.ndarray:
-        if not any(variable.levels for variable in self.variables):
-            return self.data
-        levels = self.levels()
-        return np.where(levels == None, self.data.astype(object), levels)  # noqa: E711 (element by element)
+        display: np.ndarray = self.data
+        if any(variable.levels for variable in self.variables):
+            levels = self.levels()
+            display = np.where(levels == None, display.astype(object), levels)  # noqa: E711 (each element)
+        p, n = len(self.variables), len(display)
+        texts = [[self.text(row, p + s) for s in range(len(self.sets))] for row in range(n)]
+        return np.hstack([display.astype(object), np.array(texts, dtype=object)]) if self.sets else display
 
 
 def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:

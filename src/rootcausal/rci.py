@@ -65,6 +65,11 @@ class RCI(ClassifierMixin, Estimator):
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
         The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
 
+    confounding : {"merge"}, default None
+        What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
+        them: with "merge" they are looked for, and what they add is told as that of one set
+        (``merged_sets_``); patients have to be in memory. None tells it of each variable.
+
     Attributes
     ----------
     causal_order_ : (k,) column indices, in the order found; under local variants only variables that
@@ -77,6 +82,7 @@ class RCI(ClassifierMixin, Estimator):
     intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
         to nothing could be another one in a slightly different cohort.
+    merged_sets_ : tuple of tuples of column indices, the variables that are read as one; see ``confounding``.
     bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
@@ -99,6 +105,7 @@ class RCI(ClassifierMixin, Estimator):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         transform: dict[str | int, str] | None = None,
+        confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -111,6 +118,7 @@ class RCI(ClassifierMixin, Estimator):
         self.missing = missing
         self.knowledge = knowledge
         self.__dict__["transform"] = transform
+        self.confounding = confounding
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,8 @@ Version 2 added the checksum, and the type of the labels; version 3 names arrays
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
 what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
 on, which variables are on a log scale: the parameters of the model say both. From version 7 on the outcome
-may be the time to an event, or a number: the attribution says which. All versions are read.
+may be the time to an event, or a number: the attribution says which. From version 8 on, variables may be read
+as one. All versions are read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from ..core.completion import Completion
 from ..core.halves import taken
 from ..core.layout import Layout
+from ..core.merged import Sets, check_sets
 from ..core.model import CausalModel
 from ..core.precedence import Precedence
 from ..core.quantiles import STEPS, CohortQuantiles
@@ -46,8 +48,10 @@ from .written_dates import ORDERS
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
+SET_QUANTILES = "set_quantiles"
 OTHERS = {"margins", PROBABILITY, *QUANTILES}
 LEVELS_SINCE = 4
+SETS_SINCE = 8
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -55,7 +59,7 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=7,
+    version=8,
     oldest=1,
     name="model file",
     what="a rootcausal model",
@@ -64,6 +68,7 @@ MODEL = FileKind(
         | packed_names(version)
         | OTHERS
         | (set(COMPLETION) if version >= LEVELS_SINCE else set())
+        | ({SET_QUANTILES} if version >= SETS_SINCE else set())
     ),
     compressed=True,
 )
@@ -110,6 +115,8 @@ class SavedModel:
     with_levels : kind and levels of the variables that are no numbers, by their places.
     completion : None where the model did not keep it.
     provenance : how the model was made.
+    sets : of variables that are read as one.
+    set_quantiles : (101, s) of their shocks in the cohort; None where there are no sets.
     """
 
     model: CausalModel
@@ -123,6 +130,8 @@ class SavedModel:
     with_levels: Mapping[int, Levels]
     completion: Completion | None
     provenance: dict[str, Any]
+    sets: Sets = ()
+    set_quantiles: F64 | None = None
 
 
 def write(path: str | PathLike[str], saved: SavedModel) -> None:
@@ -137,12 +146,15 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         "classes": [_label(label) for label in saved.classes],
         "classes_type": saved.classes.dtype.newbyteorder("<").str,
         "provenance": saved.provenance,
+        "merged_sets": [list(some) for some in saved.sets],
     }
     arrays = arrays_of(saved.model) | {"margins": saved.margins}
     if saved.quantiles is not None:
         arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
     if saved.ancestor_probability is not None:
         arrays[PROBABILITY] = saved.ancestor_probability
+    if saved.sets and saved.set_quantiles is not None:
+        arrays[SET_QUANTILES] = saved.set_quantiles
     if saved.completion is not None:
         kept = saved.completion
         arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
@@ -211,7 +223,8 @@ def _restore(
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
     model = model_from(header, arrays, layout)
-    _check_shapes(arrays, model.order.size, p)
+    sets = _sets(header.get("merged_sets", []), model)
+    _check_shapes(arrays, model.order.size, p, len(sets))
     _check_numbers(arrays)
     return SavedModel(
         model=model,
@@ -225,15 +238,28 @@ def _restore(
         with_levels=with_levels,
         completion=_completion(arrays, q),
         provenance=provenance,
+        sets=sets,
+        set_quantiles=arrays.get(SET_QUANTILES),
     )
 
 
-def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int) -> None:
+def _sets(described: Any, model: CausalModel) -> Sets:
+    """Variables that are read as one; ValueError where these cannot be sets of the model's."""
+    if type(described) is not list or not all(type(some) is list for some in described):
+        raise ValueError("its sets are none")
+    sets = tuple(map(tuple, described))
+    check_sets(sets, model.order)
+    return sets
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int, s: int) -> None:
     expected: dict[str, tuple[int, ...]] = {"margins": (k,)}
     if PROBABILITY in arrays:
         expected[PROBABILITY] = (p,)
     if any(name in arrays for name in QUANTILES):
         expected |= dict.fromkeys(QUANTILES, (STEPS, k))
+    if s or SET_QUANTILES in arrays:
+        expected[SET_QUANTILES] = (STEPS, s)
     for name, shape in expected.items():
         if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
             raise ValueError(f"array {name} has the wrong shape or type")
@@ -246,7 +272,7 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
     probability: F64 = arrays.get(PROBABILITY, np.zeros(0))
     if not ((probability >= 0) & (probability <= 1)).all():
         raise ValueError("a probability is not between 0 and 1")
-    for name in QUANTILES:
+    for name in (*QUANTILES, SET_QUANTILES):
         quantiles: F64 = arrays.get(name, np.zeros((STEPS, 0)))
         if not np.isfinite(quantiles).all():
             raise ValueError("a quantile is not a number")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.completion import Completion
 from ..core.layout import Layout
+from ..core.merged import Merged
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
@@ -63,7 +64,7 @@ class Matrix:
     measured: F64 | None = None
     completion: Completion | None = None
 
-    def doubt(self, model: CausalModel) -> F64 | None:
+    def doubt(self, model: CausalModel | Merged) -> F64 | None:
         """(n, p): standard deviation that filling in leaves to Shapley values; None where nothing was."""
         if self.measured is None or self.completion is None:
             return None
