@@ -35,7 +35,16 @@ MAY_IMPORT = {
     "provenance": {"core", "inputs", "uncertainty", "version", "wording"},
     "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
     "listed_values": {"core", "inputs", "uncertainty"},
-    "explanation": {"core", "errors", "inputs", "listed_values", "uncertainty", "what_if"},
+    "handing_over": {"core", "errors", "listed_values"},
+    "explanation": {
+        "core",
+        "errors",
+        "handing_over",
+        "inputs",
+        "listed_values",
+        "uncertainty",
+        "what_if",
+    },
     "diagnostics": {"asking", "backends", "core", "outcome_words", "scoring", "wording"},
     "report": {
         "arrows",

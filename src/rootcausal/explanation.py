@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from .core.merged import Sets
 from .core.model import CausalModel
 from .core.table import F64
-from .errors import InputError, MissingExtraError
+from .errors import InputError
+from .handing_over import as_shap, frame_of
 from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
 from .inputs.levels import TableInWords, level_texts
@@ -353,7 +353,7 @@ class Explanation:
         together = {"covariates": self.covariate_effect} if self.covariates else {}
         if self.covariate_interval is not None:
             together["covariates_lower"], together["covariates_upper"] = self.covariate_interval
-        return _frame(
+        return frame_of(
             {
                 "id": np.repeat(np.array(self.ids), p),
                 "variable": np.tile(np.array(listed.names)[shown], n),
@@ -371,35 +371,16 @@ class Explanation:
         ``base_values``. A set that is read as one has a column after those of the variables, in place of its
         members.
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise MissingExtraError("to_shap needs shap: pip install 'rootcausal[shap]'") from error
-        listed = self.listed
-        shown = np.delete(np.arange(len(listed.names)), listed.members)
-
-        def of_shown(table: F64 | None) -> F64 | None:
-            return None if table is None else table[:, shown]
-
-        return shap.Explanation(
-            values=of_shown(listed.values),
-            base_values=self.base_value + self.covariate_effect,
-            data=of_shown(listed.errors),
-            display_data=of_shown(self._display()),
-            feature_names=[listed.names[c] for c in shown],
-            instance_names=[str(name) for name in self.ids],
-            lower_bounds=of_shown(listed.lower),
-            upper_bounds=of_shown(listed.upper),
-        )
+        return as_shap(self.listed, self.base_value + self.covariate_effect, self._display(), self.ids)
 
     def _display(self) -> np.ndarray:
         display: np.ndarray = self.data
         if any(variable.levels for variable in self.variables):
             levels = self.levels()
             display = np.where(levels == None, display.astype(object), levels)  # noqa: E711 (each element)
-        p, n = len(self.variables), len(display)
-        texts = [[self.text(row, p + s) for s in range(len(self.sets))] for row in range(n)]
-        return np.hstack([display.astype(object), np.array(texts, dtype=object)]) if self.sets else display
+        n, p = display.shape
+        of_sets = [[self.text(row, p + s) for row in range(n)] for s in range(len(self.sets))]
+        return np.column_stack([display, *(np.array(texts, dtype=object) for texts in of_sets)])
 
 
 def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
@@ -411,16 +392,3 @@ def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
         return filled
     # The dummies of a variable have the same holes.
     return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
-
-
-def _frame(columns: dict[str, Any], library: Any) -> Any:
-    library = library or nw.Implementation.PANDAS
-    try:
-        # Of nothing but missing texts, no library would make texts by itself.
-        levels = nw.new_series("level", columns["level"].tolist(), nw.String, backend=library)
-        return nw.from_dict(columns | {"level": levels}, backend=library).to_native()
-    except ImportError as error:
-        raise MissingExtraError(
-            "tables from arrays are pandas DataFrames, and pandas is not installed: "
-            "pip install 'rootcausal[pandas]', or pass a dataframe of another library"
-        ) from error

@@ -37,12 +37,11 @@ from .model_arrays import (
     model_from,
     model_names,
     named_by_half,
-    outcome_told_by,
     pack,
     packed_names,
     unpack,
 )
-from .written_dates import ORDERS
+from .model_provenance import checked_provenance
 
 # Arrays that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
@@ -72,16 +71,6 @@ MODEL = FileKind(
     ),
     compressed=True,
 )
-# What every model says of how it was made, and pages and summaries read.
-PROVENANCE = {
-    "rootcausal": str,
-    "parameters": dict,
-    "rows": int,
-    "columns": int,
-    "exhausted": list,
-    "separated": bool,
-    "pairs_evaluated": int,
-}
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[0-9]{1,4}|\|O")
 # By which interpolation may break the order of quantiles, beside the largest of them.
 ROUNDING = 1e-9
@@ -218,7 +207,7 @@ def _restore(
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
         raise ValueError("its variables and its columns differ in number")
-    provenance = _provenance(header["provenance"], p, header["attribution"])
+    provenance = checked_provenance(header["provenance"], p, header["attribution"])
     names = None if header["feature_names"] is None else _names(header["feature_names"], p)
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
@@ -319,69 +308,6 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
         raise ValueError("the covariance of its completion is none")
     np.linalg.cholesky(covariance / np.outer(sd, sd))  # a ValueError where it has no inverse
     return Completion(mean, columns, covariance)
-
-
-def _provenance(provenance: Any, p: int, attribution: Any) -> dict[str, Any]:
-    for name, kind in PROVENANCE.items():
-        if type(provenance[name]) is not kind:
-            raise ValueError(f"its {name!r} is of another type")
-    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
-        raise ValueError("its backend is no text")  # files of version 1 call it table
-    if provenance["columns"] != p:
-        raise ValueError("its numbers of rows, cases and columns do not fit together")
-    _check_outcome(provenance, attribution)
-    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
-    if not all(isinstance(name, str) for name in left_out):
-        raise ValueError("a name is not a text")
-    patients = provenance.get("patients", 1)
-    if type(patients) is not int or not 0 < patients <= provenance["rows"]:
-        raise ValueError("its number of patients does not fit that of its rows")
-    _check_reading(provenance.get("reading", {}))
-    return provenance
-
-
-def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
-    """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
-        raise ValueError("its attribution is not of the outcome that it remembers")
-    if "outcome" not in provenance:
-        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
-            raise ValueError("its numbers of rows, cases and columns do not fit together")
-    elif provenance["outcome"] == "survival":
-        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
-            raise ValueError("its numbers of rows and events do not fit together")
-        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
-            raise ValueError("a time that it remembers is none")
-    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
-        raise ValueError("its number does not vary")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
-
-
-def _check_reading(reading: Any) -> None:
-    """How new patients are to be read: words for missing, and the days from which dates are counted."""
-    if not (isinstance(reading, dict) and isinstance(reading.get("origins", {}), dict)):
-        raise ValueError("it does not say how its table was read")
-    words, origins = reading.get("na", []), reading.get("origins", {})
-    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        raise ValueError("its words for missing are no texts")
-    if not all(isinstance(day, str) for pair in origins.items() for day in pair):
-        raise ValueError("its first days are no texts")
-    np.array(list(origins.values()), dtype="datetime64[D]")
-    later = reading.get("after", [])
-    if not (isinstance(later, list) and all(isinstance(name, str) for name in later)):
-        raise ValueError("its columns measured after the outcome are no texts")
-    if not all(isinstance(reading.get(name, ""), str) for name in ("called", "unit")):
-        raise ValueError("what it calls its outcome is no text")
-    orders = reading.get("date_orders", {})
-    if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
-        raise ValueError("it does not say how dates are written")
 
 
 def _names(names: Any, p: int) -> np.ndarray:
