@@ -163,7 +163,7 @@ class Explanation:
             variables=cells.variables,
             ids=patient_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,
-            imputed=_filled_in(matrix, model),
+            imputed=matrix.filled_in(model),
             imputation_sd=imputation_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
             covariate_effect=effect,
@@ -381,14 +381,3 @@ class Explanation:
         n, p = display.shape
         of_sets = [[self.text(row, p + s) for row in range(n)] for s in range(len(self.sets))]
         return np.column_stack([display, *(np.array(texts, dtype=object) for texts in of_sets)])
-
-
-def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
-    """(n, p): where a value was not measured, and an expected one stands in."""
-    if matrix.measured is None:
-        return np.zeros((len(matrix.values), model.n_variables), dtype=bool)
-    filled = np.isnan(matrix.measured) & ~np.isnan(matrix.values)
-    if model.layout is None:
-        return filled
-    # The dummies of a variable have the same holes.
-    return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]

@@ -64,7 +64,7 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     top : shocks with a bar of their own, the strongest; the others are put together.
     """
     row, words = _row(explanation, patient), _words(explanation)
-    values = explanation.values[row]
+    values = explanation.listed.values[row]
     ranked = np.argsort(-np.abs(values), kind="stable")
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
@@ -124,11 +124,11 @@ def survival(explanation: Explanation, patient: Any, *, ax: Axes | None = None) 
     if not isinstance(hazard, HazardAttribution):
         raise InputError("only the time to an event has survival curves: see RCISurvival")
     ax = _axes(ax, height=4.2)
-    now, strongest = explanation.predictor[row], int(explanation.values[row].argmax())
+    now, strongest = explanation.predictor[row], int(explanation.listed.values[row].argmax())
     curves = [(_short(str(patient)), now, "-", "black")]
-    if explanation.values[row, strongest] > 0:
+    if explanation.listed.values[row, strongest] > 0:
         without = f"without the shock on {_name(explanation, strongest)}"
-        curves.append((without, now - explanation.values[row, strongest], "--", HARMFUL))
+        curves.append((without, now - explanation.listed.values[row, strongest], "--", HARMFUL))
     curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", "black"))
     # Steep stretches need more points than the edges of the baseline hazard.
     shown = np.union1d(hazard.edges, np.linspace(0.0, hazard.edges[-1], CURVE_POINTS))
@@ -153,16 +153,18 @@ def survival(explanation: Explanation, patient: Any, *, ax: Axes | None = None) 
 def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None) -> Axes:
     """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high.
 
-    Grey dots are of levels without an order, crosses of values that were not measured.
+    Grey dots are of levels without an order and of variables that are read as one, crosses of values that
+    were not measured.
     """
     shown = _most_important(explanation, top)
     ax = _axes(ax, height=0.5 * len(shown) + 1.2)
     for place, column in enumerate(shown):
-        values, height = explanation.values[:, column], place + _spread(explanation.values[:, column])
-        ordered = explanation.variables[column].kind != "nominal"
-        share = np.argsort(np.argsort(explanation.data[:, column])) / max(len(values) - 1, 1)
+        values = explanation.listed.values[:, column]
+        height = place + _spread(values)
+        ordered = _ordered(explanation, column)
+        share = np.argsort(np.argsort(explanation.listed.data[:, column])) / max(len(values) - 1, 1)
         for missing, marker in ((False, "o"), (True, "x")):
-            some = explanation.imputed[:, column] == missing
+            some = explanation.listed.imputed[:, column] == missing
             colours = share[some] if ordered else np.full(int(some.sum()), 0.5)
             cmap = "cividis_r" if ordered else "Greys"
             if some.any():
@@ -172,9 +174,9 @@ def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None)
     ax.axvline(0, color="black", linewidth=0.8)
     _name_rows(ax, explanation, shown)
     said = "dark: measured value high, light: low"
-    if any(explanation.variables[column].kind == "nominal" for column in shown):
-        said += "; grey: levels without an order"
-    if explanation.imputed[:, shown].any():
+    if not all(_ordered(explanation, column) for column in shown):
+        said += "; grey: levels without an order, or several variables"
+    if explanation.listed.imputed[:, shown].any():
         said += "; crosses: not measured"
     words = _words(explanation)
     ax.set_xlabel(f"{_short(words.added, AXIS_LIMIT)} ({said})")
@@ -187,7 +189,7 @@ def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = Non
 
     Of a number, those are the variables whose shock raises it.
     """
-    values = explanation.values
+    values = explanation.listed.values
     raised = values > 0
     any_cause = raised.sum(axis=0)
     strongest = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
@@ -204,14 +206,14 @@ def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = Non
 
 def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """Variables × patients, those with like shocks side by side; dark: the shock raises the outcome."""
-    n = len(explanation.values)
+    n = len(explanation.listed.values)
     if n > HEAT_PATIENTS:
         raise InputError(
             f"a heat map orders at most {HEAT_PATIENTS} patients by similarity, and there are {n}: "
             "explain a sample of them"
         )
     shown = _most_important(explanation, top)
-    values = explanation.values[:, shown]
+    values = explanation.listed.values[:, shown]
     ax = _axes(ax, height=0.3 * len(shown) + 1.2)
     if len(shown):
         strongest = np.quantile(np.abs(values), 0.98) or 1.0
@@ -294,12 +296,13 @@ def _name_steps(axis: Any, words: OutcomeWords) -> None:
 
 
 def _shock(explanation: Explanation, row: int, column: int) -> _Bar:
-    value, lower, upper = float(explanation.values[row, column]), explanation.lower, explanation.upper
+    listed = explanation.listed
+    value, lower, upper = float(listed.values[row, column]), listed.lower, listed.upper
     ends = None
     if lower is not None and upper is not None:
         ends = float(lower[row, column]), float(upper[row, column])
     label = f"{_name(explanation, column)} = {_value(explanation, row, column)}"
-    return _Bar(label, value, _colour(value), bool(explanation.imputed[row, column]), ends)
+    return _Bar(label, value, _colour(value), bool(listed.imputed[row, column]), ends)
 
 
 def _adjustment(explanation: Explanation, row: int) -> _Bar:
@@ -316,7 +319,7 @@ def _adjustment(explanation: Explanation, row: int) -> _Bar:
 
 def _value(explanation: Explanation, row: int, column: int) -> str:
     text = _short(one_line(explanation.text(row, column)))
-    return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
+    return f"{text} (expected, not measured)" if explanation.listed.imputed[row, column] else text
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:
@@ -330,8 +333,13 @@ def _axes(ax: Axes | None, height: float) -> Axes:
     return Figure(figsize=(7, height), layout="constrained").subplots()
 
 
+def _ordered(explanation: Explanation, column: int) -> bool:
+    """Whether values are high or low: not those of levels without an order, and of sets."""
+    return column < len(explanation.variables) and explanation.variables[column].kind != "nominal"
+
+
 def _most_important(explanation: Explanation, top: int) -> list[int]:
-    size = np.abs(explanation.values).mean(axis=0)
+    size = np.abs(explanation.listed.values).mean(axis=0)
     ranked = np.argsort(-size, kind="stable")[:top]
     return [int(column) for column in ranked if size[column] > 0]
 
@@ -357,7 +365,7 @@ def _name_rows(ax: Axes, explanation: Explanation, shown: Sequence[int], turned:
 
 
 def _name(explanation: Explanation, column: int) -> str:
-    return _short(str(explanation.feature_names[column]))
+    return _short(str(explanation.listed.names[column]))
 
 
 def _short(name: str, limit: int = NAME_LIMIT) -> str:

@@ -80,8 +80,9 @@ def explain(
     the patient's shock on it adds (its Shapley value). Of the time to an
     event these are the risk by the horizon, log_hazard, and log-hazards; of a
     number predicted, and what each shock adds to it. Covariates, which are
-    adjusted for, have one column together, covariates. In a CSV file, a name
-    or id that a spreadsheet would run as a formula gets a leading apostrophe;
+    adjusted for, have one column together, covariates; so has each set of
+    variables that the model reads as one ("copper + bili"). In a CSV file, a
+    name or id that a spreadsheet would run as a formula gets a leading apostrophe;
     numbers read back exactly as computed. A model fitted with --bootstrap
     adds the ends of a 95% interval and the share of resamples in which the
     variable is a root cause, and --what-if the risk and the measurements it
@@ -228,9 +229,11 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
 
 
 def _cause(cause: "RootCause", explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    name = one_line(cause.variable, 40)
-    value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
-    if cause.imputed:
+    name = " + ".join(one_line(member, 40) for member in cause.members) or one_line(cause.variable, 40)
+    value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
+    if cause.imputed and cause.members:
+        name += " (not all measured)"
+    elif cause.imputed:
         name += f" (not measured; {value} expected)"
     elif cause.level is not None:
         name += f" = {value}"
@@ -291,9 +294,10 @@ class _Scores:
         import pyarrow as pa
 
         explanation = self._asked.explain(patients.X)
-        names = explanation.feature_names
-        ranked = [k for k in range(len(names)) if k not in self._model.covariates_]
-        scores = {str(names[k]): explanation.values[:, k] for k in ranked}
+        entries = explanation.listed
+        unlisted = {*self._model.covariates_, *entries.members}
+        ranked = [k for k in range(len(entries.names)) if k not in unlisted]
+        scores = {str(entries.names[k]): entries.values[:, k] for k in ranked}
         who: tuple[str, Any] = ("row", patients.row_numbers)
         if self._id_column is not None:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
@@ -307,7 +311,9 @@ class _Scores:
         if self.kinds is None:  # a table in one piece
             self.kinds = [] if explanation.lower is None else ["lower", "upper"]
         self.n_imputed += int(explanation.imputed.any(axis=1).sum())
-        used = ranked if not self.of_measurement_only else sorted(self._model.causal_order_)
+        used = ranked
+        if self.of_measurement_only:
+            used = [k for k in ranked if k >= len(explanation.variables) or k in self._model.causal_order_]
         more = _uncertainty_columns(explanation, self.kinds, used)
         if self.covariates and self.kinds:
             ends, effect = explanation.covariate_interval, explanation.covariate_effect
@@ -332,12 +338,13 @@ def _uncertainty_columns(
     explanation: "Explanation", kinds: Sequence[str], variables: Iterable[int]
 ) -> list[tuple[str, Any]]:
     """For some variables the ends of the interval and the frequency, as far as there are such ``kinds``."""
-    tables = {kind: getattr(explanation, kind) for kind in kinds}
+    entries = explanation.listed
+    tables = {kind: getattr(entries, kind) for kind in kinds}
     return [
         # Patients of whom all was measured have no interval of their own: it is the value.
         (
-            f"{explanation.feature_names[place]}_{kind}",
-            (explanation.values if table is None else table)[:, place],
+            f"{entries.names[place]}_{kind}",
+            (entries.values if table is None else table)[:, place],
         )
         for place in variables
         for kind, table in tables.items()

@@ -90,6 +90,10 @@ AttributionName = Annotated[
     Literal["sharp", "paper"],
     typer.Option(help="How effects of shocks are learned; paper: as published."),
 ]
+Confounding = Annotated[
+    Literal["merge"] | None,
+    typer.Option(help="Tell what variables add whose errors stay dependent as that of one set."),
+]
 BackendName = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
 Resamples = Annotated[
     int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")

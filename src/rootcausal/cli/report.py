@@ -25,6 +25,7 @@ from .options import (
     AttributionName,
     BackendName,
     CohortFile,
+    Confounding,
     Drop,
     DropMissing,
     IdColumn,
@@ -86,6 +87,7 @@ FIT_ONLY = (
     "variant",
     "backend",
     "attribution",
+    "confounding",
     "bootstrap",
     "jobs",
 )
@@ -130,6 +132,7 @@ def report(
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
+    confounding: Confounding = None,
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -182,6 +185,7 @@ def report(
             "backend": backend,
             "kinds": kinds,
             "missing": missing,
+            "confounding": confounding,
             "knowledge": roles.knowledge,
         }
         model = fitted(patients, chosen, settings)

@@ -80,6 +80,16 @@ class Matrix:
         doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
         return doubt
 
+    def filled_in(self, model: CausalModel) -> np.ndarray:
+        """(n, p): where a value was not measured, and an expected one stands in."""
+        if self.measured is None:
+            return np.zeros((len(self.values), model.n_variables), dtype=bool)
+        filled = np.isnan(self.measured) & ~np.isnan(self.values)
+        if model.layout is None:
+            return filled
+        # The dummies of a variable have the same holes.
+        return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
+
     def drawn(self, layout: Layout) -> F64:
         """(n, q): the values, and at random where they were filled in: they then vary as patients do."""
         if self.measured is None or self.completion is None:

@@ -39,7 +39,7 @@ function drawCohort() {
       {},
       `A dot is a patient: to the right, the shock raises the ${told.it}. `,
       "Orange: the measured value is high in the cohort; blue: it is low. ",
-      variables.some((variable) => variable.kind === "nominal") ? "Grey: levels without an order. " : "",
+      variables.some((variable) => variable.kind === "nominal") ? `Grey: ${variables.some((variable) => variable.members.length) ? "levels without an order, or several variables" : "levels without an order"}. ` : "",
       hasImputed ? "A ring: not measured, but expected. " : "",
       "Choose a dot to open the patient.",
     ),

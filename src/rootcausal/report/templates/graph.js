@@ -1,7 +1,7 @@
 // Causal order, the arrows that were given and learned, and what one shock moves downstream.
 
 let chosenVariable = null;
-const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal");
+const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal" && !variables[variable].members.length);
 
 function drawGraph() {
   const view = document.getElementById("graph");

@@ -93,8 +93,8 @@ function inWords(row, harmful, protective) {
     words.push(
       `${told.strongest} ${first.imputed ? "may be" : "is"} `,
       element("strong", {}, ...nameAndLevel(first)),
-      ...(first.imputed ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
-      first.imputed ? ", going by all that was measured: its own shock, the part that its causes do not explain, would be " : ": its own shock, the part that its causes do not explain, is ",
+      ...(first.imputed || first.parts.length ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
+      first.parts.length ? ", read as one, since something unmeasured may move them: their own shock, the part that their causes do not explain, is " : first.imputed ? ", going by all that was measured: its own shock, the part that its causes do not explain, would be " : ": its own shock, the part that its causes do not explain, is ",
       `${standing("errors", first.variable, first.shock).words}. `,
       told.itDoes(first.value),
       ...without(first, told.toText(predictor(row))),
@@ -154,8 +154,8 @@ function card(one) {
       one.byLevel.length
         ? line(`${told.byLevelTitle}${riskNote}`, ...byLevel(one.byLevel))
         : line(`${told.withoutTitle}${riskNote}`, element("span", { class: "without" }, told.toText(one.without))),
-      one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", ...valueInCohort(one)),
-      line("Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
+      one.imputed || one.parts.length ? [] : line(one.level === null ? "Measured value" : "This level", ...valueInCohort(one)),
+      line(one.parts.length ? "Their own shock" : "Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
       hasInterval(one) ? line("How sure", howSure(one.interval)) : [],
     ),
   );
@@ -204,7 +204,7 @@ function allVariables(harmful, protective) {
     told.inTable(one.value),
     told.toText(one.without),
     valueWords(one),
-    one.imputed ? "" : valueInCohort(one)[0],
+    one.imputed || one.parts.length ? "" : valueInCohort(one)[0],
     signed(one.shock),
     standing("errors", one.variable, one.shock).words,
     ...(content.intervals === null ? [] : [one.interval === null ? "not kept on a page of this size" : hasInterval(one) ? howSure(one.interval) : ""]),

@@ -25,13 +25,15 @@ function shownLevel(level) {
 }
 
 /** A value as plain text, for drawings: "3.4 mg/dl", "= male", "3.4 mg/dl expected". */
-function valueText({ data, unit, level, imputed }) {
+function valueText({ data, unit, level, imputed, parts }) {
+  if (parts.length) return parts.map(valueText).join(", ");
   const text = level === null ? withUnit(data, unit) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
   return imputed ? `${text} expected` : text;
 }
 
 /** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
-function valueWords({ data, unit, level, imputed, likely }) {
+function valueWords({ data, unit, level, imputed, likely, parts }) {
+  if (parts.length) return parts.flatMap((part, place) => [place ? ", " : "", named(part.name), " ", ...valueWords(part)]);
   const value = level === null ? withUnit(data, unit) : element("bdi", {}, shownLevel(level));
   return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
 }
