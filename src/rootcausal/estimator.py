@@ -147,7 +147,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             Checked(model, X, missing, known, model.predictor(X), self._encoding, None, made, of_fit=True)
         )
         self.merged_sets_ = found.sets
-        self._set_quantiles = quantiles_of(Merged(model, found.sets).set_errors(model.shapley(X)))
+        self._set_quantiles = quantiles_of(Merged(model, found.sets).set_errors(model.errors(X)))
         return found
 
     def _settings(self) -> Settings:

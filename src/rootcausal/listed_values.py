@@ -108,7 +108,7 @@ def listed_values(
     values, errors, data, imputed = plain
     places = tuple(one.places for one in sets)
     if sets:
-        errors = np.hstack([errors, Merged(model, places).set_errors(values)])
+        errors = np.hstack([errors, Merged(model, places).set_errors(errors)])
         errors[:, members_of(places)] = 0.0
         data = np.hstack([data, np.full((len(data), len(sets)), np.nan)])
         imputed = np.column_stack([imputed, *(imputed[:, list(some)].any(axis=1) for some in places)])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .grouping import unit_length
 from .model import CausalModel
 from .table import F64, Index
 
@@ -101,19 +102,23 @@ class Merged:
         return with_sets(self.model.shapley_slopes(), self.sets)
 
     def unit_effects(self) -> F64:
-        """(s,) what a standard deviation of each set's error adds.
+        """(s,) what a standard deviation of each set's error adds, where that is proportional to it."""
+        return np.array([np.linalg.norm(effects) for effects in self._effects()])
 
-        Errors of members are uncorrelated, so their weighted sum has unit variance if it is divided by this.
+    def set_errors(self, errors: F64) -> F64:
+        """(n, s): the errors of the sets, by those of the variables (n, p), in standard deviations.
+
+        That of a set is made of its members', weighted by what each adds, as for dummies of one variable:
+        errors are uncorrelated, so that it has unit variance as they do.
         """
+        columns = [
+            errors[:, list(some)] @ unit_length(effects)
+            for some, effects in zip(self.sets, self._effects(), strict=True)
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(errors), 0))
+
+    def _effects(self) -> list[F64]:
+        """Of each set what a unit of the error of each member adds."""
         effects = np.zeros(self.model.n_variables)
         effects[self.model.order] = self.model.unit_effects
-        return np.array([np.linalg.norm(effects[list(some)]) for some in self.sets])
-
-    def set_errors(self, values: F64) -> F64:
-        """(n, s): the shocks of the sets, in standard deviations, by the values (n, p) of variables.
-
-        The error of a set is that of its members weighted by what each adds, as for dummies of one variable.
-        """
-        effects = self.unit_effects()
-        sums = with_sets(values, self.sets)[:, values.shape[1] :]
-        return np.divide(sums, effects, out=np.zeros_like(sums), where=effects > 0)
+        return [effects[list(some)] for some in self.sets]
