@@ -36,7 +36,7 @@ class RootCause:
 
     Attributes
     ----------
-    variable : its name; of a set "copper + bili".
+    variable : its name; of a set "bili + copper".
     shapley : what the shock adds, on the scale of ``Explanation.values``.
     error : the shock, in standard deviations.
     value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
@@ -279,7 +279,7 @@ class Explanation:
     def text(self, row: int, c: int) -> str:
         """The value of one patient on one variable for the screen: ``3.4``, ``male``, ``male (51%)``.
 
-        Sets come after the variables; theirs is ``copper 84, bili 3.4``.
+        Sets come after the variables; theirs is ``bili 3.4, copper 84``.
         """
         of_set = self._set_at(c)
         if of_set is None:

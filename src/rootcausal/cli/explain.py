@@ -81,7 +81,7 @@ def explain(
     event these are the risk by the horizon, log_hazard, and log-hazards; of a
     number predicted, and what each shock adds to it. Covariates, which are
     adjusted for, have one column together, covariates; so has each set of
-    variables that the model reads as one ("copper + bili"). In a CSV file, a
+    variables that the model reads as one ("bili + copper"). In a CSV file, a
     name or id that a spreadsheet would run as a formula gets a leading apostrophe;
     numbers read back exactly as computed. A model fitted with --bootstrap
     adds the ends of a 95% interval and the share of resamples in which the
