@@ -145,6 +145,14 @@ def test_a_bend_is_no_hidden_cause(monkeypatch: pytest.MonkeyPatch) -> None:
         assert RCI(confounding="merge").fit(X, y).merged_sets_ == ((0, 1),)
 
 
+def test_pairs_that_nobody_tried_are_said(
+    cohort: tuple[pd.DataFrame, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(together, "TRIED_AT_MOST", 0)
+    with pytest.warns(UserWarning, match="of 1 further dependent pair of errors nobody asked why"):
+        assert RCI(confounding="merge").fit(*cohort).merged_sets_ == ()
+
+
 @pytest.mark.parametrize("word", ["split", "", 3, True, ["merge"], np.array(["merge", "merge"])])
 def test_other_words_are_one_clear_error(word: object, cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
     with pytest.raises(InputError, match=r"unknown confounding .*: choose 'merge', or None"):

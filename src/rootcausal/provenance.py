@@ -20,7 +20,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
-from .wording import listed, one_line, quoted
+from .wording import listed, one_line, plural, quoted
 
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
@@ -251,7 +251,7 @@ def warn_of_sets(found: Together, cohort: Cohort) -> None:
         )
     if found.n_untried:
         _warn(
-            f"of {found.n_untried} further dependent pairs of errors nobody asked why, and they are not read "
+            f"of {plural(found.n_untried, 'further dependent pair')} of errors nobody asked why, and they are not read "
             "as one: see diagnose() for what is wrong with so many"
         )
 
