@@ -24,7 +24,7 @@ from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.core.merged import MOST_MEMBERS, Merged, joined, with_sets
 from rootcausal.core.model import CausalModel
 from rootcausal.data import simulate
-from rootcausal.diagnostics import together
+from rootcausal.diagnostics import Checked, together
 from rootcausal.listed_values import named_sets
 
 READ_AS_ONE = "are read as one"
@@ -339,7 +339,22 @@ def test_sets_need_nothing_of_a_mechanism_but_its_values(
     np.testing.assert_allclose(values[:, 4], bent.shapley(np.sinh(X))[:, [1, 3]].sum(axis=1), atol=1e-9)
     errors = merged.set_errors(bent.errors(np.sinh(X)))
     assert abs(errors.std() - 1.0) < 0.01
+    np.testing.assert_allclose(merged.errors_of(np.sinh(X)), errors, atol=1e-9)
     assert sorted(merged.order.tolist()) == [*sorted({*straight.order.tolist()} - {1, 3}), 4]
+
+
+def test_pairs_are_found_by_the_errors_of_the_mechanism_that_was_fitted(
+    cohort: tuple[pd.DataFrame, np.ndarray], model: RCI
+) -> None:
+    X, y = np.sinh(cohort[0].to_numpy()), cohort[1].astype(float)
+    straight, holes = model._model, np.zeros(X.shape, dtype=bool)
+    bent = CausalModel(SinhMechanism(straight.mechanism), straight.attribution, straight.layout)
+    for missing in (None, holes):
+        asked = Checked(bent, X, missing, y, np.zeros(len(y)), model._encoding, None, model.provenance_)
+        assert together.read_together(asked).sets == ((1, 3),)
+    # Of values that were drawn at random, no pair is one.
+    holes[:, 3] = True
+    assert together.read_together(asked).sets == ()
 
 
 def block(page: Path, name: str, kind: str = "<f8") -> np.ndarray:

@@ -102,8 +102,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         check_backend(self.backend)
 
     def _learn(self, cohort: Cohort) -> Self:
-        settings = self._settings()
-        if self.confounding is not None and cohort.rows is None:
+        settings, merge = self._settings(), chosen_confounding(self.confounding)
+        if merge and cohort.rows is None:
             raise InputError(
                 "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
                 "cluster: fit on a sample of them in memory, or without it"
@@ -133,7 +133,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             self._quantiles = CohortQuantiles.of(whole, self._model)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
-        if self.confounding is not None:
+        if merge:
             missing = np.isnan(values) if learned.imputation is not None else None
             found = self._merge(whole, missing, known)
             self.provenance_ = {**self.provenance_, **how_it_was_merged(found, cohort)}
@@ -142,12 +142,13 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
         """Look among the patients of the fit for variables that are to be read as one."""
-        model, made = self._model, self.provenance_
+        model = self._model
+        stated = np.zeros(len(X))  # nobody asks for it here, and it would take values of all of a wide table
         found = read_together(
-            Checked(model, X, missing, known, model.predictor(X), self._encoding, None, made, of_fit=True)
+            Checked(model, X, missing, known, stated, self._encoding, None, self.provenance_, of_fit=True)
         )
         self.merged_sets_ = found.sets
-        self._set_quantiles = quantiles_of(Merged(model, found.sets).set_errors(model.errors(X)))
+        self._set_quantiles = quantiles_of(Merged(model, found.sets).errors_of(X))
         return found
 
     def _settings(self) -> Settings:

@@ -251,8 +251,8 @@ def warn_of_sets(found: Together, cohort: Cohort) -> None:
         )
     if found.n_untried:
         _warn(
-            f"of {plural(found.n_untried, 'further dependent pair')} of errors nobody asked why, and they are not read "
-            "as one: see diagnose() for what is wrong with so many"
+            f"of {plural(found.n_untried, 'further dependent pair')} of errors nobody asked why, and they "
+            "are not read as one: see diagnose() for what is wrong with so many"
         )
 
 

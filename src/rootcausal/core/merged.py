@@ -117,6 +117,15 @@ class Merged:
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((len(errors), 0))
 
+    def errors_of(self, X: F64) -> F64:
+        """(n, s): the errors of the sets of patients X (n, q), without those of all variables at once."""
+        place = {int(variable): at for at, variable in enumerate(self.model.order)}
+        found = np.zeros((len(X), len(self.sets)))
+        for column, some, effects in zip(found.T, self.sets, self._effects(), strict=True):
+            for member, weight in zip(some, unit_length(effects), strict=True):
+                column += weight * self.model.errors_of(X, place[member])
+        return found
+
     def _effects(self) -> list[F64]:
         """Of each set what a unit of the error of each member adds."""
         effects = np.zeros(self.model.n_variables)

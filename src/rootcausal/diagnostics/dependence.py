@@ -137,8 +137,13 @@ def _rows_behind(evidence: Evidence) -> int:
     return max(1, round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2))
 
 
-def explained(evidence: Evidence, trial: Trial, pair: Index, n_pairs: int, level: float) -> Dependent | None:
-    """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed."""
+def explained(
+    evidence: Evidence, trial: Trial | None, pair: Index, n_pairs: int, level: float
+) -> Dependent | None:
+    """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed.
+
+    Without a ``trial`` nothing is behind it.
+    """
     i, j = int(pair[0]), int(pair[1])
     rows = evidence.measured_for((i, j))
     errors = columns_of(evidence.errors, pair)
@@ -150,9 +155,11 @@ def explained(evidence: Evidence, trial: Trial, pair: Index, n_pairs: int, level
     p_value = corrected(float(moments.p_values[0]), n_pairs)
     if p_value >= level:
         return None
-    if rows is not None:
-        trial = Trial(evidence.of_patients(rows))
-    explanation, curve = trial.explain(i, j)
+    explanation: Explanation = "nothing"
+    curve = None
+    if trial is not None:
+        trial = trial if rows is None else Trial(evidence.of_patients(rows))
+        explanation, curve = trial.explain(i, j)
     if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
         # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
         # comes before a number cannot be tried by straight lines.

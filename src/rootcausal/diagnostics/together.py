@@ -3,7 +3,7 @@
 A hidden common cause of two variables draws an arrow between them, and leaves their errors dependent. So the
 question of :mod:`.dependence` is asked of pairs that an arrow joins, and of these only where both matter to
 the outcome: elsewhere, two values read as one are the value of one of them. Those are few, so that the
-correction for many pairs takes little, and more is seen than by the check of all pairs, at the same level.
+correction for many pairs takes little, and more is seen than by the check of all pairs.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def read_together(checked: Checked) -> Together:
         ]
         # Trials draw straight lines: where the mechanism has bends, these are out of its errors already.
         straight = isinstance(checked.model.mechanism, LinearMechanism)
-        trial = dependence.Trial(evidence)
+        trial = dependence.Trial(evidence) if straight else None
         kept = tuple(
             (int(evidence.owner[pairs[m, 0]]), int(evidence.owner[pairs[m, 1]]))
             for m in dependent[:TRIED_AT_MOST]
-            if not straight or _apart_from_bends(evidence, trial, pairs[m], len(pairs))
+            if _apart_from_bends(evidence, trial, pairs[m], len(pairs))
         )
     return Together(kept, joined(kept), len(pairs), max(0, len(dependent) - TRIED_AT_MOST))
 
@@ -59,8 +59,8 @@ def _asked(evidence: Evidence, notable: float) -> Index:
     return np.column_stack([earlier[asked], later[asked]])
 
 
-def _apart_from_bends(evidence: Evidence, trial: dependence.Trial, pair: Index, n_pairs: int) -> bool:
-    """Whether no bend, and no column that was left out, makes the two independent.
+def _apart_from_bends(evidence: Evidence, trial: dependence.Trial | None, pair: Index, n_pairs: int) -> bool:
+    """Whether the two depend on each other where they were measured, and no bend or left-out column is why.
 
     Where another order of the two does, which of them acts on the other is not sure: read as one, too.
     """
