@@ -126,13 +126,13 @@ def survival(
     row, hazard = _row(explanation, patient), explanation._model.attribution
     if not isinstance(hazard, HazardAttribution):
         raise InputError("only the time to an event has survival curves: see RCISurvival")
-    names = _names(explanation, labels, units, target)
+    names, values = _names(explanation, labels, units, target), explanation.listed.values[row]
     ax = new_axes(ax, height=4.4)
-    now, first = explanation.predictor[row], int(explanation.values[row].argmax())
+    now, first = explanation.predictor[row], int(values.argmax())
     curves = [(_patient(patient), now, "-", INK)]
-    if explanation.values[row, first] >= explanation.notable_from:
+    if values[first] >= explanation.notable_from:
         without = f"without the shock on {names.variables[first]}"
-        curves.append((without, now - explanation.values[row, first], "--", HARMFUL))
+        curves.append((without, now - values[first], "--", HARMFUL))
     curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", INK))
     # Steep stretches need more points than the edges of the baseline hazard.
     shown = np.union1d(hazard.edges, np.linspace(0.0, hazard.edges[-1], CURVE_POINTS))
@@ -167,8 +167,9 @@ def beeswarm(
 ) -> Axes:
     """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high.
 
-    Grey dots are of levels without an order, crosses of values that were not measured. Of more than 500
-    patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp as the ``dpi`` they are saved with.
+    Grey dots are of levels without an order and of variables that are read as one, crosses of values that
+    were not measured. Of more than 500 patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp
+    as the ``dpi`` they are saved with.
     """
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
     ax = new_axes(ax, height=0.5 * len(shown) + 1.4)
@@ -176,13 +177,15 @@ def beeswarm(
         draw_swarm(ax, explanation, column, place)
     ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
     _name_rows(ax, names, shown)
+    unordered = unordered_of(explanation, shown)
+    grey = "levels without an order" + (", or several variables" if explanation.sets else "")
     said = [
-        *(["grey: levels without an order"] if unordered_of(explanation, shown) else []),
-        *(["crosses: not measured"] if explanation.imputed[:, shown].any() else []),
+        *([f"grey: {grey}"] if unordered else []),
+        *(["crosses: not measured"] if explanation.listed.imputed[:, shown].any() else []),
     ]
     ax.set_xlabel("\n".join([_axis_words(names.words.added), "; ".join(said)]).strip())
     _name_steps(ax.xaxis, names.words)
-    if len(shown) > len(unordered_of(explanation, shown)):
+    if len(shown) > len(unordered):
         value_bar(ax)
     return ax
 
@@ -201,7 +204,7 @@ def prevalence(
     Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
     the variables whose shock raises it.
     """
-    values = explanation.values
+    values = explanation.listed.values
     raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
@@ -237,7 +240,7 @@ def heatmap(
             "explain a sample of them"
         )
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
-    values = explanation.values[:, shown]
+    values = explanation.listed.values[:, shown]
     ax = new_axes(ax, height=0.3 * len(shown) + 1.2)
     if len(shown):
         end = strongest(values)
@@ -312,16 +315,12 @@ def _names(
     units: Mapping[str, str] | None,
     target: str | None,
 ) -> Names:
-    attribution, made, variables = (
+    variables = explanation.variables
+    return Names.of(
+        explanation.listed.names,
         explanation._model.attribution,
         explanation.provenance,
-        explanation.variables,
-    )
-    return Names.of(
-        explanation.feature_names,
-        attribution,
-        made,
-        with_labels(variables, labels),
+        with_labels(variables, labels, explanation.sets),
         with_units(variables, units),
         target,
     )
@@ -366,7 +365,7 @@ def _patient(patient: Any) -> str:
 
 
 def _most_important(explanation: Explanation, top: int) -> list[int]:
-    size = np.abs(explanation.values).mean(axis=0)
+    size = np.abs(explanation.listed.values).mean(axis=0)
     ranked = np.argsort(-size, kind="stable")[:top]
     return [int(column) for column in ranked if size[column] > 0]
 
