@@ -187,7 +187,7 @@ def render(rows: list[dict[str, object]], without: list[dict[str, object]]) -> s
         "at random",
         "all inside",
         "shared out",
-        "merged, own errors",
+        "merged, own",
     ]
     return f"""# What reading dependent variables as one gains, and what it costs
 

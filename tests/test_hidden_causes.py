@@ -525,6 +525,8 @@ def test_the_zoo_is_read_as_one_or_apart(animal: Animal, tmp_path: Path) -> None
     assert set(members) <= set(model.causal_order_.tolist()) and len(set(members)) == len(members)
     listed = explanation.listed
     assert np.isfinite(listed.values).all() and np.isfinite(listed.errors).all()
+    sums = [explanation.values[:, list(some)].sum(axis=1) for some in model.merged_sets_]
+    np.testing.assert_array_equal(explanation.set_values, np.array(sums).reshape(-1, len(animal.y)).T)
     total = explanation.base_value + listed.values.sum(axis=1) + explanation.covariate_effect
     np.testing.assert_allclose(total, explanation.predictor, rtol=1e-9, atol=1e-9)
     if model.merged_sets_:
