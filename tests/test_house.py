@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "nonlinear", "version", "wording"},
     "choosing": {"core", "diagnostics", "errors", "inputs", "nonlinear"},
     "arrows": {"core", "uncertainty"},
+    "mechanism_figure": {"core", "errors", "estimator", "figure_names", "figure_style", "inputs"},
     "graph_figure": {"arrows", "figure_style"},
     "figure_style": {"core", "errors"},
     "swarm_figure": {"core", "explanation", "figure_style"},
@@ -147,6 +148,7 @@ MAY_IMPORT = {
         "swarm_figure",
         "waterfall_figure",
         "wording",
+        "mechanism_figure",
     },
     "comparators": {"backends", "core", "data", "errors", "inputs", "lingam"},
     "experiments": {

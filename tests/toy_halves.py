@@ -34,6 +34,9 @@ class SinhMechanism:
     def scale(self) -> np.ndarray:
         return np.cosh(self.straight.mean) * self.straight.sd
 
+    def values_at_average(self):
+        return np.sinh(self.straight.mean)
+
     def errors(self, X, places, times=None, out=None):
         return self.straight.errors(np.arcsinh(X), places, times, out)
 
@@ -116,6 +119,9 @@ class SquareAttribution:
 
     def predictor(self, errors):
         return self.base_value + self.shapley(errors).sum(axis=1)
+
+    def outcome_curve(self, mechanism, place, z):
+        return self.weight[place] * z**2
 
     def effects_on_outcome(self, mechanism):
         return (mechanism.slopes() @ self.weight) * mechanism.scale

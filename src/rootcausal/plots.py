@@ -35,6 +35,7 @@ from .figure_style import (
 )
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
+from .mechanism_figure import mechanism as mechanism
 from .outcome_words import OutcomeWords, SurvivalWords
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar

@@ -82,6 +82,10 @@ class Mechanism(Half, Protocol):
         """(k,) what one standard unit of each column of the order is in the column's own unit."""
         ...
 
+    def values_at_average(self) -> F64:
+        """(k,) the values that standard units are counted from: the means of the columns of the order."""
+        ...
+
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
         """(n, m): unit-variance errors of patients X (n, q), on the columns at these places.
 
@@ -212,6 +216,10 @@ class Attribution(Half, Protocol):
 
     def effects_on_outcome(self, mechanism: Mechanism) -> F64:
         """(k,) what one standard unit of each column adds to the predictor, others held fixed."""
+        ...
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        """(m,) what a column adds to the predictor where it has these values z (m,) in standard units."""
         ...
 
     def predicted(self, predictor: F64) -> F64:

@@ -66,6 +66,9 @@ class LinearMechanism:
     def scale(self) -> F64:
         return self.sd
 
+    def values_at_average(self) -> F64:
+        return self.mean
+
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
         # In the order of the table, columns need not be gathered where all of them count.
         by_column = np.argsort(self.order)

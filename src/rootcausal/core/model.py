@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .grouping import Grouping
-from .halves import Attribution, Mechanism, Sampled
+from .halves import ArrowCurve, Attribution, Mechanism, Sampled
 from .layout import Layout
 from .table import F64, LARGEST, Index
 
@@ -261,6 +261,38 @@ class CausalModel:
         """
         effects = self.attribution.effects_on_outcome(self.mechanism)
         return effects if self._groups is None else self._groups.norms(effects)
+
+    def location(self, place: int) -> tuple[float, float]:
+        """Mean and standard deviation of a variable's only column, by its place in the order."""
+        at = self._single(place)
+        assert at is not None, "a variable of several columns has no single mean"
+        average = self.mechanism.values_at_average()
+        return float(average[at]), float(self.mechanism.scale[at])
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve | None:
+        """What a variable does to another, by their places in the order, where it has these values z (m,).
+
+        In standard units, other causes being average; None where one of them has several columns.
+        """
+        one, other = self._single(cause), self._single(effect)
+        return None if one is None or other is None else self.mechanism.arrow_curve(one, other, z)
+
+    def outcome_curve(self, cause: int, z: F64) -> F64 | None:
+        """(m,) what a variable adds to the predictor directly, likewise."""
+        place = self._single(cause)
+        return None if place is None else self.attribution.outcome_curve(self.mechanism, place, z)
+
+    def forms(self) -> list[str]:
+        """(v,) whether lines were enough for each variable of the order (see :class:`.halves.Mechanism`)."""
+        of_columns = self.mechanism.forms()
+        places = range(len(of_columns)) if self._groups is None else self._groups.first
+        return [of_columns[place] for place in places]
+
+    def _single(self, place: int) -> int | None:
+        """The place of a variable's only column in the order of columns; None where it has several."""
+        if self._groups is None:
+            return place
+        return int(self._groups.first[place]) if self._groups.alone[place] else None
 
     def total_effects(self) -> F64:
         """(v, v), ``[i, j]``: by how many standard units variable i moves for a unit of the error of j."""

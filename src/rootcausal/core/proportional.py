@@ -45,3 +45,6 @@ class Proportional:
 
     def effects_on_outcome(self, mechanism: Mechanism) -> F64:
         return (mechanism.slopes() @ self.coef) * mechanism.scale
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        return self.effects_on_outcome(mechanism)[place] * z

@@ -15,7 +15,7 @@ from ..backends.on_demand import in_threads
 from ..core.halves import Mechanism, Sampled, sizes_of, taken
 from ..core.linear import NOTABLE_LOG_ODDS, split
 from ..core.table import F64, Index
-from .curves import KNOTS, PIECES
+from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import UNEVEN
 from .mechanism import LARGEST_COEFFICIENT, BentMechanism
 from .rows import PRODUCT_WITHIN
@@ -131,6 +131,9 @@ class BentAttribution:
 
     def effects_on_outcome(self, mechanism: Mechanism) -> F64:
         return self.strength
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], z), z)
 
     def predictor(self, errors: F64) -> F64:
         from ..backends.walk_kernels import predictors

@@ -114,6 +114,9 @@ class BentMechanism:
     def scale(self) -> F64:
         return self.sd
 
+    def values_at_average(self) -> F64:
+        return self.mean
+
     @cached_property
     def arrows_into(self) -> tuple[Index, ...]:
         """The arrows into each place."""
