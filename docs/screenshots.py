@@ -25,6 +25,7 @@ def write_page(path: Path) -> None:
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
     model = RCI(knowledge=cohort.knowledge).fit(table, cohort.y).bootstrap(200, n_jobs=2)
+    model.set_labels(cohort.labels)
     model.report(table, path, y=cohort.y, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
 
 
@@ -32,7 +33,7 @@ def write_page_of_times(path: Path) -> None:
     cohort = load_pbc(follow_up=True)
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
     model = RCISurvival(horizon=5, knowledge=cohort.knowledge).fit(table, cohort.years, cohort.y)
-    model.bootstrap(200, n_jobs=2)
+    model.bootstrap(200, n_jobs=2).set_labels(cohort.labels)
     units = cohort.units | {"time": "years"}
     model.report(table, path, cohort.years, cohort.y, cohort.ids, units=units, target="death")
 

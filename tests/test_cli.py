@@ -13,6 +13,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from command_line import error, in_new_process, ok, run
+from page_facts import facts_of
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.choose import BACKENDS
@@ -152,7 +153,7 @@ def test_no_dependence_is_a_warning(tmp_path: Path) -> None:
     assert result.stderr.startswith("warning: ")
     assert result.stderr.count("\n") == 1
     assert "all Shapley values are zero" in result.stdout
-    assert "none: no shock raises the risk" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")
+    assert "none: no single shock stands out" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")
 
 
 # --- simulate, demo, help ---------------------------------------------------------------------------
@@ -223,8 +224,11 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for place, cause in enumerate(explanation.root_causes(top=3)[row], start=1):
             assert f"root cause {place}: {cause.variable} " in printed
             assert f"{cause.shapley:+.2f}\n" in printed
+    assert "Shocks that change the log-odds by less than 0.1 are not named." in printed
     assert "it is not the prevalence" in " ".join(printed.split())
     assert os.listdir(tmp_path) == ["rootcausal-demo.html"]
+    variables = facts_of(tmp_path / "rootcausal-demo.html")["variables"]
+    assert {one["column"]: one["name"] for one in variables}["bili"] == "Bilirubin"
     assert str(tmp_path / "rootcausal-demo.html") in printed
 
 

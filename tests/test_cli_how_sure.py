@@ -64,14 +64,21 @@ def test_check_names_a_wrong_column(cohort: Path) -> None:
 
 
 def test_bootstrap_flows_into_what_explain_prints_and_writes(cohort: Path, sure_model: Path) -> None:
-    printed = ok("explain", sure_model, cohort, "--id", "patient")
+    model = RCI.load(sure_model)
+    explanation = model.explain(read_cohort(cohort, "d", id_column="patient").X)
+    # The cohort as the command sees it, the patients of whom most can be said first.
+    lines = cohort.read_text().splitlines()
+    by_strength = np.argsort(-explanation.values.max(axis=1), kind="stable")
+    first = cohort.with_name("first.csv")
+    first.write_text("\n".join([lines[0], *(lines[1 + row] for row in by_strength)]) + "\n")
+    printed = " ".join(ok("explain", sure_model, first, "--id", "patient").split())
+    (cause,) = explanation.root_causes(top=1)[by_strength[0]]
+    sure = f"({cause.lower:+.2f} to {cause.upper:+.2f}, {cause.frequency:.0%})"
+    assert f"{cause.variable} {cause.shapley:+.2f} {sure}" in printed
     assert "95% interval, and the share of resamples" in printed
-    assert " to +" in printed
     out = cohort.with_name("scores.csv")
     ok("explain", sure_model, cohort, "--id", "patient", "--out", out)
     scores = arrow_csv.read_csv(out)
-    model = RCI.load(sure_model)
-    explanation = model.explain(read_cohort(cohort, "d", id_column="patient").X)
     for place, name in enumerate(explanation.feature_names):
         assert np.array_equal(scores[f"{name}_lower"].to_numpy(), explanation.lower[:, place])
         assert np.array_equal(scores[f"{name}_upper"].to_numpy(), explanation.upper[:, place])

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rootcausal import RCI, InputError
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import load_pbc
 
 
@@ -26,18 +26,32 @@ def model(cohort, frame):
     return RCI().fit(frame.drop(columns="patient"), cohort.y)
 
 
-def test_root_causes_are_the_positive_values_in_order(model, frame) -> None:
+def test_root_causes_are_the_notable_positive_values_in_order(model, frame) -> None:
     explanation = model.explain(frame, ids="patient")
     assert explanation.ids == tuple(frame["patient"])
     for row, causes in enumerate(explanation.root_causes(top=4)):
         values = [cause.shapley for cause in causes]
         assert values == sorted(values, reverse=True)
-        assert all(value > 0 for value in values)
+        assert all(value >= 0.1 for value in values)
         best = np.sort(explanation.values[row])[::-1]
         np.testing.assert_allclose(values, best[: len(values)])
-        assert len(values) == min(4, int((best > 0).sum()))
+        assert len(values) == min(4, int((best >= 0.1).sum()))
         for cause in causes:
             assert cause.value == frame.loc[row, cause.variable]
+    nobody = explanation.values.max(axis=1) < 0.1
+    assert nobody.any() and (explanation.values[nobody].max(axis=1) > 0).any()
+    assert [not causes for causes in explanation.root_causes()] == nobody.tolist()
+
+
+def test_the_rule_of_what_is_notable_follows_the_outcome(cohort) -> None:
+    assert RCI().fit(cohort.X, cohort.y).explain(cohort.X).notable_from == 0.1
+    timed = load_pbc(follow_up=True)
+    hazards = RCISurvival().fit(timed.X, timed.years, timed.y).explain(timed.X)
+    assert hazards.notable_from == 0.1
+    of_number = RCIRegressor().fit(cohort.X[:, 1:], cohort.X[:, 0]).explain(cohort.X[:, 1:])
+    assert of_number.notable_from == pytest.approx(0.1 * cohort.X[:, 0].std(ddof=1))
+    causes = of_number.root_causes(top=9, both_ways=True)
+    assert [len(of_patient) for of_patient in causes] == of_number.notable.sum(axis=1).tolist()
 
 
 def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> None:
@@ -45,11 +59,12 @@ def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> Non
     assert isinstance(tidy, pd.DataFrame)
     assert len(tidy) == 50
     columns = ["id", "variable", "value", "level", "imputed", "error", "shapley", "rank", "root_cause"]
-    assert list(tidy.columns) == columns
+    assert list(tidy.columns) == [*columns, "notable"]
     assert tidy["level"].isna().all() and not tidy["imputed"].any()
     first = tidy[tidy["id"] == frame["patient"].iloc[0]].sort_values("rank")
     assert first["shapley"].is_monotonic_decreasing
     assert (first["root_cause"] == (first["shapley"] > 0)).all()
+    assert (first["notable"] == (first["shapley"].abs() >= 0.1)).all()
     as_polars = model.explain(pl.from_pandas(frame.head(5))).to_frame()
     assert isinstance(as_polars, pl.DataFrame)
     np.testing.assert_array_equal(as_polars["shapley"].to_numpy(), tidy["shapley"].to_numpy())

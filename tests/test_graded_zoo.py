@@ -180,7 +180,8 @@ def test_explain(animal: GradedAnimal) -> None:
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     causes = explanation.root_causes(top=2)[0]
-    assert all(cause.shapley > 0 and cause.lower <= cause.shapley <= cause.upper for cause in causes)
+    assert all(cause.shapley >= explanation.notable_from for cause in causes)
+    assert all(cause.lower <= cause.shapley <= cause.upper for cause in causes)
     tidy = explanation.to_frame()
     assert len(tidy) == animal.X.size and finite(tidy.drop(columns="value").select_dtypes("number"))
 

@@ -140,7 +140,7 @@ def test_shapley_values_that_are_not_proportional_to_shocks(
     np.testing.assert_allclose(block(page, "errors").reshape(40, -1), errors[:40], rtol=1e-9)
     facts = facts_of(page)
     assert facts["base_value"] == -0.5
-    assert facts["cohort"]["root_cause"] == (added[:40] > 0).sum(axis=0).tolist()
+    assert facts["cohort"]["root_cause"] == (added[:40] >= 0.1).sum(axis=0).tolist()
     answer = model.explain(X).what_if(int(order[0]), 2.0)
     expected = -0.5 + added[:, 1:].sum(axis=1) + 4.0 * -0.5
     np.testing.assert_allclose(answer.log_odds, expected, rtol=1e-9)

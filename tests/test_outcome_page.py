@@ -113,14 +113,19 @@ def test_what_is_not_known_is_not_there(tmp_path):
     assert facts_of(out)["target"] == "the event"
 
 
-def test_a_page_of_a_diagnosis_tells_no_more_than_it_did(tmp_path):
+def test_a_page_of_a_diagnosis_has_intervals_of_risks_and_what_happened(tmp_path):
     out = tmp_path / "page.html"
     y = egfr() > 60
-    RCI(backend="numpy").fit(X, y).bootstrap(3).report(X, out, y=y)
+    model = RCI(backend="numpy").fit(X, y).bootstrap(3)
+    model.report(X, out, y=y)
     facts = facts_of(out)
     assert facts["outcome"] == {"kind": "yes_no", "step": 0.01, "origin": 0.0}
     assert facts["target"] == "the disease" and facts["made"]["cases"] == y.sum()
-    assert facts["cohort"]["predicted"] is None
+    assert sum(facts["cohort"]["predicted"]["counts"]) == N
+    assert np.array_equal(block(out, "known"), y.astype(float))
+    expected = model.explain(X).predicted_interval.T
+    assert np.array_equal(block(out, "predicted-interval").reshape(N, 2), expected)
+    RCI(backend="numpy").fit(X, y).report(X, out)
     assert not has_block(out, "known") and not has_block(out, "predicted-interval")
 
 

@@ -18,6 +18,7 @@ from rootcausal.core.linear import direct_effects
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import load_pbc
 from rootcausal.drawing import similarity_order
+from rootcausal.report.checks_view import _in_labels
 from rootcausal.report.page import as_inert_json
 
 
@@ -118,14 +119,21 @@ def test_numbers_serve_as_names(pbc, tmp_path):
     assert (units["x0"], units["x1"]) == ("10", "")
 
 
+def test_labels_reach_what_checks_say_of_variables():
+    called = {"alk.phos": "Alkaline phosphatase", "bili": "Bilirubin", "b": "b"}
+    said = _in_labels("Read 'bili' and alk.phos, not bili2 or xbili.", ("bili", "alk.phos", "b"), called)
+    assert said == "Read 'Bilirubin' and Alkaline phosphatase, not bili2 or xbili."
+
+
 def test_cohort_counts(pbc, tmp_path):
     cohort, model = pbc
     out = tmp_path / "page.html"
     model.report(cohort.X, out)
     values = model.shapley_values(cohort.X)[:, model.causal_order_]
     facts = facts_of(out)["cohort"]
-    assert facts["root_cause"] == (values > 0).sum(axis=0).tolist()
+    assert facts["root_cause"] == (values >= 0.1).sum(axis=0).tolist()
     assert sum(facts["strongest"]) + facts["none"] == len(values)
+    assert facts["none"] == (values < 0.1).all(axis=1).sum() > 0
     assert sorted(facts["heat"]["rows"]) == list(range(len(values)))
 
 

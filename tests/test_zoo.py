@@ -184,8 +184,9 @@ def test_root_causes(animal: Animal) -> None:
     explanation = explained(animal)
     for row, causes in enumerate(explanation.root_causes(top=2)):
         values = [cause.shapley for cause in causes]
-        assert values == sorted(values, reverse=True) and all(value > 0 for value in values)
-        assert len(values) == min(2, (explanation.values[row] > 0).sum())
+        assert values == sorted(values, reverse=True)
+        assert all(value >= explanation.notable_from for value in values)
+        assert len(values) == min(2, (explanation.values[row] >= explanation.notable_from).sum())
         assert all(cause.lower <= cause.shapley <= cause.upper for cause in causes)
 
 

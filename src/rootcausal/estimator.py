@@ -31,6 +31,7 @@ from .inputs.from_frame import ids_of, patient_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
+from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
 from .parameters import (
@@ -44,7 +45,7 @@ from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
-from .wording import plain
+from .wording import listed, plain, quoted
 
 
 class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
@@ -143,13 +144,19 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.causal_order_, self.covariates_ = model.order, model.covariates
         self.__dict__.pop("coef_", None)  # of a fit before
         if model.attribution.proportional:
-            self.coef_ = np.zeros(model.n_variables)
-            self.coef_[model.order] = model.unit_effects
+            self.coef_ = self._unit_effects
         self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
         self._quantiles = None
+
+    @property
+    def _unit_effects(self) -> F64:
+        """(p,) what an error of one on each variable adds where all others are zero."""
+        effects = np.zeros(self._model.n_variables)
+        effects[self._model.order] = self._model.unit_effects
+        return effects
 
     def __getattr__(self, name: str) -> Any:
         """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""
@@ -310,6 +317,30 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         same = made["rows"] == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         return diagnose(Checked(self._model, values, missing, known, stated, names, called, made, of_fit))
+
+    def set_labels(self, labels: Any) -> Self:
+        """Say what variables are called on pages, in figures and on screen; the model remembers it.
+
+        Parameters
+        ----------
+        labels : by column a label, as in ``{"bili": "Bilirubin"}``, or a dict of any of ``label``, ``unit``
+            and ``digits`` (behind the point); or the path of a CSV file with the columns column, label, unit
+            and digits. Other columns than those of the model, such as that of the outcome, may be among them.
+
+        Returns
+        -------
+        The model. Columns keep their names wherever something is asked or computed.
+        """
+        check_is_fitted(self)
+        namings = namings_of(labels)
+        if namings and not set(namings) & set(self._encoding.names):
+            raise InputError(
+                f"none of the labels is of a variable of the model: it has "
+                f"{listed([quoted(name) for name in self._encoding.names], 8)}"
+            )
+        self._encoding = self._encoding.called(namings)
+        self.provenance_ = {**self.provenance_, "labels": as_plain(namings)}
+        return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""

@@ -29,7 +29,7 @@ from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
 
 @dataclass(frozen=True)
 class RootCause:
-    """A variable whose shock raised one patient's risk, hazard or value.
+    """A variable whose shock notably raised one patient's risk, hazard or value.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class RootCause:
     error : the shock, in standard deviations.
     value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
     lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in.
-    frequency : share of resamples in which it is a root cause; None without a bootstrap.
+    frequency : share of resamples in which it raises it at all; None without a bootstrap.
     level : the level in words; None for a number.
     imputed : whether the value was not measured.
     """
@@ -70,11 +70,13 @@ class Explanation:
         that stand for them: its own, or places in ``levels`` of the variable where these are texts. NaN for
         variables that the model left out and X lacks.
     feature_names : (p,) names of the variables.
-    variables : (p,) the same with their kinds and levels.
+    variables : (p,) the same with their kinds and levels, labels, units and digits.
     ids : (n,) names of the patients.
     provenance : how the model was made.
     imputed : (n, p) where a value was not measured.
     imputation_sd : (n, p) standard deviation that values not measured add to ``values``; None where all were.
+    sampling_sd : (n, p) standard error of sampling ``values`` (Monte Carlo), below a tenth of the value, or
+        of what is notable, for nearly all; None where the mechanism is linear, and values are exact.
     lower, upper : (n, p) ends of the 95 % interval of ``values``: over resamples, and over what was not
         measured. None where there is neither; without resamples they leave out the doubt about the model.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
@@ -107,6 +109,7 @@ class Explanation:
     frequency: F64 | None = None
     rank_stability: F64 | None = None
     imputation_sd: F64 | None = None
+    sampling_sd: F64 | None = None
     covariate_interval: F64 | None = None
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
@@ -127,7 +130,7 @@ class Explanation:
         ----------
         variables : (p,) what the columns stand for.
         """
-        values, imputation_sd = model.shapley(matrix.values), matrix.doubt(model)
+        (values, sampling_sd), imputation_sd = model.sampled_shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
         if resamples:
             spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd, model.covariates))
@@ -151,6 +154,7 @@ class Explanation:
             provenance=provenance,
             imputed=_filled_in(matrix, model),
             imputation_sd=imputation_sd,
+            sampling_sd=sampling_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
             covariate_effect=effect,
             covariate_interval=effect_ends,
@@ -165,6 +169,20 @@ class Explanation:
     def outcome(self) -> str:
         """What happened to patients: ``yes_no``, ``survival`` or ``number``."""
         return self._model.attribution.outcome
+
+    @property
+    def notable_from(self) -> float:
+        """The size from which a value is notable: the one rule of what is called a root cause, or protective.
+
+        0.1 of log-odds and log-hazards (odds, or a hazard, 1.11 times as high), and a tenth of its standard
+        deviation of a number. Pages, figures, ``root_causes`` and commands go by it.
+        """
+        return self._model.attribution.notable
+
+    @property
+    def notable(self) -> np.ndarray:
+        """(n, p): which values are notable, up or down."""
+        return np.abs(self.values) >= self.notable_from
 
     @property
     def predictor(self) -> F64:
@@ -199,18 +217,20 @@ class Explanation:
         return spread_of_prediction(self._resamples, self._cells.columns, self.predicted)
 
     def root_causes(self, top: int = 3, *, both_ways: bool = False) -> list[list[RootCause]]:
-        """For each patient, up to ``top`` root causes, strongest first (Definition 1).
+        """For each patient, up to ``top`` root causes, strongest first.
 
-        Only values above zero count: a shock with a negative value is protective. With ``both_ways`` those
-        below zero count as well, by their size: of a number, what raises it is not what is worse. Patients
-        may have none, and covariates are never among them.
+        Only values above zero count (Definition 1), and of these only notable ones, of at least
+        ``notable_from``: a shock that changes next to nothing is named as the cause of nothing. A shock with
+        a negative value is protective. With ``both_ways`` those below zero count as well, by their size: of a
+        number, what raises it is not what is worse. Patients may have none, and covariates are never among
+        them. All values, however small, are in :meth:`to_frame`.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
         strength = np.abs(self.values) if both_ways else self.values
         ranked = np.argsort(-strength, axis=1, kind="stable")[:, :top]
         return [
-            [self._root_cause(row, c) for c in ranked[row] if strength[row, c] > 0]
+            [self._root_cause(row, c) for c in ranked[row] if strength[row, c] >= self.notable_from]
             for row in range(len(ranked))
         ]
 
@@ -273,9 +293,11 @@ class Explanation:
     def to_frame(self) -> Any:
         """Tidy table with one row for each patient and variable; covariates have none.
 
-        Columns: id, variable, value (measured, or expected), level (in words; null for numbers), imputed (the
-        value was not measured), error (shock in standard deviations), shapley (what the shock adds: log-odds,
-        log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1);
+        Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
+        (in words; null for numbers), imputed (the value was not measured), error (shock in standard
+        deviations), shapley (what the shock adds: log-odds,
+        log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1:
+        shapley is above zero), notable (its size is at least ``notable_from``, as ``root_causes`` asks);
         with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values
         were not measured; with covariates also covariates (what these add to this patient, on the scale of
         shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
@@ -291,6 +313,7 @@ class Explanation:
             "shapley": self.values,
             "rank": ranks(self.values, self._model.covariates),
             "root_cause": self.values > 0,
+            "notable": self.notable,
             **{name: getattr(self, name) for name in ("lower", "upper", "frequency", "rank_stability")},
         }
         together = {"covariates": self.covariate_effect} if self.covariates else {}
@@ -300,11 +323,21 @@ class Explanation:
             {
                 "id": np.repeat(np.array(self.ids), p),
                 "variable": np.tile(np.array(self.feature_names)[shown], n),
+                **{name: np.tile(texts[shown], n) for name, texts in self._labels().items()},
                 **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
                 **{name: np.repeat(of_patients, p) for name, of_patients in together.items()},
             },
             self._library,
         )
+
+    def _labels(self) -> dict[str, np.ndarray]:
+        """(p,) labels and units, where somebody gave any."""
+        if not any(variable.label or variable.unit for variable in self.variables):
+            return {}
+        return {
+            "label": np.array([variable.shown for variable in self.variables]),
+            "unit": np.array([variable.unit for variable in self.variables]),
+        }
 
     def to_shap(self) -> Any:
         """The same as a ``shap.Explanation``, for shap's plots.

@@ -11,6 +11,7 @@ from .core.halves import Attribution
 from .core.survival import HazardAttribution
 from .errors import InputError
 from .figure_style import minus
+from .inputs.kinds import Variable
 from .outcome_words import OutcomeWords, words_of
 from .wording import LONGEST, one_line, shortened
 
@@ -77,6 +78,18 @@ def names_shown(columns: Sequence[str], labels: Mapping[str, str] | None) -> lis
         for text, column in zip(called, columns, strict=True)
     ]
     return list(map(as_shown, shortened(different, NAME_LIMIT)))
+
+
+def with_labels(variables: Sequence[Variable], labels: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """What a figure is told to call columns, and else what the model calls them."""
+    known = {one.name: one.label for one in variables if one.label}
+    return {**known, **_texts(labels, "labels")}
+
+
+def with_units(variables: Sequence[Variable], units: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """The units that a figure is told, and else those that the model knows."""
+    known = {one.name: one.unit for one in variables if one.unit}
+    return {**known, **_texts(units, "units")}
 
 
 def as_shown(text: str) -> str:

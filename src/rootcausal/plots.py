@@ -21,7 +21,7 @@ from .arrows import graph_of, graph_without_outcome
 from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
-from .figure_names import NAME_LIMIT, Names, as_shown, names_shown
+from .figure_names import NAME_LIMIT, Names, as_shown, names_shown, with_labels, with_units
 from .figure_style import (
     HARMFUL,
     HARMFUL_LIGHT,
@@ -35,6 +35,7 @@ from .figure_style import (
 )
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
+from .mechanism_figure import curve_of, draw_curve, values_to_draw
 from .outcome_words import OutcomeWords, SurvivalWords
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
@@ -130,7 +131,7 @@ def survival(
     ax = new_axes(ax, height=4.4)
     now, first = explanation.predictor[row], int(explanation.values[row].argmax())
     curves = [(_patient(patient), now, "-", INK)]
-    if explanation.values[row, first] > 0:
+    if explanation.values[row, first] >= explanation.notable_from:
         without = f"without the shock on {names.variables[first]}"
         curves.append((without, now - explanation.values[row, first], "--", HARMFUL))
     curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", INK))
@@ -198,10 +199,11 @@ def prevalence(
 ) -> Axes:
     """For how many patients each variable is a root cause, and for how many the strongest one.
 
-    Of a number, those are the variables whose shock raises it.
+    Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
+    the variables whose shock raises it.
     """
     values = explanation.values
-    raised = values > 0
+    raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
     shown = sorted(_most_important(explanation, top), key=lambda column: -most[column])
@@ -293,7 +295,8 @@ def graph(
         shown = np.arange(min(top, model.causal_order_.size))
         edges = model._standard_edges[np.ix_(shown, shown)]
         found = graph_without_outcome(model.causal_order_[shown], edges, model._precedence)
-    called = names_shown(names_of(model), labels)
+    variables = model._encoding.variables if isinstance(model, Estimator) else ()
+    called = names_shown(names_of(model), with_labels(variables, labels))
     names = [called[variable] for variable in found.variables]
     if isinstance(model, Estimator):
         words = Names.of(called, model._model.attribution, model.provenance_, None, units, target).words
@@ -304,14 +307,82 @@ def graph(
     return ax
 
 
+def mechanism(
+    model: Estimator,
+    cause: str | int,
+    effect: str | int | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """What a variable does to another directly, or to the outcome: a curve, and how much patients differ.
+
+    Other causes are held at their average. Between the first and the last percent of the cohort; straight
+    where the mechanism is linear.
+
+    Parameters
+    ----------
+    model : a fitted estimator.
+    cause : the variable that acts, by its name or place.
+    effect : the variable that it acts on; None for the outcome.
+    """
+    causal, variables = model._model, model._encoding.variables
+    names = names_shown(names_of(model), with_labels(variables, labels))
+    words = Names.of(
+        names_of(model), causal.attribution, model.provenance_, None, with_units(variables, units), target
+    )
+    one, place = _in_order(model, cause)
+    other, at = (None, None) if effect is None else _in_order(model, effect)
+    if causal.layout is not None and any(
+        v is not None and causal.layout.columns_of(v).size > 1 for v in (one, other)
+    ):
+        raise InputError("levels without an order have no curve: choose numbers, or levels in order")
+    quantiles = None if model._quantiles is None else model._quantiles.values[:, place]
+    z = values_to_draw(variables[one], quantiles, *causal.location(place))
+    drawn = curve_of(causal, place, at, z, (variables[one], None if other is None else variables[other]))
+    assert drawn is not None
+    ax = new_axes(ax, height=3.6, width=5.0)
+    draw_curve(ax, drawn, variables[one], None if other is None else variables[other])
+    ax.set_xlabel(" ".join(filter(None, (names[one], words.units[one]))))
+    if other is None:
+        ax.set_ylabel(_axis_words(f"{words.words.scale} that it adds"))
+    else:
+        ax.set_ylabel(" ".join(filter(None, (names[other], words.units[other]))))
+        ax.set_title(drawn.form, loc="left", fontsize="medium")
+        ax.legend(frameon=False, loc="best")
+    return ax
+
+
+def _in_order(model: Estimator, variable: str | int) -> tuple[int, int]:
+    """A variable and its place in the causal order."""
+    names = names_of(model)
+    found = names.index(variable) if variable in names else variable
+    if not isinstance(found, int | np.integer) or found not in model.causal_order_:
+        raise InputError(f"{variable!r} is not in the causal order of this model: see causal_order_")
+    return int(found), int(np.flatnonzero(model.causal_order_ == found)[0])
+
+
 def _names(
     explanation: Explanation,
     labels: Mapping[str, str] | None,
     units: Mapping[str, str] | None,
     target: str | None,
 ) -> Names:
-    attribution, made = explanation._model.attribution, explanation.provenance
-    return Names.of(explanation.feature_names, attribution, made, labels, units, target)
+    attribution, made, variables = (
+        explanation._model.attribution,
+        explanation.provenance,
+        explanation.variables,
+    )
+    return Names.of(
+        explanation.feature_names,
+        attribution,
+        made,
+        with_labels(variables, labels),
+        with_units(variables, units),
+        target,
+    )
 
 
 def _row(explanation: Explanation, patient: Any) -> int:

@@ -19,6 +19,7 @@ from .inputs.guess import IN_PYTHON
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
 from .inputs.log_columns import put_on_log_scale
+from .inputs.naming import namings_of
 from .inputs.rules import Findings
 from .uncertainty.resample import Bootstrap
 
@@ -106,6 +107,13 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")
+    labels = saved.provenance.get("labels", {})
+    if not isinstance(labels, dict):  # never a path that a file would have us read
+        raise ValueError("its labels are none")
+    try:
+        model._encoding = model._encoding.called(namings_of(labels))
+    except InputError as error:
+        raise ValueError(str(error)) from None
     described = model._encoding.described()
     if saved.provenance.get("kinds", described) != described:
         raise ValueError("its variables are not those that it remembers")

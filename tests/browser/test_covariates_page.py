@@ -33,6 +33,7 @@ def test_what_covariates_add_stands_apart_and_is_in_the_risk(watched, made):
     path, explanation = made
     for row in range(4):
         page = watched.open(path, f"#patient/{row}")
+        page.locator("#scale-switch").check()
         adds = page.locator("#covariates-add")
         effect = signed(explanation.covariate_effect[row])
         assert effect in adds.inner_text()

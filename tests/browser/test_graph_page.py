@@ -40,7 +40,7 @@ def test_a_page_without_rules_and_resamples_says_so(watched, tmp_path):
     page = watched.open(tmp_path / "page.html", "#graph/")
     said = page.locator("#given-and-learned").inner_text()
     assert "Nothing was known of the order before" in said and "Arrows were not resampled" in said
-    drawn = page.locator("#arcs").inner_text()
+    drawn = page.locator(".graph").inner_text()
     assert "died" in drawn and "?" not in drawn and "■" not in drawn
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from level_cohort import BILI, SEX, STAGE, VARIABLES, WARD, draw, fitted, frame_of, with_holes
 from page_facts import facts_of
@@ -36,7 +37,7 @@ def test_levels_are_said_by_name_and_expected_values_are_marked(watched, made):
     page.locator("#patient-view summary", has_text="as a table").click()
     table = page.locator("#patient-view table").inner_text()
     assert "for what was not measured" in table
-    assert f"not measured; {explanation.data[0, BILI]:.5g}\u00a0mg/dl expected" in table
+    assert f"not measured; {explanation.data[0, BILI]:.1f}\u00a0mg/dl expected" in table
     for variable in (SEX, WARD):
         said = explanation._cells.said(variable, 0)
         level = VARIABLES[variable].levels[said.places[0]]
@@ -69,7 +70,7 @@ def test_risks_by_level_are_those_of_what_if(watched, made):
             if not card.count():
                 continue
             seen += 1
-            said = card.locator("dd").first.inner_text()
+            said = card.locator(".by-level").inner_text()
             shown = dict(item.split(": ") for item in said.split("; "))
             for level in VARIABLES[variable].levels:
                 text = f"{level:g}" if isinstance(level, float) else level
@@ -121,20 +122,15 @@ def test_complete_numbers_have_no_word_of_either(watched, tmp_path):
 
 
 def test_a_root_cause_that_was_not_measured_is_no_more_than_likely(watched, tmp_path):
-    frame = with_holes(frame_of(draw()[0][:40]), age=range(40))
+    frame = with_holes(frame_of(draw()[0][:40]), ward=range(40), sex=range(40))
     path = tmp_path / "unmeasured.html"
     model = fitted()
     model.report(frame, path)
     explanation = model.explain(frame)
     first = explanation.values.argmax(axis=1)
-    unmeasured = [
-        row for row in range(40) if explanation.imputed[row, first[row]] and explanation.values[row].max() > 0
-    ]
-    measured = [
-        row
-        for row in range(40)
-        if not explanation.imputed[row, first[row]] and explanation.values[row].max() > 0
-    ]
-    for row, words in ((unmeasured[0], "cause may be age"), (measured[0], "The strongest root cause is ")):
+    led = (explanation.predictor > explanation.base_value) & explanation.notable[np.arange(40), first]
+    imputed = explanation.imputed[np.arange(40), first]
+    unmeasured, measured = np.flatnonzero(led & imputed), np.flatnonzero(led & ~imputed)
+    for row, words in ((unmeasured[0], "cause may be ward"), (measured[0], "The strongest root cause is ")):
         said = watched.open(path, f"#patient/{row}").locator("#patient-view").inner_text()
         assert words in said

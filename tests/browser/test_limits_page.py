@@ -78,7 +78,7 @@ MARKS = """() => {
   const cards = [...document.querySelectorAll(".card")];
   return {
     cards: Object.fromEntries(cards.map((card) => [card.dataset.variable, texts(card)])),
-    top: cards.find((card) => !card.classList.contains("protective"))?.dataset.variable ?? null,
+    top: document.querySelector("#in-words .why > strong:not(.ask) bdi")?.innerText ?? null,
     sentence: texts(document.getElementById("in-words")),
   };
 }"""
@@ -104,7 +104,7 @@ def test_every_card_of_a_pair_with_a_hidden_cause_names_the_other(watched, page_
     assert {"copper", MARKUP, "bili"} <= led
     for view in ("cohort", "graph"):
         page.locator(f"#tab-{view}").click()
-        drawn = page.locator(f"#{view} svg").first.text_content()
+        drawn = page.locator({"cohort": "#prevalence svg", "graph": ".order"}[view]).text_content()
         assert "copper\u2069 *" in drawn and "bili\u2069 *" not in drawn
         assert "* A check names this variable" in page.locator(f"#{view}").inner_text()
         assert page.locator("img").count() == 0

@@ -24,7 +24,7 @@ def test_a_patient_reads_the_value_that_was_measured(watched, made):
     page = watched.open(path, "#patient/0")
     page.locator("#patient-view summary", has_text="as a table").click()
     row = page.locator("#patient-view table tr", has=page.locator("th[scope=row]", has_text="bili"))
-    assert f"{frame['bili'][0]:g}\u00a0mg/dl" in row.inner_text()
+    assert f"{frame['bili'][0]:.1f}\u00a0mg/dl" in row.inner_text()  # as many digits as the spread is worth
     page.locator(".glossary summary").click()
     assert "The model works with the logarithm of bili" in page.locator(".glossary").inner_text()
 

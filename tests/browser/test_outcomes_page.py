@@ -10,11 +10,11 @@ from outcome_cohorts import UNITS, N, egfr, follow_up, number_model, patients, s
 from rootcausal import RCIRegressor
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-VIEWS = ("patient", "cohort", "graph", "about")
+VIEWS = ("patient", "list", "cohort", "graph", "about")
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DARK_PHONE = PHONE | {"color_scheme": "dark"}
 OF_DIAGNOSES = r"odds|disease|diagnos|prevalence|\bcases?\b|\bcontrols?\b"
-FOREIGN = {"survival": OF_DIAGNOSES, "number": rf"{OF_DIAGNOSES}|risk|hazard|protective|patients like this"}
+FOREIGN = {"survival": OF_DIAGNOSES, "number": rf"{OF_DIAGNOSES}|risk|hazard|protective|100 patients like"}
 X = patients()[0]
 
 
@@ -75,14 +75,13 @@ def test_risks_and_hazards_on_screen_are_those_of_explain(watched, pages):
         assert told.startswith(percent(explanation.predicted[row]))
         assert told.endswith(f"hazard × {hazard_ratio(explanation.predictor[row])}")
         words = page.locator("#in-words").inner_text()
-        assert f"the risk of “death” by 5 years is {percent(explanation.predicted[row])} for this" in words
-        assert (
-            f"of 100 patients like this one, {np.floor(100 * explanation.predicted[row] + 0.5):.0f} would"
-            in words
-        )
         low, high = map(percent, explanation.predicted_interval[:, row])
+        now = percent(explanation.predicted[row])
+        assert f"the risk of “death” by 5 years is {now} (95 % interval {low} to {high}) for this" in words
+        here = f"{np.floor(100 * explanation.predicted[row] + 0.5):.0f}"
+        assert f"Of 100 patients like this one, {here} would" in page.locator("#hundred").inner_text()
         time, event = (column[row] for column in follow_up())
-        box = page.locator(".risks > div").last.inner_text()
+        box = page.locator(".risks > div").first.inner_text()
         assert f"95 % interval {low} to {high}" in box
         assert (
             "What happened: “death” after" if event else "What happened: without “death” when last seen"
@@ -102,24 +101,25 @@ def test_risks_and_hazards_on_screen_are_those_of_explain(watched, pages):
 
 def test_curves_are_those_of_the_model(watched, pages):
     model = survival_model()
-    page = watched.open(pages["survival"], "#patient/3")
+    row, causes = next((k, one) for k, one in enumerate(model.explain(X).root_causes(top=1)) if one)
+    page = watched.open(pages["survival"], f"#patient/{row}")
     assert page.locator("#curves path").count() >= 3
     keys = page.locator(".keys li").all_inner_texts()
-    strongest = model.explain(X).root_causes(top=1)[3][0].variable
+    strongest = causes[0].variable
     assert keys == ["this patient", f"without the shock on {strongest}", "all shocks average"]
     page.locator("#curves ~ details summary").first.click()
     rows = [line.locator("th, td").all_inner_texts() for line in page.locator("#curve-table tbody tr").all()]
-    assert "5 years" in [row[0].replace("\u00a0", " ") for row in rows]
-    times = [float(row[0].split()[0]) for row in rows]
-    without = model.explain(X).what_if(strongest).predictor[3]
+    assert "5 years" in [cells[0].replace("\u00a0", " ") for cells in rows]
+    times = [float(cells[0].split()[0]) for cells in rows]
+    without = model.explain(X).what_if(strongest).predictor[row]
     hazard = model._model.attribution
     expected = [
-        model.predict_survival(X, times)[3],
+        model.predict_survival(X, times)[row],
         hazard.survival(np.array([without]), np.array(times))[0],
         hazard.survival(np.zeros(1), np.array(times))[0],
     ]
     for place, curve in enumerate(expected):
-        assert [row[1 + place] for row in rows] == [percent(share) for share in curve]
+        assert [cells[1 + place] for cells in rows] == [percent(share) for share in curve]
 
 
 def test_hazard_ratios_come_with_intervals(watched, pages):
@@ -144,10 +144,14 @@ def test_values_on_screen_are_those_of_explain(watched, pages):
         page.goto(f"{pages['number'].as_uri()}#patient/{row}")
         assert page.locator("#patient-risk").inner_text() == f"{explanation.predicted[row]:.1f}\u00a0ml/min"
         assert page.locator("#base-risk").inner_text() == f"{explanation.base_value:.1f}\u00a0ml/min"
-        box = page.locator(".risks > div").last.inner_text()
+        box = page.locator(".risks > div").first.inner_text()
         assert f"Measured: {egfr()[row]:.1f}\u00a0ml/min" in box
         strongest = explanation.feature_names[int(np.abs(explanation.values[row]).argmax())]
-        assert f"What moves it most is {strongest}" in page.locator("#in-words").inner_text()
+        said = "What moves it most is" if explanation.notable[row].any() else "No single shock stands out"
+        assert said in page.locator("#in-words").inner_text()
+        assert (f"is {strongest}" in page.locator("#in-words .why").inner_text()) == explanation.notable[
+            row
+        ].any()
         for card in page.locator(".card").all():
             name = card.get_attribute("data-variable")
             value = explanation.values[row, explanation.feature_names.index(name)]
@@ -217,13 +221,14 @@ def test_odd_names_and_units_of_outcomes_stay_text(watched, tmp_path):
 
 def test_a_patient_without_causes_has_two_curves(watched, tmp_path):
     explanation = survival_model().explain(X)
-    calm = np.flatnonzero((explanation.values <= 0).all(axis=1))
+    calm = np.flatnonzero((explanation.values < 0.1).all(axis=1))
     assert calm.size
     path = tmp_path / "calm.html"
     survival_model().report(X.iloc[calm], path)
     page = watched.open(path)
     assert page.locator(".keys li").all_inner_texts() == ["this patient", "all shocks average"]
-    assert "sees no root cause" in page.locator("#in-words").inner_text()
+    assert "What keeps the hazard low most is" in page.locator("#in-words").inner_text()
+    assert "root cause is" not in page.locator("#in-words").inner_text()
 
 
 def test_rows_of_the_histogram_are_all_patients(watched, pages):

@@ -1,5 +1,6 @@
 """The page in a real browser: what a person reads is what the model says."""
 
+import datetime
 import re
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import pytest
 
 from rootcausal import RCI
 from rootcausal.data import load_pbc, simulate
+from rootcausal.version import __version__
 
 pa = pytest.importorskip("pyarrow")
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-VIEWS = ("patient", "cohort", "graph", "about")
+VIEWS = ("patient", "list", "cohort", "graph", "about")
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
@@ -45,6 +47,7 @@ def search(page, label):
 def test_numbers_on_screen_are_those_of_explain(watched, pbc):
     path, _, explanation = pbc
     page = watched.open(path)
+    page.locator("#scale-switch").check()
     for label in ("10", "87", "312"):
         search(page, label)
         row = explanation.ids.index(int(label))
@@ -62,7 +65,13 @@ def test_numbers_on_screen_are_those_of_explain(watched, pbc):
             without = explanation.what_if(name).probability[row]
             assert card.locator(".without").inner_text() == percent(without)
             assert f"{signed(explanation.errors[row, column], 1)} SD" in card.inner_text()
-            assert f"{explanation.data[row, column]:.5g}" in card.inner_text().replace(",", "")
+            # Ages of a day are shown in years, and all else as it was measured.
+            shown = f"{explanation.data[row, column]:{'.0f' if name == 'age' else '.5g'}}"
+            assert shown in card.inner_text().replace(",", "")
+            expected = explanation.what_if(name).data[row, column]
+            said = card.locator(".against").inner_text()
+            assert float(re.match(r"[\d.,]+", said)[0].replace(",", "")) == pytest.approx(expected, rel=0.05)
+            assert said.endswith("expected from this patient's other values")
 
 
 def test_the_table_holds_every_variable_and_the_strongest_comes_first(watched, pbc):
@@ -71,7 +80,7 @@ def test_the_table_holds_every_variable_and_the_strongest_comes_first(watched, p
     page.locator("summary", has_text="as a table").click()
     row = explanation.ids.index(10)
     shown = {
-        line.locator("th").inner_text().removesuffix(" *"): line.locator("td").first.inner_text()
+        line.locator("th").inner_text().removesuffix(" *"): line.locator("td").nth(6).inner_text()
         for line in page.locator("#patient-view tbody tr").all()
     }
     names = [explanation.feature_names[c] for c in model.causal_order_]
@@ -117,9 +126,10 @@ def test_cohort_and_graph_say_what_the_model_says(watched, pbc):
         ]
         for line in page.locator("#prevalence-table tbody tr").all()
     }
-    strongest = explanation.values.argmax(axis=1)[(explanation.values > 0).any(axis=1)]
+    notable = explanation.values >= 0.1
+    strongest = explanation.values.argmax(axis=1)[notable.any(axis=1)]
     for column in model.causal_order_:
-        expected = [int((explanation.values[:, column] > 0).sum()), int((strongest == column).sum())]
+        expected = [int(notable[:, column].sum()), int((strongest == column).sum())]
         assert counts[explanation.feature_names[column]] == expected
     page.locator("#tab-graph").click()
     page.locator(".order button", has_text="bili").click()
@@ -132,14 +142,16 @@ def test_cohort_and_graph_say_what_the_model_says(watched, pbc):
         column = explanation.feature_names.index(name.removesuffix(" (itself)"))
         sd = model._model.mechanism.sd[list(model.causal_order_).index(column)]
         assert said == signed(change[0, column] / sd)
-    assert len(moved) == 6
+    sds = model._model.mechanism.sd
+    moves = [abs(change[0, column] / sds[place]) >= 0.005 for place, column in enumerate(model.causal_order_)]
+    assert len(moved) == sum(moves)
     assert page.locator("#arcs path").count() > 0
 
 
 def test_a_dot_of_the_swarm_and_a_column_of_the_heat_map_open_their_patient(watched, pbc):
     path, _, _ = pbc
     page = watched.open(path, "#cohort/1")
-    dot = page.locator("#swarm circle").first
+    dot = page.locator("#swarm path:has(title)").first
     label = dot.locator("title").text_content().split(":")[0]
     dot.dispatch_event("click")
     assert page.locator("h2:visible").inner_text() == f"Patient {label}"
@@ -159,8 +171,16 @@ def test_address_keeps_the_patient(watched, pbc):
     assert page.locator("h2:visible").inner_text() == "Patient 87"
     page.locator("#tab-graph").click()
     assert page.evaluate("location.hash") == "#graph/87"
-    watched.open(path, "#nonsense/%E0%A4%A")
-    assert page.locator("h2:visible").inner_text() == f"Patient {explanation.ids[0]}"
+    for label in ("87", str(after), "87"):
+        page.go_back()
+        assert page.locator("#patient").is_visible()
+        assert page.locator("h2:visible").inner_text() == f"Patient {label}"
+    for address, said in (("#nonsense/%E0%A4%A", "%E0%A4%A"), ("#patient/<b>nobody</b>", "<b>nobody</b>")):
+        watched.open(path, address)
+        assert page.locator("h2:visible").inner_text() == f"Patient {explanation.ids[0]}"
+        assert f"No patient “{said}” is on this page" in page.locator("#unknown").inner_text()
+    page.locator("#next").click()
+    assert page.locator("#unknown").count() == 0
 
 
 def test_keyboard_alone_is_enough(watched, pbc):
@@ -170,7 +190,7 @@ def test_keyboard_alone_is_enough(watched, pbc):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "tab-patient"
     page.keyboard.press("ArrowRight")
-    assert page.locator("#cohort").is_visible() and not page.locator("#patient").is_visible()
+    assert page.locator("#list").is_visible() and not page.locator("#patient").is_visible()
     page.keyboard.press("End")
     assert page.locator("#about").is_visible()
     page.keyboard.press("ArrowRight")
@@ -196,15 +216,26 @@ def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched
     model.report(cohort.X, path, ids=cohort.ids)
     explanation = model.explain(cohort.X, ids=cohort.ids)
     page = watched.open(path, "#patient/10")
+    page.locator("#scale-switch").check()
     row = explanation.ids.index(10)
     for card in page.locator(".card").all():
         column = explanation.feature_names.index(card.get_attribute("data-variable"))
         lower, upper = explanation.lower[row, column], explanation.upper[row, column]
-        frequency = round(explanation.frequency[row, column] * 100)
-        assert (
-            f"95 % interval {signed(lower)} to {signed(upper)}; a root cause in {frequency} % of resamples"
-            in card.inner_text()
-        )
+        draws = np.array([one.shapley(cohort.X[[row]])[0, column] for one in model.bootstrap_.models])
+        value = explanation.values[row, column]
+        share = round(100 * ((draws > 0) if value > 0 else (draws < 0)).mean())
+        way = "raises" if value > 0 else "lowers"
+        said = card.inner_text()
+        assert f"{way} the risk in {share} % of 20 resamples" in said
+        assert f"95 % interval {signed(lower)} to {signed(upper)}" in said
+        grade = "firm" if share >= 98 else "likely" if share >= 80 else "unsure"
+        assert card.locator(".grade").inner_text() == grade
+        ends = round(lower, 2) == 0 or round(upper, 2) == 0
+        dropped = (draws == 0).any()
+        assert ("of the resamples left it out, as no cause at all" in said) == (ends and dropped)
+    low, high = explanation.predicted_interval[:, row]
+    assert f"95 % interval {percent(low)} to {percent(high)}" in page.locator(".risks").inner_text()
+    assert page.locator("#waterfall .whisker path").count() == page.locator(".card").count() > 0
     page.locator("#tab-about").click()
     assert "repeated on 20 resamples" in page.locator("#about").inner_text()
 
@@ -245,11 +276,15 @@ def test_what_the_checks_found(watched, tmp_path):
 def test_prints(watched, pbc):
     path, _, _ = pbc
     page = watched.open(path)
-    printed = page.pdf()
+    printed = page.pdf(format="A4")
     assert printed.startswith(b"%PDF") and len(printed) > 10_000
+    assert re.findall(rb"/Count (\d+)", printed) == [b"1"]  # one patient on one sheet
     page.emulate_media(media="print")
     assert not page.locator(".tabs").is_visible() and not page.locator("#search").is_visible()
     assert page.locator("#waterfall svg").is_visible()
+    line = page.locator("#printed")
+    assert line.is_visible() and f"rootcausal {__version__}, " in line.inner_text()
+    assert str(datetime.date.today().year) in line.inner_text()
 
 
 LIGHT, DARK = {"color_scheme": "light"}, {"color_scheme": "dark"}

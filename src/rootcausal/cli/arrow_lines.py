@@ -33,7 +33,7 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    called = short_names(model._encoding.names)
+    called = short_names(model._encoding.shown_names)
     names = [called[variable] for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)

@@ -214,28 +214,39 @@ def say_removed(n_removed: int, n_left: int) -> None:
         say(removed(n_removed, n_left))
 
 
+def say_mechanism(model: "Estimator") -> None:
+    """Print which mechanism was taken, where there was a choice, and which variables it bends."""
+    from ..provenance import mechanism_in_words
+
+    names = [one_line(name, 40) for name in model._encoding.column_names]
+    for line in mechanism_in_words(model.provenance_, model._model.mechanism, names):
+        say(line)
+
+
 def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, called = [int(k) for k in model.causal_order_], short_names(model.feature_names_in_)
+    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
     if model.covariates_.size:
         adjusted = listed([called[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
     if not order:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")
         return
-    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, model.coef_)
+    effects = model._unit_effects
+    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, effects)
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
-    say(f"causal order, and {lines.of_order}{sure}:")
+    bent = "" if model._model.attribution.proportional else ", all others being average"
+    say(f"causal order, and {lines.of_order}{bent}{sure}:")
     first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
     for place, (k, name) in enumerate(first.items(), start=1):
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
-        effect = abs(model.coef_[k]) if signless else model.coef_[k]
+        effect = abs(effects[k]) if signless else effects[k]
         size = lines.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"
@@ -245,12 +256,8 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
-    _say_left_out(
-        left_out(
-            [str(name) for name in model.feature_names_in_], model._model.used.tolist(), model.provenance_
-        ),
-        lines.subject,
-    )
+    columns = model._encoding.names
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -297,11 +304,14 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
             say(f"left out, {reason}: {listed(short_names(names), 10)}")
 
 
-def say_meaning(lines: "OutcomeLines", base_value: float, covariates: Sequence[str] = ()) -> None:
+def say_meaning(
+    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
+) -> None:
     """Explain the printed numbers."""
     meaning = lines.meaning(base_value, bool(covariates))
     # A paragraph for files; a terminal breaks its lines where it ends.
     say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
+    say(lines.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
     for line in lines.populations():

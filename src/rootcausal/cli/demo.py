@@ -71,10 +71,10 @@ def demo(
             f"Patient {cohort.ids[row]}, the {word} risk of the cohort", explanation, int(row), cohort.units
         )
     say()
-    say_meaning(lines, explanation.base_value, explanation.covariates)
+    say_meaning(lines, explanation.base_value, explanation.covariates, explanation.notable_from)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     diagnosis = write_report(
-        model,
+        model.set_labels(cohort.labels),
         table,
         out,
         known=Diagnosis(cohort.y, None),
@@ -109,7 +109,7 @@ def _describe_patient(title: str, explanation: "Explanation", row: int, units: d
             f"{cause.shapley:+.2f}",
         )
     if not causes:
-        line("no root cause", "", "", "")
+        line("no single shock stands out", "", "", "")
     rest = explanation.values[row].sum() - sum(cause.shapley for cause in causes)
     line("all other variables together", "", "", f"{rest:+.2f}")
     line("this patient", "", "", f"{explanation.log_odds[row]:+.2f}")

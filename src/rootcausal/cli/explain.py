@@ -25,7 +25,17 @@ from .console import (
     say_removed,
     status_if_slow,
 )
-from .options import DropMissing, MissingWords, check_output, columns_of, load_model, table_path
+from .options import (
+    DropMissing,
+    Labels,
+    MissingWords,
+    call_variables,
+    check_output,
+    columns_of,
+    labels_of,
+    load_model,
+    table_path,
+)
 from .outcome_options import Horizon
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
@@ -60,6 +70,7 @@ def explain(
         typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
     ] = None,
     horizon: Horizon = None,
+    labels: Labels = None,
     what_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,7 +128,9 @@ def explain(
     refuse_streams(model_file)
     if model_file.suffix.lower() in FORMATS:
         raise InputError(f"{shown(model_file)} is not a model: give the model first, then the patients.")
+    namings = labels_of(labels)
     model = load_model(model_file, horizon)
+    call_variables(model, namings)
     asks = Asked(model, horizon, lines_of(model, horizon))
     question = None if asked is None else understood(asked, model)
     wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
@@ -191,34 +204,33 @@ def _print_root_causes(
     patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
 ) -> None:
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
-    names = explanation.feature_names
-    called = dict(zip(names, short_names(names), strict=True))
+    shown_names = short_names([variable.shown for variable in explanation.variables])
+    called = dict(zip(explanation.feature_names, shown_names, strict=True))
+    causes = explanation.root_causes(top, both_ways=lines.both_ways)
     rows = [
         (
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
-            ", ".join(
-                _cause(cause, called[cause.variable], explanation, lines, row)
-                for cause in causes
-                if abs(cause.shapley) >= lines.least
-            )
+            ", ".join(_cause(cause, called[cause.variable], explanation, lines, row) for cause in of_patient)
             or lines.no_causes,
         )
-        for row, causes in enumerate(explanation.root_causes(top, both_ways=lines.both_ways))
+        for row, of_patient in enumerate(causes)
     ]
-    apart = [together(covariates, COVARIATES_WIDTH)] if covariates else []
+    adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
+    apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
     print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
-    if explanation.frequency is not None:
-        share = "" if lines.both_ways else ", and the share of resamples in which it is a root cause"
+    printed = any(causes) or bool(covariates)  # else nothing stands in brackets
+    if printed and explanation.frequency is not None:
+        share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
         say(f"in brackets: 95% interval{share}")
-    elif explanation.lower is not None:
+    elif printed and explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(lines, explanation.base_value, covariates)
+    say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
 
 
 def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
@@ -229,7 +241,7 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
         # Without resamples, covariates that were all measured have no interval: it is the value.
         added += f" ({lines.end(lower)} to {lines.end(upper)})" if lower < upper else ""
     places = explanation._model.covariates
-    expected = [one_line(explanation.feature_names[k], 20) for k in places if explanation.imputed[row, k]]
+    expected = [one_line(explanation.variables[k].shown, 20) for k in places if explanation.imputed[row, k]]
     # On a line of its own, so that the column stays narrow.
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 

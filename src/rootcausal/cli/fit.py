@@ -10,7 +10,7 @@ import typer
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_names, say_order
+from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
@@ -24,14 +24,18 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Labels,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
     VariantName,
+    call_variables,
     check_output,
     chosen_kinds,
     fitted,
+    labels_of,
     read_labelled,
     roles_of,
 )
@@ -97,6 +101,7 @@ def fit(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    labels: Labels = None,
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: Annotated[
@@ -112,6 +117,7 @@ def fit(
         ),
     ] = None,
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
     resume: Annotated[
@@ -147,6 +153,7 @@ def fit(
     rootcausal fit lab.csv --target ill --keep age,bili --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
+    rootcausal fit labs.csv --target ill --mechanism auto --out model.rci
     rootcausal fit labs.csv --target ill --first age,sex --out m.rci
     rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
@@ -160,7 +167,7 @@ def fit(
     columns = outcome_of(
         target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
     )
-    known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
+    known, namings = Known.of(first, tiers, causes, not_causes, covariate, knowledge), labels_of(labels)
     kinds = chosen_kinds(kind)
     roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
     settings = {
@@ -171,6 +178,8 @@ def fit(
         "missing": missing,
     }
     if on_cluster:
+        if mechanism != "linear":
+            raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
@@ -179,11 +188,15 @@ def fit(
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model, checked = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
+        model, checked = _fit_in_memory(
+            cohort[0], roles, {**settings, "backend": backend, "mechanism": mechanism}, known
+        )
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
+    call_variables(model, namings, target, time, event, id_column)
     model.save(out)
     lines = lines_of(model)
+    say_mechanism(model)
     say_order(model, lines)
     say_names(model, knowledge)
     say_arrows(model, lines)

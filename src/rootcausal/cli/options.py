@@ -11,11 +11,12 @@ from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.results import result_format
 from ..files.tables import refuse_streams
-from ..wording import quoted, shown
+from ..wording import listed, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
 from .doubts import warn_of_doubts
 
 if TYPE_CHECKING:
+    from ..inputs.naming import Naming
     from ..inputs.outcome_columns import ChosenOutcome, OutcomeColumns
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
@@ -31,6 +32,14 @@ def _between_0_and_1(alpha: float | None) -> float | None:
 TABLE, MODEL = "The table", "The model"
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=TABLE,
+        help="What to call columns on screen and page: a CSV file of column, label, unit and digits.",
+    ),
 ]
 IdColumn = Annotated[
     str | None,
@@ -134,6 +143,14 @@ AttributionName = Annotated[
 BackendName = Annotated[
     Literal["auto", "numpy", "numba", "cupy"],
     typer.Option(metavar="auto|numpy|numba|cupy", rich_help_panel=MODEL, help="What does the sums."),
+]
+MechanismName = Annotated[
+    Literal["linear", "nonlinear", "auto"],
+    typer.Option(
+        metavar="linear|nonlinear|auto",
+        rich_help_panel=MODEL,
+        help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
+    ),
 ]
 Resamples = Annotated[
     int | None,
@@ -263,6 +280,8 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
     from ..loading import ESTIMATORS
 
     settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
+    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+        raise typer.BadParameter("bent lines are for a diagnosis.", param_hint="--mechanism")
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
     return model.fit(patients, *outcome.arguments(patients.target))
 
@@ -291,6 +310,30 @@ def load_model(path: Path, horizon: float | None = None) -> "Fitted":
             "it out."
         )
     return model
+
+
+def labels_of(path: Path | None) -> "dict[str, Naming] | None":
+    """Read ``--labels`` before any work is done."""
+    from ..inputs.naming import read_namings
+
+    if path is None:
+        return None
+    refuse_streams(path)
+    return read_namings(path)
+
+
+def call_variables(model: "Fitted", namings: "dict[str, Naming] | None", *others_named: str | None) -> None:
+    """Give a model the labels of ``--labels``.
+
+    Where it was just fitted, ``others_named`` are the columns that other options name, and labels of yet
+    others are said.
+    """
+    if namings is None:
+        return
+    model.set_labels(namings)
+    others = [name for name in namings if name not in {*model._encoding.names, *others_named}]
+    if others and others_named:
+        say(f"labels of columns that are no variables of the model: {listed([quoted(n) for n in others])}")
 
 
 def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:

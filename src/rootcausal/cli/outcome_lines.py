@@ -1,6 +1,5 @@
 """What commands say of an outcome, on a terminal and in the names of columns; one class for each kind."""
 
-import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +13,6 @@ from .console import percent
 if TYPE_CHECKING:
     from ..estimator import Estimator
 
-# Log-odds and log-hazards. Less is +0.00, or ×1.00, on screen; tables keep it.
-LEAST_SHOWN = 0.005
 WIDTH = 100
 ITS_OWN = "the part of its value that its causes do not explain"
 
@@ -34,7 +31,6 @@ class OutcomeLines(Protocol):
     no_causes : what is said of a patient who has none.
     of_columns : what the columns of variables hold in a table of scores.
     both_ways : whether a shock counts that lowers it.
-    least : the smallest value that is shown.
     header : of a table of patients, what is predicted and what shocks add to.
     columns : names of the same in a table of scores; the last is None where both are the same.
     """
@@ -65,9 +61,6 @@ class OutcomeLines(Protocol):
 
     @property
     def of_columns(self) -> str: ...
-
-    @property
-    def least(self) -> float: ...
 
     @property
     def header(self) -> tuple[str, ...]: ...
@@ -104,6 +97,10 @@ class OutcomeLines(Protocol):
         """What the printed numbers mean."""
         ...
 
+    def left_unnamed(self, notable: float) -> str:
+        """The rule by which weak shocks are not named, ``notable`` being the size from which they are."""
+        ...
+
     def facts(self) -> dict[str, str | float]:
         """What a table of scores says of its numbers."""
         ...
@@ -128,9 +125,8 @@ class YesNoLines:
     told: ClassVar[str] = "risk"
     of_order: ClassVar[str] = "the log-odds of disease that a shock of one standard deviation adds"
     of_causes: ClassVar[str] = "root causes, with the log-odds that each adds"
-    no_causes: ClassVar[str] = "none: no shock raises the risk"
+    no_causes: ClassVar[str] = "none: no single shock stands out"
     of_columns: ClassVar[str] = "the log-odds that each variable adds"
-    least: ClassVar[float] = LEAST_SHOWN
     header: ClassVar[tuple[str, ...]] = ("risk", "log-odds")
 
     words: OutcomeWords
@@ -172,6 +168,9 @@ class YesNoLines:
             f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
         )
 
+    def left_unnamed(self, notable: float) -> str:
+        return f"Shocks that change the log-odds by less than {notable:g} are not named."
+
     def facts(self) -> dict[str, str | float]:
         return {"scale": self.words.scale}
 
@@ -198,9 +197,8 @@ class SurvivalLines:
     told: ClassVar[str] = "risk"
     of_order: ClassVar[str] = "the hazard ratio of a shock of one standard deviation"
     of_causes: ClassVar[str] = "root causes, and by how much each multiplies the hazard"
-    no_causes: ClassVar[str] = "none: no shock raises the hazard"
+    no_causes: ClassVar[str] = "none: no single shock stands out"
     of_columns: ClassVar[str] = "the log-hazard that each variable adds"
-    least: ClassVar[float] = LEAST_SHOWN
 
     words: SurvivalWords
     chosen: bool
@@ -242,6 +240,9 @@ class SurvivalLines:
             f"halves it; what {parts} do, multiplied, makes the patient's hazard."
         )
 
+    def left_unnamed(self, notable: float) -> str:
+        return f"Shocks that change the hazard less than {fold(notable)}-fold are not named."
+
     def facts(self) -> dict[str, str | float]:
         facts: dict[str, str | float] = {"scale": self.words.scale, "horizon": self.words.horizon}
         return {**facts, "time_unit": self.words.unit} if self.words.unit else facts
@@ -261,7 +262,7 @@ class NumberLines:
     both_ways: ClassVar[bool] = True
     columns: ClassVar[tuple[str, str | None]] = ("predicted", None)
     told: ClassVar[str] = "expected value"
-    no_causes: ClassVar[str] = "nothing: no shock moves it"
+    no_causes: ClassVar[str] = "nothing: no single shock stands out"
 
     words: NumberWords
 
@@ -288,11 +289,6 @@ class NumberLines:
     @property
     def _in_unit(self) -> str:
         return f", in {self.words.unit}" if self.words.unit else ""
-
-    @property
-    def least(self) -> float:
-        # Less is 0.0 on screen.
-        return 0.5 * math.pow(10.0, -self.words.digits)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -333,6 +329,10 @@ class NumberLines:
             f"first. {self.predicted(base_value)} is expected of a patient whose {average} are all average; "
             f"that and {parts} make what is expected of this one."
         )
+
+    def left_unnamed(self, notable: float) -> str:
+        size = self.words.predicted(notable)
+        return f"Shocks that change it by less than {size}, a tenth of its standard deviation, are not named."
 
     def facts(self) -> dict[str, str | float]:
         return {"scale": self.words.scale, "outcome": self.words.of_what}

@@ -13,6 +13,7 @@ from .console import (
     provenance,
     removed,
     say,
+    say_mechanism,
     say_names,
     say_removed,
     status_if_slow,
@@ -31,15 +32,19 @@ from .options import (
     Jobs,
     Keep,
     Kinds,
+    Labels,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
     VariantName,
+    call_variables,
     check_output,
     chosen_kinds,
     columns_of,
     fitted,
+    labels_of,
     load_model,
     page_path,
     read_labelled,
@@ -86,6 +91,7 @@ FIT_ONLY = (
     "variant",
     "backend",
     "attribution",
+    "mechanism",
     "bootstrap",
     "jobs",
 )
@@ -127,10 +133,12 @@ def report(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    labels: Labels = None,
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -157,7 +165,7 @@ def report(
     if jobs is not None and bootstrap is None:
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
-    known = None
+    namings, known = labels_of(labels), None
     if model_file is not None:
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
@@ -180,6 +188,7 @@ def report(
             "alpha": alpha,
             "variant": variant,
             "attribution": attribution,
+            "mechanism": mechanism,
             "backend": backend,
             "kinds": kinds,
             "missing": missing,
@@ -188,8 +197,12 @@ def report(
         model = fitted(patients, chosen, settings)
         if bootstrap is not None:
             model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
+        say_mechanism(model)
         say_names(model, knowledge)
         known, called = chosen.known(patients.target), chosen.called
+    call_variables(model, namings, *((target, time, event, id_column) if model_file is None else ()))
+    if called is not None:
+        called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
     from ..report import write_report
     from .outcome_lines import lines_of
 

@@ -176,7 +176,7 @@ def _changes(explanation: "Explanation", answer: "WhatIf", row: int) -> str:
     said = ((c, explanation.text(row, c), answer.text(row, c)) for c in most)
     return listed(
         [
-            f"{one_line(explanation.feature_names[c], 40)} {one_line(now, 40)} to {one_line(then, 40)}"
+            f"{one_line(explanation.variables[c].shown, 40)} {one_line(now, 40)} to {one_line(then, 40)}"
             for c, now, then in said
             if now != then or not explanation.variables[c].levels
         ],

@@ -9,7 +9,7 @@ files can hold a new kind of half, it is entered in :mod:`rootcausal.files.model
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -44,6 +44,23 @@ class Half(Protocol):
         ...
 
 
+#: Lines describe how a place depends on its causes; bent lines do; and its spread depends on them too.
+STRAIGHT, BENT, UNEVEN = "straight", "bent", "uneven"
+
+
+class ArrowCurve(NamedTuple):
+    """What a cause at some values (m,) does to an effect, in standard units; other causes are average.
+
+    Attributes
+    ----------
+    expected : (m,) of the effect; of one with levels, the mean of what stands for these.
+    spread : (m,) standard deviation around it.
+    """
+
+    expected: F64
+    spread: F64
+
+
 class Mechanism(Half, Protocol):
     """How the values of n patients on q columns come from their errors, in causal order.
 
@@ -63,6 +80,10 @@ class Mechanism(Half, Protocol):
     @property
     def scale(self) -> F64:
         """(k,) what one standard unit of each column of the order is in the column's own unit."""
+        ...
+
+    def values_at_average(self) -> F64:
+        """(k,) the values that standard units are counted from: the means of the columns of the order."""
         ...
 
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
@@ -103,6 +124,14 @@ class Mechanism(Half, Protocol):
         """(k, k), ``[i, j]``: by how many standard units place i moves for a unit of the error at j."""
         ...
 
+    def forms(self) -> list[str]:
+        """(k,) whether lines were enough for each place: :data:`STRAIGHT`, :data:`BENT` or :data:`UNEVEN`."""
+        ...
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        """What a place does to another, those between held fixed, where it has these values z (m,)."""
+        ...
+
     def reach(self) -> F64:
         """(k,): the largest values of each column, up or down, with which a patient can be scored."""
         ...
@@ -125,6 +154,13 @@ class Mechanism(Half, Protocol):
         ...
 
 
+class Sampled(NamedTuple):
+    """Shapley values (n, k), and the standard errors (n, k) of sampling them; None where they are exact."""
+
+    values: F64
+    noise: F64 | None
+
+
 class Attribution(Half, Protocol):
     """What unit-variance errors add to the outcome's linear predictor; all in causal order.
 
@@ -144,7 +180,12 @@ class Attribution(Half, Protocol):
 
     @property
     def notable(self) -> float:
-        """By how much a standard deviation of a cause has to change the predictor to be an arrow."""
+        """By how much something has to change the predictor, up or down, to be called a cause.
+
+        The one rule of what is notable: a patient's shock below it is named nowhere as a root cause or as
+        protective (it still counts in sums and tables), and a standard deviation of a cause below it is no
+        arrow. 0.1 of log-odds and log-hazards, a tenth of its standard deviation of a number.
+        """
         ...
 
     @property
@@ -165,12 +206,20 @@ class Attribution(Half, Protocol):
         """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
         ...
 
+    def sampled(self, errors: F64) -> Sampled:
+        """The same, and how sure it is where it was sampled."""
+        ...
+
     def predictor(self, errors: F64) -> F64:
         """(n,): what errors (n, k) lead to: the base value, and all that they add."""
         ...
 
     def effects_on_outcome(self, mechanism: Mechanism) -> F64:
         """(k,) what one standard unit of each column adds to the predictor, others held fixed."""
+        ...
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        """(m,) what a column adds to the predictor where it has these values z (m,) in standard units."""
         ...
 
     def predicted(self, predictor: F64) -> F64:
@@ -194,11 +243,6 @@ class Attribution(Half, Protocol):
 def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
     """(m,) how many errors each has."""
     return np.array([one.order.size for one in mechanisms], dtype=np.intp)
-
-
-def direct_on_outcome(mechanism: Mechanism, unit_effects: F64) -> F64:
-    """(k,): :meth:`Attribution.effects_on_outcome` where errors add in proportion to these effects (k,)."""
-    return (mechanism.slopes() @ unit_effects) * mechanism.scale
 
 
 def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:

@@ -15,12 +15,14 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.special import expit
 
-from .halves import Mechanism, direct_on_outcome, sizes_of, taken
+from .halves import STRAIGHT, ArrowCurve, Mechanism, sizes_of, taken
 from .moments import EXHAUSTED, reach
+from .proportional import Proportional
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
-# Log-odds, or log-hazard, by which a standard deviation of a cause has to change the outcome to be an arrow.
+# Log-odds, or log-hazard, from which a change of the outcome is notable (see ``Attribution.notable``): odds
+# or a hazard times 1.11, or a risk of 50 % up to 52 %. On less than that nobody would act.
 NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
 MOST_LOG_ODDS = 1e9
@@ -64,6 +66,9 @@ class LinearMechanism:
     def scale(self) -> F64:
         return self.sd
 
+    def values_at_average(self) -> F64:
+        return self.mean
+
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
         # In the order of the table, columns need not be gathered where all of them count.
         by_column = np.argsort(self.order)
@@ -91,6 +96,13 @@ class LinearMechanism:
 
     def total_effects(self) -> F64:
         return self.mixing
+
+    def forms(self) -> list[str]:
+        return [STRAIGHT] * self.order.size
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        spread = np.full(z.size, 1.0 / self.unmixing[effect, effect])
+        return ArrowCurve(self.direct_effects()[effect, cause] * z, spread)
 
     def reach(self) -> F64:
         return reach(self.mean, self.sd)
@@ -150,7 +162,7 @@ class LinearMechanism:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearAttribution:
+class LinearAttribution(Proportional):
     """Log-odds as a linear function of the errors.
 
     Attributes
@@ -170,26 +182,6 @@ class LinearAttribution:
     @property
     def base_value(self) -> float:
         return self.intercept
-
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
-
-    def predictor(self, errors: F64) -> F64:
-        return self.base_value + self.shapley(errors).sum(axis=1)
-
-    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
-        return direct_on_outcome(mechanism, self.coef)
 
     def predicted(self, predictor: F64) -> F64:
         """The risk of the disease."""

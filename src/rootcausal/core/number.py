@@ -12,18 +12,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from .halves import Mechanism, direct_on_outcome, sizes_of, taken
+from .halves import Mechanism, sizes_of, taken
 from .linear import split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
+from .proportional import Proportional
 from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 
 # Of the number's variance; where the errors leave less, they tell it for certain.
 LEAST_VARIANCE = 1e-10
 # With fewer it may well be a label.
 FEWEST_VALUES = 3
-# Of the number's standard deviation, by which one of a cause has to change it to be an arrow.
+# Of the number's standard deviation, from which a change of it is notable (see ``Attribution.notable``).
 NOTABLE_SHARE = 0.1
 
 
@@ -127,7 +128,7 @@ class SquareLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueAttribution:
+class ValueAttribution(Proportional):
     """The expected value as a linear function of the errors, in the number's own unit.
 
     Attributes
@@ -149,26 +150,6 @@ class ValueAttribution:
     @property
     def base_value(self) -> float:
         return self.intercept
-
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
-
-    def predictor(self, errors: F64) -> F64:
-        return self.base_value + self.shapley(errors).sum(axis=1)
-
-    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
-        return direct_on_outcome(mechanism, self.coef)
 
     def predicted(self, predictor: F64) -> F64:
         """The expected value is its own prediction."""

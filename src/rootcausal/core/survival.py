@@ -14,11 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from .clock import Clock
-from .halves import Mechanism, direct_on_outcome, sizes_of, taken
+from .halves import Mechanism, sizes_of, taken
 from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS, split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
+from .proportional import Proportional
 from .table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
 
 # With fewer events nothing can be learned of hazards.
@@ -136,7 +137,7 @@ class HazardLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class HazardAttribution:
+class HazardAttribution(Proportional):
     """The log-hazard as a linear function of the errors, relative to a patient whose errors are all zero.
 
     Attributes
@@ -160,26 +161,6 @@ class HazardAttribution:
     @property
     def base_value(self) -> float:
         return 0.0
-
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
-
-    def predictor(self, errors: F64) -> F64:
-        return self.base_value + self.shapley(errors).sum(axis=1)
-
-    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
-        return direct_on_outcome(mechanism, self.coef)
 
     def predicted(self, predictor: F64) -> F64:
         """The risk of an event by the horizon."""

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -35,6 +35,18 @@ PBC_UNITS = {
     "trig": "mg/dl",
     "platelet": "1000/mm³",
     "protime": "seconds",
+}
+PBC_LABELS = {
+    "age": "Age",
+    "bili": "Bilirubin",
+    "chol": "Cholesterol",
+    "albumin": "Albumin",
+    "copper": "Urine copper",
+    "alk.phos": "Alkaline phosphatase",
+    "ast": "Aspartate aminotransferase",
+    "trig": "Triglycerides",
+    "platelet": "Platelets",
+    "protime": "Prothrombin time",
 }
 PBC_TRANSPLANTED, PBC_DIED = 1, 2
 DAYS_PER_YEAR = 365.25
@@ -85,6 +97,8 @@ class RealCohort:
         ``RCI(knowledge=...)`` takes.
     years : ndarray of shape (n,), or None
         How long each was followed, where that was asked for; y then says whether the event ended it.
+    labels : dict
+        What columns are called where people read of them, as ``model.set_labels`` takes it; may be empty.
     """
 
     X: F64
@@ -96,6 +110,7 @@ class RealCohort:
     description: str
     knowledge: dict[str, list[Any]]
     years: F64 | None = None
+    labels: dict[str, str] = field(default_factory=dict)
 
     def to_frame(self) -> pa.Table:
         """Return one table with the column "id", the measurements, "years" if there are any, and y."""
@@ -157,6 +172,7 @@ def load_pbc(complete: bool = True, *, follow_up: bool = False) -> RealCohort:
         ),
         knowledge={"first": ["age"]},
         years=table["time"][keep] / DAYS_PER_YEAR if follow_up else None,
+        labels=dict(PBC_LABELS),
     )
 
 

@@ -22,6 +22,7 @@ from .cells import Found, Texts
 from .kinds import Variable
 from .labels import text_of
 from .log_scale import from_logarithms, logarithms
+from .naming import Naming, named
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +48,20 @@ class Encoding:
         """The same variables, and what is known of their causal order."""
         return replace(self, precedence=precedence)
 
+    def called(self, namings: Mapping[str, Naming]) -> Encoding:
+        """The same variables with these labels, units and digits in place of any others."""
+        plain = [replace(variable, label="", unit="", digits=None) for variable in self.variables]
+        return replace(self, variables=named(plain, namings))
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """(p,) of the variables."""
         return tuple(variable.name for variable in self.variables)
+
+    @cached_property
+    def shown_names(self) -> tuple[str, ...]:
+        """(p,) what the variables are called where people read of them."""
+        return tuple(variable.shown for variable in self.variables)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:

@@ -54,12 +54,22 @@ class Variable:
         one in their order, of a binary one what is low and what is high, of a nominal one the most common
         first. Empty for a number.
     log : whether the method sees the logarithm of a number; what is shown of it is in its own unit.
+    label, unit, digits : what it is called where people read of it, the unit of its values, and with how many
+        digits behind the point they are shown; empty, or None, where nobody said (see :mod:`.naming`).
     """
 
     name: str
     kind: Kind
     levels: tuple[Level, ...] = ()
     log: bool = False
+    label: str = ""
+    unit: str = ""
+    digits: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """What it is called where people read of it: its label, or the name of its column."""
+        return self.label or self.name
 
     @property
     def values(self) -> F64:

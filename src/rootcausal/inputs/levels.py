@@ -105,10 +105,14 @@ class TableInWords:
         return np.stack([model.with_level(self.columns, v, level)[0] for level in wanted], axis=1)
 
     def text(self, row: int, v: int) -> str:
-        """One cell for the screen: a number with four digits; a level, with its share where it is unsure."""
+        """One cell for the screen: a number, with the digits of its variable or else four; or a level.
+
+        Of a level that is unsure its share is told, too.
+        """
         variable = self.variables[v]
         if not variable.levels:
-            return f"{self.in_unit(v, self.of(v)[[row], 0])[0]:.4g}"
+            number = self.in_unit(v, self.of(v)[[row], 0])[0]
+            return f"{number:.4g}" if variable.digits is None else f"{number:.{variable.digits}f}"
         said = self.said(v, row)
         if said.places[0] < 0:
             return "nan"

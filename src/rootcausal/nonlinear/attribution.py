@@ -12,10 +12,10 @@ from scipy.special import expit
 
 from ..backends.machine import Machine
 from ..backends.on_demand import in_threads
-from ..core.halves import Mechanism, sizes_of, taken
+from ..core.halves import Mechanism, Sampled, sizes_of, taken
 from ..core.linear import NOTABLE_LOG_ODDS, split
 from ..core.table import F64, Index
-from .curves import KNOTS, PIECES
+from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import UNEVEN
 from .mechanism import LARGEST_COEFFICIENT, BentMechanism
 from .rows import PRODUCT_WITHIN
@@ -27,7 +27,6 @@ from .shapley import (
     REPLICATES,
     SAMPLED_TO,
     SEED,
-    Sampled,
     Walks,
     people,
 )
@@ -132,6 +131,9 @@ class BentAttribution:
 
     def effects_on_outcome(self, mechanism: Mechanism) -> F64:
         return self.strength
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], z), z)
 
     def predictor(self, errors: F64) -> F64:
         from ..backends.walk_kernels import predictors

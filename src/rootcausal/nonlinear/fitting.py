@@ -24,9 +24,10 @@ RIDGE = 1.0
 SPREAD_STEPS = 5
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
-# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled.
-LEVEL_STEPS = 25
-SETTLED = 1e-7
+# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled: a hundredth of
+# a nat for a thousand rows.
+LEVEL_STEPS = 40
+SETTLED = 1e-5
 # Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
 MOST_LOGIT = 8.0
 # What is left of an effect is at least this part of its squares; less is rounding.

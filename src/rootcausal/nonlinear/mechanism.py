@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import taken
+from ..core.halves import BENT, STRAIGHT, UNEVEN, ArrowCurve, taken
 from ..core.linear import check_moments, check_order, split
 from ..core.moments import reach
 from ..core.table import F64, Index
@@ -24,6 +24,8 @@ LEAST_SPREAD = 1e-9
 # The step of differences that stand for slopes.
 STEP = 1e-4
 MOST_LEVELS_IN_ALL = 10_000_000
+# By the numbers that files have for them.
+FORMS = (STRAIGHT, BENT, UNEVEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,9 @@ class BentMechanism:
     def scale(self) -> F64:
         return self.sd
 
+    def values_at_average(self) -> F64:
+        return self.mean
+
     @cached_property
     def arrows_into(self) -> tuple[Index, ...]:
         """The arrows into each place."""
@@ -185,6 +190,17 @@ class BentMechanism:
         z = self.standard_values(both)
         return (z[1:] - z[0]).T
 
+    def forms(self) -> list[str]:
+        return [FORMS[form] for form in self.form]
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        average = np.zeros((z.size, self.order.size))
+        average[:, cause] = z
+        expected, spread = self._expected(average, self._pieces(average), effect)
+        if not self.n_levels[effect]:
+            expected, spread = expected + spread * self.error_mean[effect], spread * self.error_sd[effect]
+        return ArrowCurve(expected, spread)
+
     def reach(self) -> F64:
         return reach(self.mean, self.sd)
 
@@ -202,7 +218,10 @@ class BentMechanism:
         return self.level_values[at], self.thresholds[at][:-1]
 
     def _pieces(self, z: F64) -> Index:
-        return np.stack([pieces_at(self.knots[place], z[:, place]) for place in range(z.shape[1])], axis=1)
+        found = np.empty(z.shape, dtype=np.intp)
+        for place in range(z.shape[1]):
+            found[:, place] = pieces_at(self.knots[place], z[:, place])
+        return found
 
     def _expected(self, z: F64, pieces: Index, place: int) -> tuple[F64, F64]:
         """What is expected of a place given the values before it, and the spread around that."""
@@ -245,15 +264,15 @@ class BentMechanism:
             (np.abs(knots) <= LARGEST_COEFFICIENT) & (np.diff(knots, axis=1, prepend=-np.inf) >= 0)
         ).all():
             raise ValueError("the knots of its curves are out of order")
+        for places in (self.cause, self.effect, self.factor, self.other_factor, self.product_effect):
+            if not ((places >= 0) & (places < k)).all():
+                raise ValueError("an arrow joins what is not in the causal order")
         # Beyond the last knot, where no patient may have been, curves are lines.
         beyond = np.isposinf(self.knots[self.cause]).sum(axis=1)
         for curves in (self.expected, self.spread):
             last = curves[np.arange(len(curves)), KNOTS.size - beyond]
             if curves[:, 0, 2:].any() or last[:, 2:].any():
                 raise ValueError("a curve is no line beyond its knots")
-        for places in (self.cause, self.effect, self.factor, self.other_factor, self.product_effect):
-            if not ((places >= 0) & (places < k)).all():
-                raise ValueError("an arrow joins what is not in the causal order")
         earlier = np.concatenate([self.cause, self.factor, self.other_factor])
         later = np.concatenate([self.effect, self.product_effect, self.product_effect])
         if not (earlier < later).all():

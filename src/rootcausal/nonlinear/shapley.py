@@ -18,6 +18,7 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import qmc
 
+from ..core.halves import Sampled
 from ..core.table import F64, Index
 
 # Independent replicates, and starts of each: at first so many, then twice as many, and so on.
@@ -91,14 +92,6 @@ def _orders(places: Index, rng: np.random.Generator) -> Iterator[Index]:
     while True:
         for number in rng.permutation(len(all_orders)):
             yield all_orders[number]
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """Shapley values (n, k), and the standard errors (n, k) of those that were sampled; zero where exact."""
-
-    values: F64
-    noise: F64
 
 
 def plain_walks(

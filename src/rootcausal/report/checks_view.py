@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[str, Any]:
     """All checks, the worst first, and what they come to.
 
-    ``variable_of`` says which variable a column is of; checks name columns, and cards are about variables.
+    ``variable_of`` says what the variable of a column is called: checks name columns, and cards are about
+    variables.
     """
     return {
         "verdict": diagnosis.verdict,
@@ -27,7 +29,7 @@ def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[s
                 "reading": check.reading,
                 "statement": check.statement,
                 "advice": check.advice,
-                "limit": check.limit,
+                "limit": _in_labels(check.limit, check.variables, variable_of),
                 "touches": check.touches,
                 "variables": [str(name) for name in check.variables],
                 "concerned": list(dict.fromkeys(variable_of.get(name, name) for name in check.variables)),
@@ -36,6 +38,16 @@ def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[s
         ],
         "not_made": diagnosis.not_made,
     }
+
+
+def _in_labels(limit: str, columns: Sequence[str], called: Mapping[str, str]) -> str:
+    """A limit with the labels of the columns that it is about; advice keeps columns, which options take."""
+    for name in sorted(columns, key=len, reverse=True):
+        label = called.get(name, name)
+        if label != name:
+            # A backslash in a label is no group of the pattern.
+            limit = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", label.replace("\\", r"\\"), limit)
+    return limit
 
 
 def variables_by_column(

@@ -17,23 +17,25 @@ HEAT_VARIABLES = 30
 SWARM_PATIENTS = 300
 
 
-def cohort_facts(values: F64, predictor: F64) -> dict[str, Any]:
+def cohort_facts(values: F64, predictor: F64, notable_from: float) -> dict[str, Any]:
     """Facts about the patients together.
 
     Parameters
     ----------
     values : (n, k) Shapley values of the variables in causal order.
     predictor : (n,) of the outcome: by it some of them are chosen to be drawn.
+    notable_from : the size from which a value counts.
 
     Returns
     -------
-    dict with, for each variable, ``root_cause`` (patients whose outcome its shock raises), ``strongest``
-    (patients in whom none raises it more) and ``importance`` (mean absolute value); with ``by_importance``,
-    ``none`` (patients without a root cause), ``swarm`` (rows to draw) and ``heat``.
+    dict with, for each variable, ``root_cause`` (patients whose outcome its shock notably raises),
+    ``strongest`` (those of them in whom none raises it more) and ``importance`` (mean absolute value); with
+    ``by_importance``, ``none`` (patients without a root cause), ``swarm`` (rows to draw) and ``heat``.
     """
     n, k = values.shape
     strongest = np.zeros(k, dtype=np.int64)
-    raised = (values > 0).any(axis=1)
+    notable = values >= notable_from
+    raised = notable.any(axis=1)
     if k:
         np.add.at(strongest, values[raised].argmax(axis=1), 1)
     importance = np.abs(values).mean(axis=0)
@@ -41,7 +43,7 @@ def cohort_facts(values: F64, predictor: F64) -> dict[str, Any]:
     by_risk = np.argsort(predictor, kind="stable")
     swarm = by_risk[np.unique(np.linspace(0, n - 1, min(n, SWARM_PATIENTS)).astype(np.intp))]
     return {
-        "root_cause": (values > 0).sum(axis=0).tolist(),
+        "root_cause": notable.sum(axis=0).tolist(),
         "strongest": strongest.tolist(),
         "importance": importance.tolist(),
         "by_importance": by_importance.tolist(),

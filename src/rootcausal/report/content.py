@@ -21,8 +21,9 @@ from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
-from .level_view import level_facts, not_measured, predictors_by_level, shown_data, shown_quantiles
+from .level_view import not_measured, predictors_by_level, shown_data, shown_quantiles
 from .outcome_view import OutcomeView, view_of
+from .variable_view import expected_values, variable_facts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -71,7 +72,7 @@ def page_content(
     tables = _tables(explanation, causal)
     n, k = values.shape
     numbers = _number_type(n, k, len(tables))
-    names = [str(name) for name in explanation.feature_names]
+    names = [variable.shown for variable in explanation.variables]
     blocks = {name: _packed(table, numbers) for name, table in tables.items()}
     if explanation.imputed.any():
         blocks["imputed"] = _packed(not_measured(explanation, causal.order), "<u1")
@@ -82,6 +83,9 @@ def page_content(
     blocks |= _covariate_blocks(explanation, numbers, view)
     happened = None if known is None else known.known_again(X, n, getattr(model, "classes_", np.empty(0)))
     blocks |= {name: _packed(table, numbers) for name, table in view.blocks(explanation, happened).items()}
+    expected = expected_values(explanation, causal)
+    if expected is not None and n * k * 4 * 4 / 3 < BYTES_IN_FULL - _size(blocks):
+        blocks["expected"] = _packed(expected, "<f4")
     bootstrap = None
     if model.bootstrap_ is not None:
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
@@ -99,10 +103,13 @@ def page_content(
         "outcome": {"kind": explanation.outcome, "step": view.step, "origin": view.origin, **view.facts()},
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
-        "covariates": [str(name) for name in explanation.covariates],
-        "variables": _variables(model, explanation, units, view),
+        "covariates": [explanation.variables[place].shown for place in causal.covariates],
+        "variables": variable_facts(model, explanation, units, view),
+        "notable": explanation.notable_from,
+        # Whether the page can count out by itself what is expected, and what another shock would do.
+        "linear": causal.mechanism.kind == "linear",
         "quantiles": _quantiles(model, explanation, numbers),
-        "cohort": cohort_facts(values, explanation.predictor)
+        "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
         | {"predicted": view.predictions(explanation.predicted)},
         "graph": graph_facts(causal, values, model.bootstrap_, names),
         "bootstrap": bootstrap,
@@ -111,32 +118,9 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
-        "made": _made(model, names, notes, diagnosis),
+        "made": _made(model, notes, diagnosis),
     }
     return Content(facts, blocks, diagnosis)
-
-
-def _variables(
-    model: Estimator, explanation: Explanation, units: Mapping[str, str], view: OutcomeView
-) -> list[dict[str, Any]]:
-    """The variables in causal order; one of several columns has no unit to count in.
-
-    ``sd`` is of the logarithm where a variable is on a log scale.
-    """
-    causal, ancestor = model._model, model.ancestor_probability_
-    unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
-    return [
-        {
-            "name": (name := str(explanation.feature_names[column])),
-            "unit": units.get(name, ""),
-            "coef": float(unit_effects[place]),
-            "coef_interval": None if ends is None else ends[place],
-            "sd": float(scale[place]) if np.isfinite(scale[place]) else None,
-            "ancestor": None if ancestor is None else float(ancestor[column]),
-            **level_facts(explanation, int(column)),
-        }
-        for place, column in enumerate(causal.order)
-    ]
 
 
 def _unit(units: Mapping[str, Any], name: str) -> str:
@@ -280,10 +264,12 @@ def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
 
 
-def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
+def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
     """How model and page were made."""
     provenance, encoding = model.provenance_, model._encoding
-    of_column = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)
+    called = dict(zip(encoding.names, encoding.shown_names, strict=True))
+    owner_of = variables_by_column(encoding.column_names, encoding.layout.variable, encoding.names)
+    why = asdict(left_out(encoding.names, model._model.used.tolist(), provenance))
     return {
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
@@ -292,12 +278,15 @@ def _made(model: Estimator, names: list[str], notes: Sequence[str], diagnosis: D
         "rows": provenance["rows"],
         "cases": provenance.get("cases"),
         "columns": provenance["columns"],
-        "log_scale": [model._encoding.names[place] for place in model._encoding.on_log_scale],
+        "log_scale": [encoding.shown_names[place] for place in encoding.on_log_scale],
         "separated": bool(provenance["separated"]),
         "unsettled": not provenance.get("converged", True),
-        "left_out": asdict(left_out(names, model._model.used.tolist(), provenance)),
+        "left_out": {
+            reason: None if names is None else [called[name] for name in names]
+            for reason, names in why.items()
+        },
         "notes": [_text(note, "a note") for note in notes],
-        **checks_facts(diagnosis, of_column),
+        **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
 
 

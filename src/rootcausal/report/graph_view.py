@@ -16,7 +16,7 @@ from ..core.table import F64
 if TYPE_CHECKING:
     from ..uncertainty.resample import Bootstrap
 
-VARIABLES_DRAWN = 30
+VARIABLES_DRAWN = 60
 
 
 def graph_facts(

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:
-    """What kind of variable this is, its levels in words, and whether it is on a log scale."""
+    """What kind of variable this is, its levels in words and as numbers, and whether it is on a log scale."""
     said = explanation.variables[variable]
-    return {"kind": said.kind, "levels": explanation._cells.level_texts(variable), "log": said.log}
+    levels = explanation._cells.level_texts(variable)
+    codes = said.values.tolist() if said.kind in ("binary", "ordinal") else []
+    return {"kind": said.kind, "levels": levels, "codes": codes, "log": said.log}
 
 
 def shown_data(explanation: Explanation, order: Index) -> F64:

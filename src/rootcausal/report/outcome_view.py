@@ -59,7 +59,7 @@ class OutcomeView(Protocol):
 
 @dataclass(frozen=True)
 class YesNoView:
-    """Of a diagnosis: the page needs no more than all outcomes have."""
+    """Of a diagnosis."""
 
     step: ClassVar[float] = STEP
     origin: ClassVar[float] = 0.0
@@ -68,30 +68,25 @@ class YesNoView:
         return {}
 
     def blocks(self, explanation: Explanation, known: np.ndarray | None) -> dict[str, F64]:
-        return {}
+        return _blocks(explanation, known)
 
     def effect_intervals(self, model: Estimator) -> None:
         return None
 
-    def predictions(self, predicted: F64) -> None:
-        return None
+    def predictions(self, predicted: F64) -> dict[str, Any]:
+        return _counted(predicted, (0.0, 1.0))
 
 
 class _Measured:
-    """What times and numbers have in common: they come with intervals, and beside what happened."""
+    """What times and numbers have in common."""
 
     def blocks(self, explanation: Explanation, known: np.ndarray | None) -> dict[str, F64]:
-        blocks = {}
-        if explanation.predicted_interval is not None:
-            blocks["predicted-interval"] = explanation.predicted_interval.T
-        if known is not None:
-            blocks["known"] = known.reshape(len(known), -1)
-        return blocks
+        return _blocks(explanation, known)
 
     def effect_intervals(self, model: Estimator) -> list[list[float]] | None:
         if model.bootstrap_ is None:
             return None
-        return effect_intervals(model.bootstrap_, model.coef_)[:, model.causal_order_].T.tolist()
+        return effect_intervals(model.bootstrap_, model._unit_effects)[:, model.causal_order_].T.tolist()
 
 
 @dataclass(frozen=True)
@@ -158,6 +153,16 @@ def view_of(explanation: Explanation, units: Mapping[str, str], target: str | No
         named = NumberWords(words.of_what, words.spread, "" if target is None else units.get(target, ""))
         return NumberView(named, attribution.base_value, made["mean"])
     return YesNoView()
+
+
+def _blocks(explanation: Explanation, known: np.ndarray | None) -> dict[str, F64]:
+    """Intervals of predictions over resamples, and what happened, where it is known."""
+    blocks = {}
+    if explanation.predicted_interval is not None:
+        blocks["predicted-interval"] = explanation.predicted_interval.T
+    if known is not None:
+        blocks["known"] = known.reshape(len(known), -1)
+    return blocks
 
 
 def _counted(predicted: F64, between: tuple[float, float] | None) -> dict[str, Any]:

@@ -80,7 +80,7 @@ function howSureMade() {
   const kept = content.intervals;
   return (
     `The whole method was repeated on ${count(resamples, "resample")} of the cohort. An interval holds the middle 95 % of ` +
-    `what a shock adds; the frequency says in how many resamples ${told.oftenMeans}. ` +
+    `what a shock adds; the share says in how many resamples it works the way it does here. ` +
     (kept < nVariables ? `On a page of this size, only each patient's ${kept} strongest shocks carry them.` : "")
   );
 }

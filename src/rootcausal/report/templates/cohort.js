@@ -22,41 +22,43 @@ function drawCohort() {
   view.replaceChildren(
     element("h2", {}, `${count(n, "patient")} together`),
     ...(cohort.predicted === null ? [] : [element("h3", {}, told.predictionsTitle), predictions]),
-    element("h3", {}, told.countTitle),
+    element("div", { class: "title-line" }, element("h3", {}, told.countTitle), element("span", { class: "tools no-print" }, ...chartButtons(bars, "root-causes"))),
     element(
       "p",
       {},
-      `Whole bar: patients whose ${told.it} this variable's shock raises at all. Its strong part, and the number in brackets: patients in whom no other shock raises it more. `,
-      told.withoutCause(cohort.none),
+      `Whole bar: patients whose ${told.it} this variable's shock notably raises. Its strong part, and the number in brackets: those in whom no other shock raises it more. Only shocks that `,
+      term("stand out", "Stands out"),
+      ` count. ${told.withoutCause(cohort.none)}`,
     ),
     bars,
     ranked.length > BARS ? caption(`The ${BARS} most important of ${nVariables} variables; all are in the table.`) : "",
     starLegend(ranked),
     prevalenceTable(ranked),
-    element("h3", {}, "What each shock adds, patient by patient"),
+    element("div", { class: "title-line" }, element("h3", {}, "What each shock adds, patient by patient"), element("span", { class: "tools no-print" }, ...chartButtons(swarm, "shocks"))),
     element(
       "p",
       {},
       `A dot is a patient: to the right, the shock raises the ${told.it}. `,
-      "Orange: the measured value is high in the cohort; blue: it is low. ",
+      "Its colour says how high the measured value is in the cohort. ",
       variables.some((variable) => variable.kind === "nominal") ? "Grey: levels without an order. " : "",
       hasImputed ? "A ring: not measured, but expected. " : "",
       "Choose a dot to open the patient.",
     ),
+    element("p", { class: "legend", "aria-hidden": "true" }, "lowest value ", element("span", { class: "gradient values" }), " highest value of the cohort"),
     swarm,
     caption(
-      cohort.swarm.length < n
+      clippedText(ranked.slice(0, SWARM_ROWS)) + (cohort.swarm.length < n
         ? `Drawn: ${cohort.swarm.length} of ${count(n, rowNoun)}, evenly spread from the lowest to the highest ${told.prediction}.`
-        : `All ${rowNoun}s are drawn.`,
+        : `All ${rowNoun}s are drawn.`),
     ),
-    element("h3", {}, "Patients ordered by similarity"),
+    element("div", { class: "title-line" }, element("h3", {}, "Patients ordered by similarity"), element("span", { class: "tools no-print" }, ...chartButtons(heat, "similar-patients"))),
     element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is " + told.alike + "."),
     element(
       "p",
       { class: "legend", "aria-hidden": "true" },
-      `lowers the ${told.it} `,
+      `lowers the ${told.it}, ${told.heatEnd(-heatStrongest(ranked))} or more `,
       element("span", { class: "gradient" }),
-      ` raises the ${told.it}`,
+      ` ${told.heatEnd(heatStrongest(ranked))} or more, raises it`,
     ),
     heat,
     caption(heatCaption(cohort.heat, n)),
@@ -77,9 +79,9 @@ function drawPredictions(place, { counts, edges }) {
       width,
       height: 210,
       marginTop: 28,
-      marginBottom: 40,
+      marginBottom: 46,
       marks: [
-        Plot.axisX({ labelAnchor: "center", ticks: narrow ? 4 : 8, ...told.predictionsAxis }),
+        Plot.axisX({ labelAnchor: "center", labelArrow: "none", ticks: narrow ? 4 : 8, ...told.predictionsAxis }),
         Plot.axisY({ label: `${rowNoun}s`, ticks: 4, tickFormat: "d" }),
         Plot.rectY(bars, { x1: "from", x2: "to", y: "count", fill: "var(--quiet)", inset: 0.5, title: told.barTitle }),
         Plot.ruleY([0], { stroke: "currentColor" }),
@@ -132,11 +134,11 @@ function drawBars(place, shown) {
       marginRight: 90,
       height: rows.length * 26 + 60,
       x: { domain: [0, labels.length] },
-      marginBottom: 40,
+      marginBottom: 46,
       y: { type: "band", domain: shown, padding: 0.25, label: null },
       marks: [
-        Plot.axisX({ label: `${rowNoun}s`, labelAnchor: "center", ticks: Math.min(labels.length, 5), tickFormat: "d" }),
-        Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortName(variables[variable].name, letters) + star(variable) }),
+        Plot.axisX({ label: `${rowNoun}s`, labelAnchor: "center", labelArrow: "none", ticks: Math.min(labels.length, width < 520 ? 3 : 5), tickFormat: "d" }),
+        Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortVariable(variable, letters) + star(variable) }),
         Plot.barX(rows, { x: "any", y: "variable", fill: "var(--harm-light)" }),
         Plot.barX(rows, { x: "strongest", y: "variable", fill: "var(--harm)" }),
         Plot.text(rows, {
@@ -148,14 +150,30 @@ function drawBars(place, shown) {
   );
 }
 
+/** Where the swarm ends: far outliers would flatten all others, and stand at the edge with a mark of their own. */
+function swarmDomain(shown) {
+  const rows = content.cohort.swarm;
+  const all = Float64Array.from(shown.flatMap((variable) => rows.map((row) => shapley(row, variable)))).sort();
+  const [low, high] = [d3.quantileSorted(all, 0.005), d3.quantileSorted(all, 0.995)];
+  const room = 0.25 * (high - low);
+  return [Math.min(Math.max(all[0], low - room), -told.little), Math.max(Math.min(all.at(-1), high + room), told.little)];
+}
+
+function clippedText(shown) {
+  const [low, high] = swarmDomain(shown);
+  const beyond = d3.sum(shown, (variable) => d3.sum(content.cohort.swarm, (row) => shapley(row, variable) < low || shapley(row, variable) > high));
+  return beyond ? `${count(beyond, "dot")} farther out ${beyond === 1 ? "stands" : "stand"} at the edge, as ${beyond === 1 ? "a triangle" : "triangles"}. ` : "";
+}
+
 /** Dots of one variable, spread where they would lie on each other but never beyond their line. */
 function spread(variable, rows, domain) {
   const columns = 70;
   const stacks = new Map();
   return rows.map((row) => {
     const value = shapley(row, variable);
-    const column = Math.round(((value - domain[0]) / (domain[1] - domain[0])) * columns);
-    const dot = { row, variable, value, column, level: stacks.get(column) ?? 0 };
+    const at = Math.min(Math.max(value, domain[0]), domain[1]);
+    const column = Math.round(((at - domain[0]) / (domain[1] - domain[0])) * columns);
+    const dot = { row, variable, value, at, column, level: stacks.get(column) ?? 0 };
     stacks.set(column, dot.level + 1);
     return dot;
   }).map((dot) => {
@@ -177,8 +195,7 @@ const outlines = {
 function drawSwarm(place, shown) {
   const { width, narrow, marginLeft, letters } = frame(place);
   const rows = content.cohort.swarm;
-  const all = shown.flatMap((variable) => rows.map((row) => shapley(row, variable)));
-  const domain = [Math.min(d3.min(all), -told.little), Math.max(d3.max(all), told.little)];
+  const domain = swarmDomain(shown);
   const dots = shown.flatMap((variable, line) =>
     spread(variable, rows, domain).map((dot) => ({
       ...dot,
@@ -191,35 +208,48 @@ function drawSwarm(place, shown) {
     width,
     marginLeft,
     height: shown.length * 44 + 60,
-    marginBottom: 40,
-    x: { domain, nice: true },
+    marginBottom: 46,
+    x: { domain, inset: 6 },
     y: { domain: [shown.length - 0.5, -0.5], axis: null },
-    color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--guard"), ink("--middle"), ink("--harm")] },
+    color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--low"), d3.interpolateRgb(ink("--low"), ink("--high"))(0.5), ink("--high")] },
     marks: [
-      Plot.axisX({ labelAnchor: "center", ...told.addedAxis(domain, narrow) }),
-      Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line]].name, letters) }),
+      Plot.axisX({ labelAnchor: "center", labelArrow: "none", ...told.addedAxis(domain, narrow) }),
+      Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortVariable(shown[line], letters) }),
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {
-        x: "value", y: "y", r: 2.4, fill: "share",
+        x: "at", y: "y", r: 2.4, fill: "share",
+        symbol: (dot) => (dot.at === dot.value ? "circle" : "triangle"),
         ...(hasImputed || dots.some(isUnordered) ? outlines : {}),
         title: (dot) => `${shownName(labels[dot.row])}: ${valueText(valueOf(dot.row, dot.variable))}, ${told.inDot(dot.value)}`,
       }),
     ],
   });
-  picture.querySelectorAll("circle").forEach((circle) => {
-    circle.addEventListener("click", () => openPatient(dots[circle.__data__].row));
+  picture.querySelectorAll("path, circle").forEach((mark) => {
+    const dot = dots[mark.__data__];
+    if (dot !== undefined && mark.querySelector("title")) mark.addEventListener("click", () => openPatient(dot.row));
   });
   place.replaceChildren(picture);
+}
+
+/** Variables and numbers of the heat map, line by line. */
+function heatNumbers(ranked) {
+  const { heat } = content.cohort;
+  const shown = ranked.slice(0, heat.sizes.length ? heat.means[0].length : 30);
+  const columns = heat.sizes.length || heat.rows.length;
+  const value = (line, column) => (heat.sizes.length ? heat.means[column][line] : shapley(heat.rows[column], shown[line]));
+  return { shown, columns, numbers: shown.flatMap((_, line) => d3.range(columns).map((column) => value(line, column))) };
+}
+
+/** The size from which colours get no stronger: two of a hundred are beyond. */
+function heatStrongest(ranked) {
+  return d3.quantile(heatNumbers(ranked).numbers.map(Math.abs), 0.98) || 1;
 }
 
 function drawHeat(place, ranked) {
   const { width, marginLeft, letters } = frame(place);
   const heat = content.cohort.heat;
-  const shown = ranked.slice(0, heat.sizes.length ? heat.means[0].length : 30);
-  const columns = heat.sizes.length || heat.rows.length;
-  const value = (line, column) => (heat.sizes.length ? heat.means[column][line] : shapley(heat.rows[column], shown[line]));
-  const numbers = shown.flatMap((_, line) => d3.range(columns).map((column) => value(line, column)));
-  const strongest = d3.quantile(numbers.map(Math.abs), 0.98) || 1;
+  const { shown, columns, numbers } = heatNumbers(ranked);
+  const strongest = heatStrongest(ranked);
   const picture = drawing({
     ariaLabel: "Heat map of shocks: variables as lines, similar patients side by side",
     width,
@@ -237,7 +267,7 @@ function drawHeat(place, ranked) {
         fill: (number) => number, imageRendering: "pixelated",
       }),
       Plot.axisY(d3.range(shown.length).map((line) => line + 0.5), {
-        tickSize: 0, label: null, tickFormat: (line) => shortName(variables[shown[line - 0.5]].name, letters),
+        tickSize: 0, label: null, tickFormat: (line) => shortVariable(shown[line - 0.5], letters),
       }),
     ],
   });

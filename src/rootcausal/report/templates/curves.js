@@ -7,7 +7,8 @@ const TABLE_TIMES = 6;
 /** The curves of a patient, the patient's own first; a name is made anew for each place that it stands in. */
 function curvesOf(row, harmful) {
   const now = predictor(row);
-  const without = harmful.length ? [{ name: () => ["without the shock on ", named(harmful[0].name)], style: "dashed", predictor: now - harmful[0].value }] : [];
+  const [strongest] = notable(harmful);
+  const without = strongest !== undefined ? [{ name: () => ["without the shock on ", named(strongest.name)], style: "dashed", predictor: now - strongest.value }] : [];
   return [
     { name: () => ["this patient"], style: "solid", predictor: now },
     ...without,
@@ -23,20 +24,20 @@ function survivalAt(predictor, time) {
 function survivalPicture(row, harmful) {
   const curves = curvesOf(row, harmful);
   const place = element("div", { class: "chart", id: "curves" });
-  const parts = [
+  const inside = [
     element("h3", {}, "How long without “", named(outcome), "”"),
     element("ul", { class: "keys" }, curves.map(({ name, style }) => element("li", { class: style }, ...name()))),
     place,
     caption(`The share of such patients who have not had it by each time, up to the longest follow-up of the cohort. The line at ${timeText(facts.horizon)} is where risks are told${hasPredictedInterval ? "; the thick bar on it is the 95 % interval for this patient" : ""}.`),
     curveTable(curves),
   ];
-  return { parts, draw: () => drawCurves(place, curves, predictedInterval(row)) };
+  return { parts: [element("section", { class: "curves", "aria-label": "Curves over time" }, ...inside)], draw: () => drawCurves(place, curves, predictedInterval(row)) };
 }
 
 const LINES = { solid: ["currentColor", 2.5, null], dashed: ["var(--harm)", 2, "7,4"], dotted: ["var(--quiet)", 2, "2,4"] };
 
 function drawCurves(place, curves, ends) {
-  const width = place.clientWidth || 640;
+  const width = widthOf(place);
   const narrow = width < 520;
   const last = facts.times.at(-1);
   const times = d3.sort([...facts.times, ...d3.range(CURVE_POINTS).map((point) => (point / CURVE_POINTS) * last)]);
@@ -49,11 +50,11 @@ function drawCurves(place, curves, ends) {
       marginLeft: 48,
       marginRight: 12,
       marginTop: 24,
-      marginBottom: 42,
+      marginBottom: 46,
       x: { domain: [0, last] },
       y: { domain: [0, 1] },
       marks: [
-        Plot.axisX({ label: facts.unit ? `time (${facts.unit})` : "time", labelAnchor: "center", ticks: narrow ? 4 : 8, tickFormat: (time) => measured(time) }),
+        Plot.axisX({ label: facts.unit ? `time (${facts.unit})` : "time", labelAnchor: "center", labelArrow: "none", ticks: narrow ? 4 : 8, tickFormat: (time) => measured(time) }),
         Plot.axisY({ label: null, ticks: 5, tickFormat: (share) => `${Math.round(share * 100)}%` }),
         Plot.ruleX([facts.horizon], { stroke: "currentColor", strokeOpacity: 0.6 }),
         ...(ends === null ? [] : [Plot.ruleX([ends], { x: facts.horizon, y1: (both) => 1 - both[0], y2: (both) => 1 - both[1], stroke: "currentColor", strokeWidth: 6, strokeOpacity: 0.35 })]),

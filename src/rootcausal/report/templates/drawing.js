@@ -8,11 +8,19 @@ function drawing(options) {
   return made;
 }
 
+// The width of a drawing on paper, whatever the window: the page is printed on one sheet.
+const PAPER_WIDTH = 860;
+const printing = () => document.documentElement.classList.contains("printing");
+
+function widthOf(place) {
+  return printing() ? PAPER_WIDTH : place.clientWidth || 640;
+}
+
 /** Size and left margin shared by the drawings with one line for each variable. */
 function frame(place) {
-  const width = place.clientWidth || 640;
+  const width = widthOf(place);
   const narrow = width < 520;
-  return { width, narrow, marginLeft: narrow ? 104 : 170, letters: narrow ? 14 : 24 };
+  return { width, narrow, marginLeft: narrow ? 122 : 210, letters: narrow ? 13 : 25 };
 }
 
 /** Text next to a bar or dot, with a halo so that lines behind it do not cross it. */

@@ -29,12 +29,8 @@ function drawGraph() {
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     asked(content.made) ?? "",
     orderLimits() ?? "",
-    element(
-      "div",
-      { class: "graph" },
-      element("div", { class: "order" }, element("h3", { id: "order-title" }, "Choose a variable"), orderButtons()),
-      arcs,
-    ),
+    element("div", { class: "title-line" }, element("h3", { id: "order-title" }, "Choose a variable"), element("span", { class: "tools no-print" }, arrowSwitch(), ...chartButtons(arcs, "graph", () => graphPicture(EXPORT_WIDTH, true)))),
+    element("div", { class: `graph${tall() ? " many" : ""}` }, element("div", { class: "order" }, orderButtons()), arcs),
     caption(edgeRule(graph)),
     starLegend(graph.shown),
     element("details", {}, element("summary", {}, "All arrows in words"), arrowTable()),
@@ -130,6 +126,35 @@ function arrowTable() {
   return tableOf("Arrows, strongest first", ["Arrow", "For one SD of the cause", "How sure"], rows, "arrow-table");
 }
 
+// Beyond so many arrows only those of the chosen variable are drawn, unless all are asked for.
+const ARROWS_AT_ONCE = 40;
+// Lines of the list and of the drawing are as high as these, so that they stand side by side.
+const LINE_HEIGHTS = { few: 40, many: 26 };
+const tall = () => content.graph.shown.length > 16;
+const lineHeightOf = () => (tall() ? LINE_HEIGHTS.many : LINE_HEIGHTS.few);
+let allArrowsShown = null;
+
+function arrowSwitch() {
+  allArrowsShown ??= allArrows().length <= ARROWS_AT_ONCE;
+  const box = element("input", { type: "checkbox", id: "arrow-switch" });
+  box.checked = allArrowsShown;
+  box.addEventListener("change", () => {
+    allArrowsShown = box.checked;
+    drawArcs(document.getElementById("arcs"));
+  });
+  return element("label", { class: "switch" }, box, " Arrows of all variables");
+}
+
+function chooseVariable(variable) {
+  chosenVariable = variable;
+  document.querySelectorAll("#graph .order button").forEach((button, line) => {
+    button.setAttribute("aria-pressed", String(content.graph.shown[line] === variable));
+  });
+  drawArcs(document.getElementById("arcs"));
+  drawDownstream(document.getElementById("downstream"));
+}
+
+/** One list of the variables, each on the line of its node, and the outcome below them. */
 function orderButtons() {
   return element(
     "ol",
@@ -144,22 +169,18 @@ function orderButtons() {
             type: "button",
             title: shownName(variables[variable].name),
             "aria-pressed": String(variable === chosenVariable),
-            onclick: () => {
-              chosenVariable = variable;
-              document.querySelectorAll("#graph .order button").forEach((button, line) => {
-                button.setAttribute("aria-pressed", String(content.graph.shown[line] === variable));
-              });
-              drawArcs(document.getElementById("arcs"));
-              drawDownstream(document.getElementById("downstream"));
-            },
+            onclick: () => chooseVariable(variable),
           },
-          named(shortName(variables[variable].name, 40) + star(variable)),
+          element("bdi", {}, shortVariable(variable, listLetters()), star(variable)),
           element("span", {}, coefficient(variables[variable])),
         ),
       ),
     ),
+    element("li", { class: "outcome" }, element("bdi", { title: shownName(outcome) }, shortened(outcome, listLetters()))),
   );
 }
+
+const listLetters = () => (window.innerWidth < 640 ? 15 : 34);
 
 /** Which way an edge works; levels without an order have no more and no less. */
 const DASHES = { more: null, less: "6,4", none: "2,4" };
@@ -182,12 +203,16 @@ function moves({ by, sd, unit, levels, kind, log }) {
   return ["towards ", element("bdi", {}, shownLevel(by < 0 ? levels[0] : levels.at(-1)))];
 }
 
-function drawArcs(place) {
-  const { width, marginLeft, letters } = frame(place);
+const EXPORT_WIDTH = 900;
+const EXPORT_NAMES = 260;
+
+/** The drawing beside the list or, on its own, with the names of the list in it. */
+function graphPicture(width, alone = false) {
+  const marginLeft = alone ? EXPORT_NAMES : 14;
   const { shown, tiers } = content.graph;
-  const edges = allArrows();
   const chosen = shown.indexOf(chosenVariable);
-  const lineHeight = shown.length > 16 ? 26 : 44;
+  const edges = allArrows().filter((edge) => allArrowsShown || edge.cause === chosen || edge.effect === chosen);
+  const lineHeight = lineHeightOf();
   const height = (shown.length + 1) * lineHeight;
   const room = width - marginLeft - 24;
   // An arc of bend b over a chord of length c bulges by c/2 · tan(b/2): the longest one must fit.
@@ -216,7 +241,7 @@ function drawArcs(place) {
       x: bulge, y: middle, text: () => text, title: arrowTitle,
       fill: (edge) => (mine(edge) ? "currentColor" : "var(--quiet)"), stroke: "var(--paper)", strokeWidth: 5, fontWeight: 700,
     });
-  place.replaceChildren(
+  return (
     drawing({
       ariaLabel: "Arrows between variables in causal order, and into the outcome",
       width,
@@ -240,15 +265,21 @@ function drawArcs(place) {
           x: room + 20, y: (tier) => tier.first - 0.5, dy: 10, textAnchor: "end", fontStyle: "italic", text: "name",
           fill: "var(--quiet)", stroke: "var(--paper)", strokeWidth: 4,
         }),
-        Plot.dot(shown, { x: 0, y: (_, line) => line, r: 5, fill: (_, line) => (line === chosen ? "var(--accent)" : "currentColor") }),
-        Plot.dot([outcome], { x: 0, y: shown.length, r: 5, symbol: "square", fill: "var(--paper)", stroke: "currentColor", strokeWidth: 2 }),
-        Plot.text([...shown.keys(), shown.length], {
-          x: 0, y: (line) => line, dx: -10, textAnchor: "end", fill: "currentColor",
-          text: (line) => shortName(nodeName(line), letters) + (line < shown.length ? star(shown[line]) : ""),
-        }),
+        Plot.dot(shown, { x: 0, y: (_, line) => line, r: 6, fill: (_, line) => (line === chosen ? "var(--accent)" : "currentColor"), title: (variable) => shownName(variables[variable].name), className: "node" }),
+        Plot.dot([outcome], { x: 0, y: shown.length, r: 6, symbol: "square", fill: "var(--paper)", stroke: "currentColor", strokeWidth: 2, title: shownName }),
+        ...(alone
+          ? [Plot.text([...shown.keys(), shown.length], { x: 0, y: (line) => line, dx: -12, textAnchor: "end", fill: "currentColor", text: (line) => (line < shown.length ? shortVariable(shown[line], 34) : shortName(outcome, 34)) })]
+          : []),
       ],
-    }),
+    })
   );
+}
+
+function drawArcs(place) {
+  place.replaceChildren(graphPicture(place.clientWidth || 640));
+  const { shown } = content.graph;
+  // The nodes are a shortcut of the pointer; the list beside them does the same for everybody.
+  place.querySelectorAll(".node circle").forEach((node) => node.addEventListener("click", () => chooseVariable(shown[node.__data__])));
 }
 
 /** How many lines of the drawing an arrow spans. */
@@ -266,7 +297,8 @@ function drawDownstream(place) {
   const variable = variables[chosenVariable];
   const moved = shown
     .map((to, line) => ({ ...variables[to], line, by: total[from][line] }))
-    .filter((one) => one.line >= from)
+    // What would be said to move by 0.00 is not.
+    .filter((one) => one.line === from || (one.line > from && Math.abs(one.by) >= 0.005))
     .sort((a, b) => (a.line === from ? -1 : b.line === from ? 1 : Math.abs(b.by) - Math.abs(a.by)));
   const rows = moved.map((one) => [
     element("span", {}, named(one.name), one.line === from ? " (itself)" : ""),

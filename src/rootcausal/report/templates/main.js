@@ -1,10 +1,17 @@
 // Tabs, address, theme and size: what ties the views together.
 
-const VIEWS = { patient: () => drawPatient(currentRow), cohort: drawCohort, graph: drawGraph, about: drawAbout };
+const VIEWS = { patient: drawShown, list: drawList, cohort: drawCohort, graph: drawGraph, about: drawAbout };
 const tabs = Object.keys(VIEWS).map((view) => document.getElementById(`tab-${view}`));
 let currentView = "patient";
 
+/** Show a view that the reader chose. */
 function showView(view, focus = false) {
+  keepAddress(view);
+  askedFor = null;
+  openView(view, focus);
+}
+
+function openView(view, focus = false) {
   currentView = view;
   for (const tab of tabs) {
     const chosen = tab.id === `tab-${view}`;
@@ -13,9 +20,7 @@ function showView(view, focus = false) {
     document.getElementById(tab.getAttribute("aria-controls")).hidden = !chosen;
     if (chosen && focus) tab.focus();
   }
-  if (view === "patient") showPatient(currentRow);
-  else VIEWS[view]();
-  history.replaceState(null, "", addressOf(view));
+  VIEWS[view]();
 }
 
 function openPatient(row) {
@@ -35,7 +40,7 @@ function onTabKey(event) {
 function followAddress() {
   const { view, row } = fromAddress();
   currentRow = row;
-  showView(Object.hasOwn(VIEWS, view) ? view : "patient");
+  openView(Object.hasOwn(VIEWS, view) ? view : "patient");
 }
 
 function redraw() {
@@ -56,6 +61,7 @@ function start() {
   }
   startPicker();
   followAddress();
+  if (location.hash === "") history.replaceState(null, "", addressOf("patient"));
   window.addEventListener("hashchange", followAddress);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   // Drawings made of pixels keep the colours they were drawn in: draw them for paper, then for the screen again.

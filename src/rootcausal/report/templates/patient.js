@@ -1,4 +1,4 @@
-// One patient: a sentence, the waterfall, each root cause, and each protective shock.
+// One patient: the answer, the waterfall, each root cause, each protective shock, and what goes with them.
 
 function contributions(row) {
   const all = d3.range(nVariables).map((variable) => contribution(row, variable));
@@ -8,30 +8,37 @@ function contributions(row) {
   };
 }
 
-/** The shocks to show one by one: up to a limit, without small ones that would keep a reader, and the strongest in any case. */
-function notable(shocks, limit) {
-  return shocks.slice(0, limit).filter((one, place) => place === 0 || Math.abs(one.value) >= told.small);
-}
-
 function drawPatient(row) {
   const { harmful, protective } = contributions(row);
   const view = document.getElementById("patient-view");
   const chart = element("div", { class: "chart", id: "waterfall" });
   const picture = told.picture(row, harmful);
+  const limits = limitsBox();
+  const warned = content.made.reading === "do not read";
   const parts = [
-    element("h2", {}, "Patient ", named(labels[row])),
-    limitsBox(),
-    riskSummary(row),
-    element("p", { class: "in-words", id: "in-words" }, ...inWords(row, harmful, protective)),
-    element("h3", {}, told.fromTo),
+    element("div", { class: "title-line" }, element("h2", {}, "Patient ", named(labels[row])), patientButtons(row, harmful, protective)),
+    unknownPatient(),
+    warned ? limits : null,
+    element(
+      "div",
+      { class: "answer" },
+      element("div", { class: "in-words", id: "in-words" }, ...inWords(row, harmful, protective)),
+      element("div", { class: "numbers" }, riskSummary(row), hundredPeople(row)),
+    ),
+    warned ? null : limits,
+    element("div", { class: "title-line" }, element("h3", {}, told.fromTo), element("span", { class: "tools no-print" }, scaleSwitch(), ...chartButtons(chart, `waterfall-${labels[row]}`))),
     chart,
     caption(told.waterfallCaption()),
     ...picture.parts,
-    cards(told.raisingTitle(), harmful, told.raisingCards, told.noShock("raises")),
-    cards(told.loweringTitle(), protective, told.loweringCards, told.noShock("lowers")),
+    cards(told.raisingTitle(), harmful, told.raisingCards, "raise"),
+    cards(told.loweringTitle(), protective, told.loweringCards, "lower"),
+    [...harmful, ...protective].some((one) => one.level === null) ? stripLegend() : null,
     content.bootstrap ? null : caption(`How sure each shock is was not assessed: no resampling was made.${content.intervals === null ? "" : " Intervals are those that values not measured leave."}`),
+    whatIfPart(row, harmful, protective),
+    alikePart(row),
     allVariables(harmful, protective),
     glossary(),
+    printedLine(),
   ];
   view.replaceChildren(...parts.filter((part) => part !== null));
   drawWaterfall(chart, waterfallSteps(row, harmful, protective));
@@ -45,24 +52,33 @@ function riskSummary(row) {
       "div",
       {},
       element("dt", {}, label),
-      element("dd", { id }, told.toText(at), element("small", {}, told.besidePrediction(at))),
+      element("dd", { id }, told.toText(at), told.besidePrediction(at)),
       riskMark("dd"),
       notes.map((note) => element("dd", {}, ...note)),
     );
   return element(
     "dl",
     { class: "risks" },
-    number(base, content.base_value, "base-risk"),
+    number(patient, predictor(row), "patient-risk", notesOf(row)),
     covariates.length ? covariatesAdd(row) : null,
-    number(patient, predictor(row), "patient-risk", told.notes(row)),
+    number(base, content.base_value, "base-risk"),
   );
+}
+
+/** The interval of what is predicted, and what happened, if that is known. */
+function notesOf(row) {
+  const ends = predictedInterval(row);
+  return [
+    ...(ends === null ? [] : [[`95 % interval ${range(ends.map(told.predictedText))}`]]),
+    ...(hasKnown ? [told.happened(row)] : []),
+  ];
 }
 
 /** "Adjusted for: age, sex and site", and what they add. */
 function covariatesAdd(row) {
   const { value, interval, expected } = adjustment(row);
   const notes = [
-    hasInterval({ interval }) ? howSure(interval) : "",
+    hasInterval({ interval }) ? rangeText(interval) : "",
     expected ? "not all measured; what is expected stands in" : "",
   ].filter(Boolean);
   return element(
@@ -74,97 +90,53 @@ function covariatesAdd(row) {
   );
 }
 
-function inWords(row, harmful, protective) {
-  const [before, after] = told.opening();
-  const words = [
-    before,
-    named(outcome),
-    `${after}${told.toText(predictor(row))} `,
-    ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
-    `for this patient; for a patient whose ${ofAverage} are all average it is ${told.toText(content.base_value)}. `,
-    told.afterOpening(predictor(row)),
-    ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
-  ];
-  const [leading, opposing] = told.leading(harmful, protective);
-  if (!leading.length) {
-    words.push(told.noCause());
-  } else {
-    const first = leading[0];
-    words.push(
-      `${told.strongest} ${first.imputed ? "may be" : "is"} `,
-      element("strong", {}, ...nameAndLevel(first)),
-      ...(first.imputed ? [" (", ...valueWords(first), ")"] : first.level === null ? [` at ${withUnit(first.data, first.unit)}`] : []),
-      first.imputed ? ", going by all that was measured: its own shock, the part that its causes do not explain, would be " : ": its own shock, the part that its causes do not explain, is ",
-      `${standing("errors", first.variable, first.shock).words}. `,
-      told.itDoes(first.value),
-      ...without(first, told.toText(predictor(row))),
-    );
-    if (findingsOf(first.variable).length) words.push(variableMark("span", first.variable), " ");
-    const next = notable(leading, 3).slice(1);
-    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next.map(nameAndLevel)), ". ");
-  }
-  const guards = notable(opposing, 2);
-  if (guards.length) words.push(told.otherWay(), ...enumeration(guards.map(nameAndLevel)), ".");
-  return words;
-}
-
-/** "sex = male", or the name alone of a number and of what was not measured. */
-function nameAndLevel(one) {
-  return one.level === null || one.imputed ? [named(one.name)] : [named(one.name), " = ", element("bdi", {}, shownLevel(one.level))];
-}
-
-/** What would be predicted, now this in words: of a number without its shock, of levels at the one that takes most away of what it does. */
-function without(one, now) {
-  const wouldBe = (then) => `${told.thePrediction} would ${then === now ? "change little: it would still be" : "be"} ${then}`;
-  const best = d3.least(one.byLevel, (other) => Math.sign(one.value) * other.predictor);
-  if (one.imputed || !best || best.now) return [`Without this shock ${wouldBe(told.toText(one.without))}. `];
-  const which = one.byLevel.length > 2 ? `, the ${one.value < 0 ? "highest" : "lowest"} of its levels` : "";
-  return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead ${wouldBe(told.toText(best.predictor))}${which}. `];
-}
-
-function cards(title, shocks, limit, none) {
+function cards(title, shocks, limit, way) {
   const shown = notable(shocks, limit);
   const rest = shocks.slice(shown.length);
   const together = d3.sum(rest, (one) => one.value);
+  const none = rest.length ? `No single shock that would ${way} the ${told.it} stands out.` : told.noShock(`${way}s`);
   return element(
     "section",
     { "aria-label": title },
     element("h3", {}, title),
-    shocks.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
-    rest.length ? caption(`${count(rest.length, "weaker one")}, together ${told.beside(together)}: in the table below.`) : null,
+    shown.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
+    rest.length ? element("p", { class: "caption" }, count(rest.length, "weaker one"), element("span", { class: told.scaleClass }, `, together ${told.beside(together)}${told.scaleWord}`), ": in the table below.") : null,
   );
 }
 
 function card(one) {
   const line = (term, ...definition) => [element("dt", {}, term), element("dd", {}, ...definition)];
+  const expected = expectedText(one);
   return element(
     "li",
-    { class: one.value > 0 ? "card" : "card protective", "data-variable": one.name },
+    { class: one.value > 0 ? "card" : "card protective", "data-variable": one.column },
     element(
       "h4",
       {},
       element("span", {}, ...nameAndLevel(one)),
       one.level === null || one.imputed ? element("span", { class: one.imputed ? "measured expected" : "measured" }, ...valueWords(one)) : null,
     ),
+    expected === null ? null : element("p", { class: "against" }, `${expected} ${FROM_OTHERS}`),
+    stripOf(one),
+    one.byLevel.length
+      ? element("p", { class: "adds" }, `${told.byLevelTitle}${riskNote}: `, element("span", { class: "by-level" }, ...byLevel(one.byLevel)))
+      : element("p", { class: "adds" }, `${told.withoutTitle}${riskNote}: `, element("span", { class: "without" }, told.toText(one.without)), insteadOf(one)),
     element("p", { class: "adds" }, ...told.inCard(one.value)),
+    hasInterval(one) ? element("p", { class: "adds" }, gradeBadge(one), " ", ...howSure(one)) : null,
     variableMark("p", one.variable),
     element(
       "dl",
       {},
-      one.byLevel.length
-        ? line(`${told.byLevelTitle}${riskNote}`, ...byLevel(one.byLevel))
-        : line(`${told.withoutTitle}${riskNote}`, element("span", { class: "without" }, told.toText(one.without))),
-      one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", ...valueInCohort(one)),
-      line("Its own shock", `${signed(one.shock, 1)} SD, `, ...inCohort("errors", one.variable, one.shock)),
-      hasInterval(one) ? line("How sure", howSure(one.interval)) : [],
+      one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", valueInCohort(one)),
+      line("Its own shock", `${signed(one.shock, 1)} SD, `, standing("errors", one.variable, one.shock).words),
     ),
   );
 }
 
-function inCohort(kind, variable, number) {
-  const { share, words } = standing(kind, variable, number);
-  const drawn = element("meter", { min: 0, max: 1, value: share.toFixed(3), "aria-label": words });
-  return [words, drawn];
+/** "69 % instead of 95 %", or that it is no other. */
+function insteadOf({ without, value }) {
+  const now = told.toText(without + value);
+  return told.toText(without) === now ? ", as it is with it" : ` instead of ${now}`;
 }
 
 /** "female: 12 %; male: 34 % (as measured)" */
@@ -180,8 +152,8 @@ function byLevel(levels) {
 
 /** Where a measured value lies in the cohort, or how common a level without an order is. */
 function valueInCohort(one) {
-  if (one.kind === "binary" || one.kind === "nominal") return [commonness(one.variable, one.data)];
-  return inCohort("values", one.variable, one.data);
+  if (one.kind === "binary" || one.kind === "nominal") return commonness(one.variable, one.data);
+  return standing("values", one.variable, one.data).words;
 }
 
 /** Without resamples, only what was not measured leaves an interval. */
@@ -189,59 +161,52 @@ function hasInterval({ interval }) {
   return interval !== null && (content.bootstrap !== null || interval.lower < interval.upper);
 }
 
-function howSure({ lower, upper, frequency }) {
-  const interval = `95 % interval ${told.range(lower, upper)}`;
-  if (content.bootstrap === null) return `${interval}, for what was not measured`;
-  return frequency === null ? interval : `${interval}; ${told.often(frequency)}`;
+function rangeText({ lower, upper }) {
+  const text = `95 % interval ${told.range(lower, upper)}`;
+  return content.bootstrap === null ? `${text}, for what was not measured` : text;
+}
+
+/** How sure a shock is, as elements: how often it works this way, and its interval on the scale of the outcome. */
+function howSure(one) {
+  if (content.bootstrap === null) return [rangeText(one.interval)];
+  const zero = endsAtZero(one);
+  return [`${sameWayText(one)}. `, element("span", { class: told.scaleClass }, `${rangeText(one.interval)}. `), zero ?? ""];
 }
 
 function allVariables(harmful, protective) {
   const [adds, without] = told.tableHeads;
-  const heads = ["Variable", adds, `${without}${riskNote}`, "Measured", "In the cohort", "Shock (SD)", "In the cohort"];
+  const heads = ["Variable", "This patient", "Expected", "Typical patient", "Value in the cohort", "Shock (SD)", "Shock in the cohort", adds, `${without}${riskNote}`];
   if (content.intervals !== null) heads.push("How sure");
   const rows = [...harmful, ...protective].map((one) => [
     [named(one.name), star(one.variable)],
-    told.inTable(one.value),
-    told.toText(one.without),
     valueWords(one),
-    one.imputed ? "" : valueInCohort(one)[0],
+    expectedText(one) ?? "",
+    typicalText(one),
+    one.imputed ? "" : valueInCohort(one),
     signed(one.shock),
     standing("errors", one.variable, one.shock).words,
-    ...(content.intervals === null ? [] : [one.interval === null ? "not kept on a page of this size" : hasInterval(one) ? howSure(one.interval) : ""]),
+    told.inTable(one.value),
+    told.toText(one.without),
+    ...(content.intervals === null ? [] : [one.interval === null ? "not kept on a page of this size" : hasInterval(one) ? tableSure(one) : ""]),
   ]);
   return element(
     "details",
-    {},
-    element("summary", {}, `All ${count(rows.length, "variable")} of this patient as a table`),
-    tableOf("All variables of this patient", heads, rows),
+    { id: "beside-typical" },
+    element("summary", {}, `This patient beside a typical one: all ${count(rows.length, "variable")} as a table`),
+    tableOf("All variables of this patient", heads, rows, "variables-table"),
     starLegend(d3.range(nVariables)),
   );
 }
 
-function glossary() {
-  const line = (term, meaning) => [element("dt", {}, term), element("dd", {}, meaning)];
-  const [rootCause, ...scale] = told.glossary();
-  return element(
-    "details",
-    { class: "glossary" },
-    element("summary", {}, "What the words mean"),
-    element(
-      "dl",
-      {},
-      line("Shock", "The part of a measurement that its own causes, as the model learned them, do not explain. It is counted in standard deviations (SD) of the " + (content.prevalence === null ? "cohort." : "population.")),
-      onLogScale.length
-        ? line("Log scale", ["The model works with the logarithm of ", listOf(onLogScale.map((variable) => variable.name)), ". Values are shown in their own unit; a shock of one SD makes them so many times as high or as low, not so many units."])
-        : [],
-      line(...rootCause),
-      covariates.length
-        ? line("Adjusted for", `Covariates come before all other variables: what they explain of these is taken out, and what they add to the ${told.it} stands apart. They are not asked whether they are root causes.`)
-        : [],
-      scale.map((entry) => line(...entry)),
-      variables.some((variable) => variable.levels.length) ? line(told.byLevelTitle, LEVEL_SET) : [],
-      hasImputed
-        ? line("Not measured; expected", "The table has no value here. What is expected given all that was measured of this patient stands in for it, and the interval holds how far that may be off.")
-        : [],
-      line(told.withoutTitle, SHOCK_AVERAGE),
-    ),
-  );
+function tableSure(one) {
+  const grade = gradeOf(one);
+  return grade === null ? rangeText(one.interval) : `${grade}; ${rangeText(one.interval)}; ${sameWayText(one)}`;
+}
+
+/** The middle of the cohort: of levels the most common one. */
+function typicalText(one) {
+  const quantiles = content.quantiles.values[one.variable];
+  if (!one.levels.length) return inItsUnit(one, quantiles[50]);
+  if (one.kind === "ordinal") return element("bdi", {}, shownLevel(one.levels[Math.round(quantiles[50])]));
+  return element("bdi", {}, shownLevel(one.levels[d3.mode(quantiles)]));
 }

@@ -90,10 +90,34 @@ function onSearchKey(event) {
   }
 }
 
-/** Show a patient, and keep it in the address so that the link can be passed on. */
+/** Keep what is shown in the address: a link can be passed on, and Back goes back. */
+function keepAddress(view) {
+  const address = addressOf(view);
+  if (decodeURI(location.hash) === decodeURI(address)) return;
+  // The first address of a visit, or one that names nobody, is not worth going back to.
+  if (location.hash === "" || askedFor !== null) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+}
+
+// The patient that the address asked for, where there is none of this name.
+let askedFor = null;
+
+function unknownPatient() {
+  if (askedFor === null) return null;
+  return element("p", { class: "caution", id: "unknown", role: "status" }, "No patient “", named(shortened(askedFor, 80)), "” is on this page. Shown instead: patient ", named(labels[currentRow]), ".");
+}
+
+/** Show a patient whom the reader chose. */
 function showPatient(row) {
   currentRow = row;
-  history.replaceState(null, "", addressOf("patient"));
+  keepAddress("patient");
+  askedFor = null;
+  drawShown();
+}
+
+/** Draw the current patient, and say so. */
+function drawShown() {
+  const row = currentRow;
   drawPatient(row);
   document.getElementById("previous").disabled = row === 0;
   document.getElementById("next").disabled = row === labels.length - 1;
@@ -105,16 +129,19 @@ function addressOf(view) {
   return `#${view}/${encodeURIComponent(labels[currentRow])}`;
 }
 
-/** View and patient that the address names; unknown ones fall back to the first. */
+/** View and patient that the address names; an unknown one is remembered, and another one shown. */
 function fromAddress() {
-  const [view, label = ""] = location.hash.slice(1).split("/");
-  let wanted = "";
+  const [view, ...rest] = location.hash.slice(1).split("/");
+  const label = rest.join("/");
+  let wanted = label;
   try {
     wanted = decodeURIComponent(label);
   } catch {
     // An address cut off in the middle of a character names nobody.
   }
-  return { view, row: rowOfLabel.get(wanted) ?? currentRow };
+  const row = rowOfLabel.get(wanted);
+  askedFor = row === undefined && wanted !== "" ? wanted : null;
+  return { view, row: row ?? currentRow };
 }
 
 function startPicker() {

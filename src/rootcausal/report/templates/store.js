@@ -12,7 +12,7 @@ const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
   errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
   imputed: Uint8Array, "by-level": Int16Array, covariates: full, "covariates-interval": Int16Array, "covariates-expected": Uint8Array,
-  known: full, "predicted-interval": full,
+  known: full, "predicted-interval": full, expected: Float32Array,
 };
 
 function unpack(name) {
@@ -75,10 +75,10 @@ const hasImputed = document.getElementById("block-imputed") !== null;
 
 /** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent. */
 function valueOf(row, variable) {
-  const { levels, unit } = variables[variable];
+  const { levels, unit, digits } = variables[variable];
   const data = cell("data", row, variable);
   const mark = hasImputed ? cell("imputed", row, variable) : 0;
-  return { data, unit, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null };
+  return { data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null };
 }
 
 // Where each variable's levels start in a row of the predictors by level, and how many such levels there are.
@@ -97,6 +97,40 @@ function byLevelOf(row, variable) {
   }));
 }
 
+const hasExpected = document.getElementById("block-expected") !== null;
+
+/** What is expected of a variable from this patient's other values, its own shock being none; null where that has no number. */
+function expectedOf(row, variable) {
+  const { own, log, levels, codes } = variables[variable];
+  if (hasExpected) {
+    const found = cell("expected", row, variable);
+    return Number.isFinite(found) ? found : null;
+  }
+  if (!content.linear || own === null || (levels.length && !codes.length)) return null;
+  const data = cell("data", row, variable);
+  const change = shock(row, variable) * own;
+  if (log) return data * Math.exp(-change);
+  return (levels.length ? codes[data] : data) - change;
+}
+
+/** Whether the shock works the way it does here, in percent of the resamples: a resample that left the variable out has neither. */
+function sameWay({ variable, value, interval }) {
+  if (interval === null || interval.frequency === null) return null;
+  if (value > 0) return interval.frequency;
+  return Math.max(0, Math.round(100 - interval.frequency - 100 * variables[variable].dropped));
+}
+
+// Shares of resamples, in percent. With the first, a 95 % interval keeps away from zero; the second is that of arrows, too.
+const FIRM_FROM = 98;
+const LIKELY_FROM = 80;
+
+/** How sure a shock is: "firm", "likely" or "unsure"; null where nothing was resampled. */
+function gradeOf(one) {
+  const same = sameWay(one);
+  if (same === null) return null;
+  return same >= FIRM_FROM ? "firm" : same >= LIKELY_FROM ? "likely" : "unsure";
+}
+
 /** Everything the page says about one shock of one patient. */
 function contribution(row, variable) {
   const value = shapley(row, variable);
@@ -107,6 +141,7 @@ function contribution(row, variable) {
     shock: shock(row, variable),
     ...valueOf(row, variable),
     without: predictor(row) - value,
+    expected: expectedOf(row, variable),
     byLevel: byLevelOf(row, variable),
     interval: intervalOf(row, variable),
   };

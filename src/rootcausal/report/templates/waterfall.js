@@ -2,30 +2,55 @@
 
 const WATERFALL_BARS = 6;
 const TICK_WIDTH = 44;
-const LABEL_WIDTH = 54;
 
-/** What covariates add, raising shocks, then lowering ones; those that are not notable are put together. */
+// Whether log-odds are shown beside probabilities.
+let scaleShown = false;
+const showsScale = () => scaleShown;
+
+/** The switch for the scale on which shocks add up, where the page tells risks first. */
+function scaleSwitch() {
+  if (told.scaleSwitch === undefined) return "";
+  const box = element("input", { type: "checkbox", id: "scale-switch" });
+  box.checked = scaleShown;
+  box.addEventListener("change", () => {
+    scaleShown = box.checked;
+    document.documentElement.classList.toggle("with-scale", scaleShown);
+    redraw();
+    document.getElementById("scale-switch").focus();
+  });
+  return element("label", { class: "switch" }, box, ` ${told.scaleSwitch}`);
+}
+
+function whiskersSaid() {
+  return content.intervals === null ? "" : ". Thin lines are 95 % intervals of what each shock adds; an arrow head says that one goes on beyond the drawing";
+}
+
+/** What covariates add, raising shocks, then lowering ones; those that do not stand out are put together. */
 function waterfallSteps(row, harmful, protective) {
   const steps = [];
   let from = content.base_value;
-  const add = (name, measured, value, adjusted = false) => {
-    steps.push({ name, measured, value, adjusted, from, to: from + value });
-    from += value;
+  const add = (step) => {
+    steps.push({ name: "", measured: "", adjusted: false, interval: null, ...step, from, to: from + step.value });
+    from += step.value;
   };
-  if (covariates.length) add("", "", adjustment(row).value, true);
+  if (covariates.length) {
+    const { value, interval } = adjustment(row);
+    add({ value, adjusted: true, interval: hasInterval({ interval }) ? interval : null });
+  }
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
     const alone = notable(shocks, WATERFALL_BARS);
-    alone.forEach((one) => add(one.name, valueText(one), one.value));
+    alone.forEach((one) => add({ name: one.name, variable: one.variable, measured: valueText(one), value: one.value, interval: hasInterval(one) ? one.interval : null }));
     const rest = shocks.slice(alone.length);
-    if (rest.length) add(`${rest.length} more ${noun}`, "", d3.sum(rest, (one) => one.value));
+    if (rest.length) add({ name: `${rest.length} ${alone.length ? "more" : "small"} ${noun}`, value: d3.sum(rest, (one) => one.value) });
   }
   return steps;
 }
 
-function stepLabel({ name, measured, adjusted }, narrow) {
-  if (adjusted) return covariatesInShort(narrow ? 16 : 31);
-  if (narrow || !measured) return shortName(name, 16);
-  return `${shortName(name, Math.max(12, 31 - measured.length))} ${shortName(measured, 18)}`;
+function stepLabel({ name, variable, measured, adjusted }, narrow) {
+  if (adjusted) return covariatesInShort(narrow ? 16 : 34);
+  if (variable === undefined) return shortName(name, narrow ? 16 : 24);
+  if (narrow || !measured) return shortVariable(variable, 16);
+  return `${shortVariable(variable, 34 - Math.min(measured.length, 16))} ${shortName(measured, 16)}`;
 }
 
 function barColour({ adjusted, value }) {
@@ -45,17 +70,31 @@ function predictionTicks(domain, width) {
   return kept;
 }
 
-/** The stretch that all bars need, and a little where there is next to nothing. */
+// How far intervals may widen the drawing on either side, as a share of what bars need.
+const WIDENED_BY = 0.35;
+
+/** The stretch that all bars need, a little where there is next to nothing, and some more for intervals. */
 function waterfallDomain(steps) {
   const [low, high] = d3.extent([content.base_value, ...steps.map((step) => step.to)]);
   const spare = Math.max(5 * told.little - (high - low), 0) / 2;
-  return [low - spare, high + spare];
+  const room = WIDENED_BY * (high - low + 2 * spare);
+  const [least, most] = d3.extent(steps.filter((step) => step.interval !== null).flatMap(({ from, interval }) => [from + interval.lower, from + interval.upper]));
+  return [Math.min(low - spare, Math.max(least ?? low, low - room)), Math.max(high + spare, Math.min(most ?? high, high + room))];
+}
+
+/** Letters of this drawing are about this wide. */
+const LETTER = 7;
+
+/** The thin line of an interval, as far as the drawing goes. */
+function whisker({ place, from, interval }, [low, high]) {
+  const [start, end] = [from + interval.lower, from + interval.upper];
+  return { place, start: Math.max(start, low), end: Math.min(end, high), before: start < low, beyond: end > high };
 }
 
 function drawWaterfall(place, steps) {
-  const width = place.clientWidth || 640;
+  const width = widthOf(place);
+  const lineHeight = printing() ? 20 : 28;
   const narrow = width < 520;
-  const marginLeft = narrow ? 112 : 220;
   const marginRight = 8;
   const bars = steps.map((step, index) => ({ ...step, place: index + 1, label: stepLabel(step, narrow) }));
   const ends = [
@@ -63,24 +102,38 @@ function drawWaterfall(place, steps) {
     { place: steps.length + 1, label: `this patient${narrow ? riskNote.replace(" ", "\n") : riskNote}`, at: steps.at(-1)?.to ?? content.base_value },
   ];
   const rows = [ends[0], ...bars, ends[1]];
+  const longest = d3.max(rows, ({ label }) => d3.max(label.split("\n"), (line) => Array.from(line).length));
+  const marginLeft = Math.min(Math.max(longest * LETTER + 12, narrow ? 96 : 180), narrow ? 136 : 290);
   const domain = waterfallDomain(steps);
-  const axis = { labelAnchor: "center" };
-  const risks = predictionTicks(domain, width - marginLeft - marginRight - 2 * LABEL_WIDTH);
+  const lines = bars.filter((bar) => bar.interval !== null).map((bar) => whisker(bar, domain));
+  const lineAt = new Map(lines.map((line) => [line.place, line]));
+  // Beside the bar, and beyond the line that is drawn over it.
+  const outside = (bar, side) => (side > 0 ? Math.max(bar.to, lineAt.get(bar.place)?.end ?? bar.to) : Math.min(bar.to, lineAt.get(bar.place)?.start ?? bar.to));
+  const barText = (bar) => told.barText(bar, narrow);
+  const widest = d3.max([...bars.map(barText), ...ends.map((one) => told.toText(one.at))], (text) => text.length);
+  const inset = widest * LETTER + 16;
+  const axis = { labelAnchor: "center", labelArrow: "none" };
+  const risks = predictionTicks(domain, width - marginLeft - marginRight - 2 * inset);
+  const scaled = told.scaleSwitch === undefined || scaleShown;
+  const hasRisks = told.predictionTicks.length > 0;
+  const caps = [...lines.filter((line) => !line.before).map(({ place, start }) => ({ place, at: start })), ...lines.filter((line) => !line.beyond).map(({ place, end }) => ({ place, at: end }))];
+  const onward = [...lines.filter((line) => line.before).map(({ place, start }) => ({ place, at: start, text: "◂" })), ...lines.filter((line) => line.beyond).map(({ place, end }) => ({ place, at: end, text: "▸" }))];
+  const thin = { stroke: "currentColor", strokeWidth: 1.2 };
   place.replaceChildren(
     drawing({
       ariaLabel: `Waterfall ${told.fromTo.replace("From", "from")}`,
       width,
-      height: rows.length * 28 + (told.predictionTicks.length ? 84 : 56),
+      height: rows.length * lineHeight + (hasRisks && scaled ? 92 : 60),
       marginLeft,
       marginRight,
-      marginTop: told.predictionTicks.length ? 40 : 12,
-      marginBottom: 40,
-      x: { domain, label: null, inset: LABEL_WIDTH },
+      marginTop: hasRisks && scaled ? 42 : 12,
+      marginBottom: 46,
+      x: { domain, label: null, inset },
       y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
       marks: [
-        Plot.axisX({ ...axis, anchor: "bottom", ...told.axis(domain, narrow) }),
-        ...(told.predictionTicks.length
-          ? [Plot.axisX(risks, { ...axis, anchor: "top", label: `${told.predictionAxis}${riskNote}`, tickFormat: told.tickText })]
+        ...(scaled ? [Plot.axisX({ ...axis, anchor: "bottom", ...told.axis(domain, narrow) })] : []),
+        ...(hasRisks
+          ? [Plot.axisX(risks, { ...axis, anchor: scaled ? "top" : "bottom", label: `${told.predictionAxis}${riskNote}`, tickFormat: told.tickText })]
           : []),
         Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
         Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),
@@ -90,8 +143,11 @@ function drawWaterfall(place, steps) {
         Plot.barX(bars, {
           x1: "from", x2: "to", y: "place", fill: barColour,
         }),
-        ...beside(bars.filter((bar) => bar.value > 0), "to", (bar) => told.beside(bar.value), "right"),
-        ...beside(bars.filter((bar) => bar.value <= 0), "to", (bar) => told.beside(bar.value), "left"),
+        Plot.link(lines, { x1: "start", x2: "end", y1: "place", y2: "place", ...thin, className: "whisker" }),
+        Plot.tickX(caps, { x: "at", y: "place", insetTop: 5, insetBottom: 5, ...thin }),
+        Plot.text(onward, { x: "at", y: "place", text: "text", fill: "currentColor" }),
+        ...beside(bars.filter((bar) => bar.value > 0), (bar) => outside(bar, 1), barText, "right"),
+        ...beside(bars.filter((bar) => bar.value <= 0), (bar) => outside(bar, -1), barText, "left"),
         Plot.dot(ends, { x: "at", y: "place", r: 5, fill: "currentColor" }),
         ...beside(ends, "at", (one) => told.toText(one.at), "right"),
       ],

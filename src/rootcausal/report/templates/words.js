@@ -4,11 +4,24 @@
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name === "onclick") made.addEventListener("click", value);
+    if (name === "onclick" || name === "oninput") made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null));
+  const inside = children.flat(Infinity).filter((child) => child !== null);
+  made.append(...(tag === "option" ? inside : inside.flatMap(withPercentsWhole)));
   return made;
+}
+
+/** No line ends between a number and its percent sign. */
+function withPercentsWhole(child) {
+  if (typeof child !== "string" || !child.includes(" %")) return [child];
+  return child.split(/((?:over |under )?[\d.,]+ %)/).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const whole = document.createElement("span");
+    whole.className = "whole";
+    whole.textContent = part;
+    return whole;
+  });
 }
 
 /** A name that came with the data, kept from turning the direction of the text around it. */
@@ -25,14 +38,16 @@ function shownLevel(level) {
 }
 
 /** A value as plain text, for drawings: "3.4 mg/dl", "= male", "3.4 mg/dl expected". */
-function valueText({ data, unit, level, imputed }) {
-  const text = level === null ? withUnit(data, unit) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
+function valueText(one) {
+  const { data, level, imputed } = one;
+  const text = level === null ? inItsUnit(one, data) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
   return imputed ? `${text} expected` : text;
 }
 
 /** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
-function valueWords({ data, unit, level, imputed, likely }) {
-  const value = level === null ? withUnit(data, unit) : element("bdi", {}, shownLevel(level));
+function valueWords(one) {
+  const { data, level, imputed, likely } = one;
+  const value = level === null ? inItsUnit(one, data) : element("bdi", {}, shownLevel(level));
   return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
 }
 
@@ -41,9 +56,26 @@ function shortName(name, limit) {
   return "\u2068" + shortened(name, limit) + "\u2069";
 }
 
+/** Shortened in the middle: names of one table often begin alike, and often end alike. */
 function shortened(name, limit) {
   const letters = Array.from(shownName(name).replace(/\s+/g, " "));
-  return letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : letters.join("");
+  if (letters.length <= limit) return letters.join("");
+  const tail = Math.floor((limit - 1) / 2);
+  return `${letters.slice(0, limit - 1 - tail).join("").trimEnd()}…${letters.slice(letters.length - tail).join("").trimStart()}`;
+}
+
+const shortNames = new Map();
+
+/** The short name of a variable in a drawing; of those that would be cut to the same, each gets its place in the order. */
+function shortVariable(variable, limit) {
+  if (!shortNames.has(limit)) {
+    const times = d3.rollup(variables, (all) => all.length, (one) => shortened(one.name, limit));
+    shortNames.set(limit, variables.map(({ name }, place) => {
+      const short = shortened(name, limit);
+      return times.get(short) === 1 ? short : `${shortened(name, Math.max(limit - 4, 6))} ${place + 1}`;
+    }));
+  }
+  return "\u2068" + shortNames.get(limit)[variable] + "\u2069";
 }
 
 function signed(number, digits = 2) {
@@ -56,6 +88,24 @@ function measured(number, digits = 5) {
   const size = Math.abs(number);
   if (size !== 0 && (size >= 1e7 || size < 1e-4)) return number.toExponential(3).replace("-", "−");
   return Number(number.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 9 }).replace("-", "−");
+}
+
+/** Digits behind the point: those given, or those measured as far as the spread of the cohort is worth them. */
+function digitsOf({ digits: { given, recorded, spread } }, number, measured) {
+  if (given !== null) return given;
+  const significant = number === 0 ? 0 : Math.max(0, 1 - Math.floor(Math.log10(Math.abs(number))));
+  // What is expected was not written down, and may lie between whole numbers.
+  const written = measured ? recorded : Math.max(recorded, 1);
+  return Math.min(written, Math.max(spread, significant));
+}
+
+/** A number of a variable in its unit: "12.6 mg/dl"; `finer` asks for more digits, of what is expected. */
+function inItsUnit(one, number, finer = null) {
+  const size = Math.abs(number);
+  const far = size !== 0 && (size >= 1e7 || size < 1e-4);
+  const shown = far ? 0 : Math.min(digitsOf(one, number, finer === null) + (finer ?? 0), 12);
+  const text = far ? measured(number, 3) : number.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown }).replace("-", "−");
+  return text + (one.unit ? "\u00a0" + one.unit : "");
 }
 
 function withUnit(number, unit, digits = 5) {
@@ -75,6 +125,12 @@ function percent(risk) {
   if (risk < 0.01) return `${(risk * 100).toPrecision(1)} %`;
   if (risk > 0.99) return "over 99 %";
   return `${Math.round(risk * 100)} %`;
+}
+
+/** "84 % to 97 %", or one of them where rounding makes them the same. */
+function range(texts) {
+  const [low, high] = texts;
+  return low === high ? `${low} throughout` : `${low} to ${high}`;
 }
 
 function count(number, noun) {

@@ -1,0 +1,179 @@
+// The answer at the top of a patient: how high, why, how sure, and what would change it.
+
+/** Shocks that stand out, strongest first; `limit` of them. */
+function notable(shocks, limit = Infinity) {
+  return shocks.filter((one) => Math.abs(one.value) >= content.notable).slice(0, limit);
+}
+
+/** "sex = male", or the name alone of a number and of what was not measured. */
+function nameAndLevel(one, limit = Infinity) {
+  const name = named(limit === Infinity ? one.name : shortened(one.name, limit));
+  return one.level === null || one.imputed ? [name] : [name, " = ", element("bdi", {}, shownLevel(one.level))];
+}
+
+// Letters of a name in a sentence that named it before, or that names several.
+const NAME_IN_SENTENCE = 48;
+const brief = (one) => named(shortened(one.name, NAME_IN_SENTENCE));
+
+/** What is expected of this variable from the patient's other values, in words; null where that has none. */
+function expectedText(one) {
+  const { expected, imputed, kind, codes, levels, level, data } = one;
+  if (imputed || expected === null) return null;
+  if (level === null) {
+    // As many digits as tell it from what was measured, where it differs at all.
+    const now = inItsUnit(one, data);
+    for (const finer of [0, 1, 2]) {
+      const text = inItsUnit(one, expected, finer);
+      if (text !== now) return text;
+    }
+    return inItsUnit(one, expected, 0);
+  }
+  if (kind === "binary") {
+    const high = Math.min(Math.max((expected - codes[0]) / (codes[1] - codes[0]), 0), 1);
+    return `${percent(data === 1 ? high : 1 - high)} “${shownLevel(level)}”`;
+  }
+  const nearest = d3.minIndex(codes, (code) => Math.abs(code - expected));
+  return `about “${shownLevel(levels[nearest])}”`;
+}
+
+const FROM_OTHERS = "expected from this patient's other values";
+
+/** "12.6 mg/dl; 3.8 mg/dl expected from this patient's other values", as elements. */
+function measuredAgainstExpected(one, words = FROM_OTHERS) {
+  const expected = expectedText(one);
+  if (one.imputed) return valueWords(one);
+  const value = one.level === null ? inItsUnit(one, one.data) : null;
+  if (expected === null) return value === null ? [] : [value];
+  return [value === null ? "" : `${value}; `, `${expected} ${words}`];
+}
+
+/** "bili (12.6 mg/dl; 3.8 mg/dl expected)" */
+function inShort(one) {
+  const inside = measuredAgainstExpected(one, "expected");
+  return [element("strong", {}, ...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
+}
+
+function inWords(row, harmful, protective) {
+  const [before, after] = told.opening();
+  const ends = predictedInterval(row);
+  const lead = element(
+    "p",
+    { class: "lead" },
+    before,
+    named(outcome),
+    `${after}${told.toText(predictor(row))} `,
+    ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
+    ...(ends === null ? [] : [`(95 % interval ${range(ends.map(told.predictedText))}) `]),
+    `for this patient, and ${told.toText(content.base_value)} for one whose ${ofAverage} are all average. `,
+    told.afterOpening(predictor(row)),
+    ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
+  );
+  const sides = told.leading(harmful, protective, row);
+  const [leading, opposing] = sides.map((shocks) => notable(shocks));
+  const parts = [lead, whyParagraph(row, leading, opposing, sides[0].slice(leading.length))];
+  if (leading.length + opposing.length) parts.push(sureParagraph(leading.length ? leading : opposing), changeParagraph(row, leading, opposing));
+  return parts;
+}
+
+function whyParagraph(row, leading, opposing, weaker) {
+  const words = [];
+  if (leading.length) {
+    const [first, ...others] = leading;
+    const next = others.slice(0, 2);
+    words.push(...whyFirst(first));
+    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...plainList(next.map(inShort)), ". ");
+    // Many small ones may do as much as those that are named.
+    if (Math.abs(d3.sum(weaker, (one) => one.value)) >= content.notable) words.push(`${count(weaker.length, "weaker one")} together ${told.alsoDo(first.value)}. `);
+  } else {
+    words.push(...nothingStandsOut(row, opposing.length > 0));
+  }
+  const others = opposing.slice(0, 2);
+  if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...plainList(others.map(inShort)), ".");
+  return element("p", { class: "why" }, element("strong", { class: "ask" }, "Why? "), ...words);
+}
+
+/** "a, b and c", of lists of elements. */
+function plainList(items) {
+  return items.flatMap((item, place) => [...(place === 0 ? [] : [place === items.length - 1 ? " and " : ", "]), ...item]);
+}
+
+function whyFirst(first) {
+  const verb = first.imputed ? "may be" : "is";
+  const shockWord = term("shock");
+  const words = [`${told.strongest(first.value)} ${verb} `, element("strong", {}, ...nameAndLevel(first))];
+  const expected = expectedText(first);
+  if (first.imputed) {
+    words.push(" (", ...valueWords(first), "), going by all that was measured: its own ", shockWord, ", the part that its causes do not explain, would be ");
+    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+  } else if (expected === null) {
+    words.push(first.level === null ? ` at ${inItsUnit(first, first.data)}` : "", ": its own ", shockWord, ", the part that its causes do not explain, is ");
+    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+  } else {
+    words.push(": ", ...measuredAgainstExpected(first), ". What its causes do not explain is its ", shockWord, `, ${standing("errors", first.variable, first.shock).words}. `);
+  }
+  words.push(told.itDoes(first.value));
+  return words;
+}
+
+/** No shock that stands out on the side that leads: say so, and what it is that moves the patient. */
+function nothingStandsOut(row, others) {
+  const apart = Math.abs(predictor(row) - content.base_value) >= content.notable;
+  const words = ["No single shock ", term("stands out"), others ? ` among those that ${told.lead(row)} the ${told.it}. ` : `: none changes ${told.notableSize()}. `];
+  if (!others && apart && !covariates.length) words.push(`Many small ones together make the difference to ${told.toText(content.base_value)}. `);
+  return words;
+}
+
+/** "firm", as a badge that opens its rule. */
+function gradeBadge(one) {
+  const grade = gradeOf(one);
+  if (grade === null) return null;
+  return element("button", { type: "button", class: `grade ${grade}`, "aria-haspopup": "dialog", onclick: () => showTerm("Firm, likely, unsure") }, grade);
+}
+
+/** "raises the risk in 95 % of 100 resamples" */
+function sameWayText(one) {
+  return `${told.works(one.value)} in ${sameWay(one)} % of ${count(content.bootstrap.resamples, "resample")}`;
+}
+
+/** What an interval that ends at exactly 0 means. */
+function endsAtZero({ interval, variable }) {
+  const { dropped } = variables[variable];
+  if (interval === null || dropped === null || !(dropped > 0) || (interval.lower !== 0 && interval.upper !== 0)) return null;
+  return `The interval ends at 0: ${percent(dropped)} of the resamples left it out, as no cause at all.`;
+}
+
+/** How sure the strongest shock is, then the next two in short, and what checks say of it. */
+function sureParagraph([first, ...others]) {
+  const words = [];
+  if (content.bootstrap === null) {
+    words.push("Not assessed: no resampling was made. ");
+  } else if (sameWay(first) !== null) {
+    words.push(element("strong", {}, brief(first)), " is ", gradeBadge(first), `: it ${sameWayText(first)}. `, endsAtZero(first) ?? "", " ");
+    const next = others.slice(0, 2).filter((one) => sameWay(one) !== null);
+    if (next.length) words.push(...plainList(next.map((one) => [element("strong", {}, brief(one)), " is ", gradeBadge(one), ` (${sameWay(one)} %)`])), ". ");
+  }
+  if (findingsOf(first.variable).length) words.push(variableMark("span", first.variable));
+  return element("p", { class: "sure" }, element("strong", { class: "ask" }, "How sure? "), ...words);
+}
+
+/** "Without the shock on bili the risk would be 69 % instead of 95 %." */
+function changeParagraph(row, leading, opposing) {
+  const [first] = leading.length ? leading : opposing;
+  const together = leading.slice(0, 3).filter((one) => !one.byLevel.length || one.imputed);
+  const words = [...without(first, row)];
+  if (leading.length > 1 && together.length > 1) {
+    const then = told.toText(predictor(row) - d3.sum(together, (one) => one.value));
+    words.push(`Without ${together.length === 2 ? "both shocks" : "the three shocks"} (`, ...plainList(together.map((one) => [brief(one)])), `): ${then}. `);
+  }
+  return element("p", { class: "change" }, element("strong", { class: "ask" }, "What would change it? "), ...words, element("span", { class: "quiet" }, NO_TREATMENT));
+}
+
+/** What would be predicted: of a number without its shock, of levels at the one that takes most away of what it does. */
+function without(one, row) {
+  const now = told.toText(predictor(row));
+  const wouldBe = (then) => `${told.thePrediction} would ${then === now ? `hardly change: it would still be ${then}` : `be ${then} instead of ${now}`}`;
+  const best = d3.least(one.byLevel, (other) => Math.sign(one.value) * other.predictor);
+  if (one.imputed || !best || best.now) return ["Without the shock on ", element("strong", {}, brief(one)), ` ${wouldBe(told.toText(one.without))}. `];
+  const which = one.byLevel.length > 2 ? `, the ${one.value < 0 ? "highest" : "lowest"} of its levels` : "";
+  return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead ${wouldBe(told.toText(best.predictor))}${which}. `];
+}

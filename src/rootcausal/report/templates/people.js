@@ -1,0 +1,73 @@
+// Pictures of a patient among others: a hundred people like this one, and where a measurement lies in the cohort.
+
+const PEOPLE_A_LINE = 20;
+
+/** A hundred people like this patient: who has the outcome, how many more or fewer than of average patients. */
+function hundredPeople(row) {
+  if (!told.isChance) return null;
+  const [here, base] = [predictor(row), content.base_value].map((at) => Math.round(told.predict(at) * 100));
+  const kinds = d3.range(100).map((place) => (place < Math.min(here, base) ? "both" : place < here ? "more" : place < base ? "fewer" : "neither"));
+  const size = 14;
+  const picture = d3
+    .create("svg")
+    .attr("class", "people")
+    .attr("role", "img")
+    .attr("aria-label", peopleWords(here, base))
+    .attr("viewBox", `0 0 ${PEOPLE_A_LINE * size} ${(100 / PEOPLE_A_LINE) * size}`);
+  picture
+    .selectAll("circle")
+    .data(kinds)
+    .join("circle")
+    .attr("class", (kind) => kind)
+    .attr("cx", (_, place) => (place % PEOPLE_A_LINE) * size + size / 2)
+    .attr("cy", (_, place) => Math.floor(place / PEOPLE_A_LINE) * size + size / 2)
+    .attr("r", size * 0.36);
+  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, peopleWords(here, base)));
+}
+
+function peopleWords(here, base) {
+  const more = here - base;
+  const change = more === 0 ? "as many as" : `${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than`;
+  return `Of 100 patients like this one, ${here} ${told.haveIt()}: ${change} of 100 whose ${ofAverage} are all average (${base}).`;
+}
+
+/** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */
+function stripOf(one) {
+  if (one.imputed || one.level !== null) return null;
+  const quantiles = content.quantiles.values[one.variable];
+  const [low, high] = [quantiles[1], quantiles.at(-2)];
+  if (!(high > low)) return null;
+  const width = 240;
+  const scale = (one.log && low > 0 ? d3.scaleLog() : d3.scaleLinear()).domain([low, high]).range([8, width - 8]).clamp(true);
+  const typical = quantiles[50];
+  const words = `Between ${inItsUnit(one, low)} and ${inItsUnit(one, high)}: measured ${inItsUnit(one, one.data)}${one.expected === null ? "" : `, expected ${inItsUnit(one, one.expected, 0)}`}, typical ${inItsUnit(one, typical)}`;
+  const picture = d3.create("svg").attr("class", "strip").attr("role", "img").attr("aria-label", words).attr("viewBox", `0 0 ${width} 20`);
+  picture.append("line").attr("class", "rail").attr("x1", 8).attr("x2", width - 8).attr("y1", 10).attr("y2", 10);
+  picture.append("line").attr("class", "typical").attr("x1", scale(typical)).attr("x2", scale(typical)).attr("y1", 3).attr("y2", 17);
+  if (one.expected !== null) {
+    picture.append("line").attr("class", "shock").attr("x1", scale(one.expected)).attr("x2", scale(one.data)).attr("y1", 10).attr("y2", 10);
+    picture.append("circle").attr("class", "expected").attr("cx", scale(one.expected)).attr("cy", 10).attr("r", 5);
+  }
+  picture.append("circle").attr("class", "measured").attr("cx", scale(one.data)).attr("cy", 10).attr("r", 5);
+  picture.append("title").text(words);
+  return picture.node();
+}
+
+/** What the marks of the strips mean; none where no strip was drawn. */
+function stripLegend() {
+  return element(
+    "p",
+    { class: "caption strip-legend" },
+    "On the lines: ",
+    element("span", { class: "dot" }),
+    " measured, ",
+    element("span", { class: "ring" }),
+    " ",
+    term("expected"),
+    " from the other values, ",
+    element("span", { class: "tick" }),
+    " ",
+    term("typical patient", "Typical patient"),
+    "; from the lowest to the highest hundredth of the cohort.",
+  );
+}
