@@ -209,7 +209,8 @@ def prevalence(
     raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
-    shown = sorted(_most_important(explanation, top), key=lambda column: -most[column])
+    causes = [column for column in _most_important(explanation, top) if any_cause[column]]
+    shown = sorted(causes, key=lambda column: -most[column])
     names = _names(explanation, labels, units, target)
     ax = new_axes(ax, height=0.35 * len(shown) + 1.2)
     places, (raises, raises_most) = range(len(shown)), names.words.raises
