@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from ..core.table import F64, Index
@@ -30,6 +31,8 @@ class BentTruth:
         Columns, causes first.
     centre, spread : tuple of str
         Names of the shapes f and g of each variable; "none" and "even" without parents.
+    family : ndarray of shape (p,), int
+        Which distribution each error has: 0 for Student's t, 1 for chi-square, 2 for uniform.
     index_mean, index_sd, mean, sd : ndarray of shape (p,)
         What standardizes the index and the variable.
     target_weights : ndarray of shape (p,)
@@ -42,6 +45,7 @@ class BentTruth:
     causal_order: Index
     centre: tuple[str, ...]
     spread: tuple[str, ...]
+    family: NDArray[np.int64]
     index_mean: F64
     index_sd: F64
     mean: F64

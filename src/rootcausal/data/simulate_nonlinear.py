@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -162,9 +162,8 @@ def simulate_nonlinear(
         graph = draw_graph(n_variables, edge_probability, rng)
         if graph.nnz == 0:
             continue
-        family = rng.integers(FAMILIES, size=n_variables - 1)
-        mechanism = _draw_mechanism(graph.toarray(), family, heteroscedastic, rng)
-        errors = draw_unit_errors(n_samples, family, rng)
+        mechanism = _draw_mechanism(graph.toarray(), heteroscedastic, rng)
+        errors = draw_unit_errors(n_samples, mechanism.family, rng)
         X = mechanism.values(errors)
         y = (rng.random(n_samples) < expit(mechanism.log_odds(X))).astype(np.int64)
         if np.bincount(y, minlength=2).min() >= ROWS_PER_CLASS:
@@ -175,7 +174,7 @@ def simulate_nonlinear(
             "raise expected_neighbors or n_samples"
         )
     base_value = 0.0  # the intercept is such that the log-odds of the population have this mean
-    true_shapley, noise = walked_shapley(mechanism, family, errors, base_value, n_walks, rng)
+    true_shapley, noise = walked_shapley(mechanism, errors, base_value, n_walks, rng)
     return NonlinearCohort(
         X=X,
         y=y,
@@ -189,15 +188,14 @@ def simulate_nonlinear(
     )
 
 
-def _draw_mechanism(
-    graph: F64, family: NDArray[np.int64], heteroscedastic: bool, rng: np.random.Generator
-) -> BentTruth:
+def _draw_mechanism(graph: F64, heteroscedastic: bool, rng: np.random.Generator) -> BentTruth:
     """Choose D in a graph with at least one edge, put the others in random order, and draw their shapes."""
     has_parents, has_children = (graph != 0).any(axis=1), (graph != 0).any(axis=0)
     target = rng.choice(np.flatnonzero(has_parents & ~has_children))
     vertex = rng.permutation(np.delete(np.arange(len(graph)), target))
     adjacency, weights = graph[np.ix_(vertex, vertex)], graph[target, vertex]
     p = vertex.size
+    family = rng.integers(FAMILIES, size=p)
     centre, spread = rng.integers(len(CENTRES), size=p), rng.integers(len(SPREADS), size=p)
     caused = adjacency.any(axis=1)
     unfinished = BentTruth(
@@ -207,6 +205,7 @@ def _draw_mechanism(
         spread=tuple(
             SPREADS[k] if some and heteroscedastic else EVEN for k, some in zip(spread, caused, strict=True)
         ),
+        family=family,
         index_mean=np.zeros(p),
         index_sd=np.ones(p),
         mean=np.zeros(p),
@@ -214,12 +213,12 @@ def _draw_mechanism(
         target_weights=weights,
         intercept=0.0,
     )
-    return _standardized(unfinished, family, rng)
+    return _standardized(unfinished, rng)
 
 
-def _standardized(draft: BentTruth, family: NDArray[np.int64], rng: np.random.Generator) -> BentTruth:
+def _standardized(draft: BentTruth, rng: np.random.Generator) -> BentTruth:
     """The same equations with each index, each variable and the log-odds standardized over the population."""
-    columns = np.ascontiguousarray(draw_unit_errors(PEOPLE, family, rng).T)
+    columns = np.ascontiguousarray(draw_unit_errors(PEOPLE, draft.family, rng).T)
     for i in draft.causal_order:
         if not draft.adjacency[i].any():
             continue
@@ -230,15 +229,8 @@ def _standardized(draft: BentTruth, family: NDArray[np.int64], rng: np.random.Ge
         draft.mean[i], draft.sd[i] = raw.mean(), raw.std()
         columns[i] = (raw - draft.mean[i]) / draft.sd[i]
     log_odds = draft.target_weights @ columns
-    return BentTruth(
-        adjacency=draft.adjacency,
-        causal_order=draft.causal_order,
-        centre=draft.centre,
-        spread=draft.spread,
-        index_mean=draft.index_mean,
-        index_sd=draft.index_sd,
-        mean=draft.mean,
-        sd=draft.sd,
+    return replace(
+        draft,
         target_weights=draft.target_weights / log_odds.std(),
         intercept=-float(log_odds.mean() / log_odds.std()),
     )

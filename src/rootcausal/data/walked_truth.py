@@ -19,7 +19,6 @@ PATIENTS_A_BLOCK = 2048
 
 def walked_shapley(
     mechanism: BentTruth,
-    family: NDArray[np.int64],
     errors: F64,
     base_value: float,
     n_walks: int,
@@ -34,7 +33,7 @@ def walked_shapley(
     values, noise = np.zeros_like(errors), np.zeros_like(errors)
     log_odds = mechanism.log_odds(mechanism.values(errors))
     strata = -(-n_walks // REPLICATES)
-    walks = [_draw_walks(strata, ancestors, family, rng) for _ in range(REPLICATES)]
+    walks = [_draw_walks(strata, ancestors, mechanism.family, rng) for _ in range(REPLICATES)]
     found = np.empty((REPLICATES, ancestors.size, len(errors)))
     for begin in range(0, len(errors), PATIENTS_A_BLOCK):
         some = slice(begin, begin + PATIENTS_A_BLOCK)
