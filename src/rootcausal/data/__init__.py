@@ -1,10 +1,12 @@
 """Cohorts that come with the package: two generators, the paper's and a bent one, and two real data sets."""
 
+from .bent_truth import BentTruth
 from .cohorts import RealCohort, load_framingham, load_pbc
 from .simulate import SimulatedCohort, simulate
 from .simulate_nonlinear import NonlinearCohort, simulate_nonlinear
 
 __all__ = [
+    "BentTruth",
     "NonlinearCohort",
     "RealCohort",
     "SimulatedCohort",

@@ -72,11 +72,13 @@ def write_results(names: Sequence[str], scope: Scope, out: Path, made: Made, pag
 
 def _page(shown: dict[str, Shown], scope: Scope, made: Made) -> str:
     beyond = list(shown) == ["nonlinear"]
+    drawn = any(each.figures for each in shown.values())
+    figures = ", each figure in `figures/` as PNG and SVG" if drawn else ""
     parts = [
         "# RCI where relations bend\n" if beyond else "# The paper's experiments, run again\n",
         f"Made by `{made.command}` with rootcausal {__version__}, seed {scope.seed}, {made.jobs} at a time, "
         f"on {_machine()}. Every number comes from the rows in `rows/`; each table is also in `tables/` as "
-        "Markdown and LaTeX, each figure in `figures/` as PNG and SVG.\n",
+        f"Markdown and LaTeX{figures}.\n",
         "p counts the diagnosis.\n" if beyond else f"{METHOD_NOTE}\n",
     ]
     for name, each in shown.items():
