@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "mechanism_figure": {"core", "errors", "estimator", "figure_names", "figure_style", "inputs"},
     "graph_figure": {"arrows", "figure_style"},
     "figure_style": {"core", "errors"},
+    "figure_axes": {"explanation", "figure_names", "figure_style", "outcome_words", "wording"},
     "swarm_figure": {"core", "explanation", "figure_style"},
     "waterfall_figure": {"explanation", "figure_names", "figure_style", "outcome_words", "wording"},
     "figure_names": {
@@ -138,6 +139,7 @@ MAY_IMPORT = {
         "errors",
         "estimator",
         "explanation",
+        "figure_axes",
         "figure_names",
         "figure_style",
         "graph_figure",
