@@ -115,7 +115,9 @@ def page_content(
             values, explanation.predictor, explanation.notable_from, np.isin(order, listed.members)
         )
         | {"predicted": view.predictions(explanation.predicted)},
-        "graph": graph_facts(causal, explanation.values[:, causal.order], model.bootstrap_, names),
+        "graph": graph_facts(
+            causal, explanation.values[:, causal.order], model.bootstrap_, names, model._quantiles
+        ),
         "bootstrap": bootstrap,
         "intervals": kept,
         "not_measured": {
