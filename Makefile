@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow test-gpu lint format bench docs notebook screenshots clean
+.PHONY: demo test test-slow test-gpu lint format bench docs notebook pictures screenshots clean
 
 demo: $(READY)
 	$(BIN)/rootcausal demo
@@ -42,11 +42,15 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
-# Runs every cell of the example notebook, and writes the outputs to build/.
+# Runs every cell of the example notebook, and keeps the outputs in it.
 notebook: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
-	mkdir -p build
-	$(BIN)/jupyter execute --output=$(CURDIR)/build/pbc.ipynb examples/pbc.ipynb
+	$(BIN)/python examples/run_notebook.py
+
+# The figures of the gallery, and the graphs of "What you know" (this downloads the Framingham data).
+pictures: $(READY)
+	$(BIN)/python docs/gallery_pictures.py
+	$(BIN)/python docs/knowledge_pictures.py
 
 screenshots: $(READY)
 	$(BIN)/python -m pip install --quiet pillow

@@ -1,21 +1,48 @@
 """The guide as a site: ``make docs``."""
 
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 from rootcausal import __version__
 
 project = "rootcausal"
 author = "the authors of rootcausal"
 release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-exclude_patterns = ["screenshots.py", "case_control_picture.py", "knowledge_pictures.py"]
-myst_enable_extensions = ["attrs_inline"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton"]
+exclude_patterns = ["*.py"]
+myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"rootcausal {__version__}"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["guide.css"]
+# What the build makes itself and copies to the site as it is: the demo page.
+MADE = Path(__file__).parent.parent / "build" / "made-for-site"
+html_extra_path = [str(MADE)]
+
+# What is pasted are commands and code: no prompt, and no output.
+copybutton_prompt_text = "$ "
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
 
 # Methods are listed in full below their class; a second table of them would only lengthen the page.
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+
+
+def make_demo_page(*_: Any) -> None:
+    """Write the page that ``rootcausal demo`` writes, so that the site shows that of this version."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    page = MADE / "rootcausal-demo.html"
+    subprocess.run(
+        [sys.executable, "-m", "rootcausal", "demo", "--out", str(page)], check=True, capture_output=True
+    )
+
+
+def setup(app: Any) -> None:
+    app.connect("config-inited", make_demo_page)

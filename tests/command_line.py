@@ -10,7 +10,7 @@ from rootcausal.cli import app
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="rootcausal")
 
 
 def ok(*arguments: object) -> str:

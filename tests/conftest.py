@@ -34,6 +34,25 @@ def model(cohort: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def two_processes() -> Iterator[Any]:
+    """A cluster of two workers, started once: each has to import all there is."""
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    from dask_cluster import cluster_of_processes
+
+    with cluster_of_processes(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client_of_processes(two_processes: Any) -> Iterator[Any]:
+    """A client that ends with its file: others are to find none."""
+    from distributed import Client
+
+    with Client(two_processes) as client:
+        yield client
+
+
 @pytest.fixture(scope="module")
 def client_of_threads() -> Iterator[Any]:
     """A cluster within this process: as quick as one gets."""

@@ -12,15 +12,21 @@ from rootcausal import RCI
 
 
 @contextmanager
-def cluster_of(n_workers: int) -> Iterator[Client]:
+def cluster_of_processes(n_workers: int) -> Iterator[LocalCluster]:
     # On a busy machine a killed worker may take long to come back; the cluster must not give it up.
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
-        Client(cluster) as client,
     ):
+        yield cluster
+
+
+@contextmanager
+def cluster_of(n_workers: int) -> Iterator[Client]:
+    """A cluster of its own, for tests that harm it."""
+    with cluster_of_processes(n_workers) as cluster, Client(cluster) as client:
         yield client
 
 

@@ -299,12 +299,12 @@ def test_a_wrong_way_round_is_one_line(study_file: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_on_a_cluster_too(study_file: Path) -> None:
-    pytest.importorskip("distributed")
+def test_on_a_cluster_too(study_file: Path, client_of_threads: Any) -> None:
     table = study_file.with_suffix(".parquet")
     pq.write_table(arrow_csv.read_csv(study_file), table)
     out = study_file.with_suffix(".rci")
-    printed = ok("fit", table, "--target", "d", "--backend", "dask", "--prevalence", "0.02", "--out", out)
+    options = ["--target", "d", "--prevalence", "0.02", "--scheduler", client_of_threads.scheduler.address]
+    printed = ok("fit", table, *options, "--out", out)
     assert "disease: d = 1 (100 of 200 patients); 2% in the population" in printed
     assert RCI.load(out).prevalence == 0.02
 

@@ -22,9 +22,13 @@ LONG_ENOUGH = 120.0  # seconds, on a busy machine
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}
 
 
+# Tests that were started by nohup ignore this signal, and so would what they start.
+AS_IN_A_TERMINAL = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+
+
 def start(script: str, *arguments: object) -> subprocess.Popen[str]:
     """Run a script in a process group of its own, as a terminal would."""
-    command = [sys.executable, "-c", script, *map(str, arguments)]
+    command = [sys.executable, "-c", AS_IN_A_TERMINAL + script, *map(str, arguments)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

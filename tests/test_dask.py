@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
 import joblib
-from dask_cluster import cluster_of, same_model
+from dask_cluster import same_model
 from distributed import Client
 from mixed_tables import mixed
 
@@ -34,9 +34,8 @@ CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster_of(2) as client:
-        yield client
+def client(client_of_processes: Client) -> Client:
+    return client_of_processes
 
 
 @pytest.fixture(autouse=True)
@@ -130,13 +129,12 @@ def test_no_variable_that_matters(client: Client) -> None:
 def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, attribution: str) -> None:
     X, y = small.drop(columns="d"), small["d"]
     by_label = small.sort_values("d", kind="stable")  # so that some partitions have rows of one class only
-    for prevalence in (0.02, 0.4):
+    for prevalence, frame in ((0.02, by_label), (0.4, small)):
         options = {"attribution": attribution, "prevalence": prevalence}
         expected = RCI(**options).fit(X, y)
-        for frame in (small, by_label):
-            assert same_model(
-                RCI(backend="dask", **options).fit(in_pieces(frame, [7, 0, 193, 300]), "d"), expected
-            )
+        assert same_model(
+            RCI(backend="dask", **options).fit(in_pieces(frame, [7, 0, 193, 300]), "d"), expected
+        )
     share = float(y.mean()) * (1 + 1e-14)  # a hair beside it, so that rows are taken by class
     sample, population = (
         RCI(backend="dask", attribution=attribution, prevalence=prevalence).fit(dd.from_pandas(small, 3), "d")
@@ -147,15 +145,19 @@ def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, a
     assert population.intercept_ == pytest.approx(sample.intercept_, rel=1e-12)
 
 
-@pytest.mark.parametrize("prevalence", [None, 0.1])
-def test_discrete_columns(client: Client, prevalence: float | None) -> None:
+@pytest.mark.parametrize(
+    ("prevalence", "variants"),
+    [(None, VARIANTS), (0.1, ("original", "local_plus"))],
+    ids=["sample", "weighted"],
+)
+def test_discrete_columns(client: Client, prevalence: float | None, variants: Iterable[str]) -> None:
     drawn = mixed(3, 400)
     frame = table(drawn.X, drawn.y).sort_values("d", kind="stable")  # so that some parts have one class only
     pieces = in_pieces(frame, [100, 0, 7, 293])
     source = FrameRows(client, pieces, list(frame.columns[:-1]), LabelRows("d", 1))
-    for variant in VARIANTS.values():
+    for variant in variants:
         found, expected = (
-            order_columns(raw, describe_columns(raw, prevalence), variant, 0.2, layout=drawn.layout)
+            order_columns(raw, describe_columns(raw, prevalence), VARIANTS[variant], 0.2, layout=drawn.layout)
             for raw in (DaskRaw(client, source), NumbaRaw(drawn.X, drawn.y))
         )
         assert found.order.tolist() == expected.order.tolist()

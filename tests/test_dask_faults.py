@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,8 @@ from rootcausal.data import simulate
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster_of(2) as client:
-        yield client
+def client(client_of_processes: Client) -> Client:
+    return client_of_processes
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +263,10 @@ def test_a_scheduler_that_cannot_be_reached_is_named(
     assert time.monotonic() - began < 20
 
 
-def test_a_client_closed_during_the_fit(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:
-    with cluster_of(1) as client:
+def test_a_client_closed_during_the_fit(
+    two_processes: Any, monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame
+) -> None:
+    with Client(two_processes) as client:
         waited = DaskTable.gram
 
         def closing(self: DaskTable) -> Any:

@@ -18,7 +18,9 @@ from rootcausal import RCI
 from rootcausal.data import simulate
 
 
-def test_a_cluster_is_started_and_closed(tmp_path: Path) -> None:
+def test_a_cluster_is_started_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One worker does for a test, however many cores there are.
+    monkeypatch.setattr("distributed.deploy.local.nprocesses_nthreads", lambda: (1, 1))
     cohort = simulate(n_samples=300, n_variables=6, random_state=1)
     frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).assign(d=cohort.y)
     expected = RCI().fit(cohort.X, cohort.y)

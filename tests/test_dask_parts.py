@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,21 +71,11 @@ def test_sums_do_not_depend_on_who_adds(values: list[float], data: st.DataObject
 
 
 @contextmanager
-def a_cluster(n_workers: int, threads: int, processes: bool) -> Iterator[Client]:
-    with (
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=threads,
-            processes=processes,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-# Workers, threads of each, and whether they are processes or threads of this one, which start at once.
-CLUSTERS = [(1, 1, False), (2, 2, False), (3, 1, False), (2, 1, True)]
+def in_this_process(n_workers: int, threads: int) -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=n_workers, threads_per_worker=threads, processes=False, dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
 
 
 def cohort() -> pd.DataFrame:
@@ -134,7 +124,7 @@ def numbers(model: Any) -> bytes:
     ids=["a diagnosis", "all others"],
 )
 def test_the_last_digits_repeat_on_any_cluster(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kinds: list[str]
+    two_processes: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kinds: list[str]
 ) -> None:
     monkeypatch.setattr(dask_parts, "LEAST_ROWS_A_GRAIN", 70)
     monkeypatch.setattr(dask_parts, "GRAINS", 12)
@@ -142,11 +132,12 @@ def test_the_last_digits_repeat_on_any_cluster(
     fits = kinds_of_fits(cohort(), tmp_path)
     assert grain_edges(900, 8).size == 13
     found: dict[str, set[bytes]] = {kind: set() for kind in kinds}
-    for n_workers, threads, processes in CLUSTERS:
-        with a_cluster(n_workers, threads, processes):
+    clusters = [in_this_process(1, 1), in_this_process(2, 2), in_this_process(3, 1)]
+    for cluster in (*clusters, nullcontext(two_processes)):
+        with cluster as started, Client(started):
             for kind in kinds:
                 found[kind].add(numbers(fits[kind]()))
-                if n_workers == 2:
+                if len(started.workers) == 2:
                     # Again, in more parts than there are workers.
                     with monkeypatch.context() as patch:
                         patch.setattr(dask_rows, "PARTS_A_WORKER", 1e9)

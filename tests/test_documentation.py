@@ -1,85 +1,49 @@
-"""Every snippet of the README and of the guide runs, in order, as a reader would run it.
+"""Every snippet of the README and of the guide runs, in order, as a reader would; outputs are as shown.
 
 Python snippets of one file share their names. Of the shell snippets, ``rootcausal`` lines run through the
 real command line; lines that set a machine up are known by their first word; any other line is a failure,
 so that no snippet goes untested by accident. One that cannot run here (it needs a cluster) says so on the
 line before it: ``<!-- not run: why -->``.
 
-What a snippet prints is compared with the text below ``<!-- printed by the above -->``: the pieces between
-each ``…`` are found in it, in this order and however lines are broken. Else the failure shows what to paste.
+What a snippet prints, and its last line is, stands below it, after ``<!-- printed by the above -->``: the
+pieces between each ``…`` are found in it, in this order and however lines are broken. A snippet whose output
+is not shown says why: ``<!-- output not shown: why -->``. ``python tests/guide.py PAGE`` writes outputs.
 """
 
 import re
-import shlex
-from pathlib import Path
 
 import pytest
-from command_line import ok
+from guide import NOT_RUN, NOT_SHOWN, PAGES, SHELLS, Reader, misses, own_cohort, snippets_of
 
-from rootcausal.data import load_pbc
-from rootcausal.files.results import write_tables
-
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PRINTED = "<!-- printed by the above -->\n"
-SNIPPET = re.compile(rf"^({PRINTED})?```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-NOT_RUN_HERE = re.compile(r"^<!-- not run: [^\n]+ -->\n+```.*?^```", re.DOTALL | re.MULTILINE)
-SETS_UP = ("pip", "git", "cd", "make", "python", "python3", "source", "curl", "docker")
-SHELLS = ("sh", "bash", "console", "shell")
-NOT_RUN = ("text", "json", "bibtex", "mermaid", "diff")
+from rootcausal import __version__, plots
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Where a reader stands: a cohort of their own, with ids and a diagnosis."""
-    table = load_pbc().to_frame()
-    own = table.rename_columns(["patient", *table.column_names[1:]])
-    write_tables({tmp_path / "cohort.csv": own, tmp_path / "new.csv": own.slice(0, 5)}, {})
+    own_cohort(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def run_shell(snippet):
-    """Run the lines of a snippet, and return what they print."""
-    printed = ""
-    for line in snippet.replace("\\\n", " ").splitlines():
-        command = shlex.split(line.removeprefix("$ "), comments=True)
-        if not command or command[0] in SETS_UP:
-            continue
-        assert command[0] == "rootcausal", f"no way to run this line: {line}"
-        if ">" in command:
-            command = command[: command.index(">")]
-        if "--bootstrap" in command:
-            command[command.index("--bootstrap") + 1] = "5"  # the same path, without the wait
-        printed += ok(*command[1:])
-    return printed
-
-
-def assert_printed(shown, printed):
-    rest = " ".join(printed.split())
-    for piece in filter(None, (" ".join(piece.split()) for piece in shown.split("…"))):
-        assert piece in rest, f"not printed, or not here: {piece}\n\nWhat is printed:\n{printed}"
-        rest = rest.partition(piece)[2]
-
-
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # shap, when it is imported
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run(page, folder):
+def test_snippets_run_and_print_what_is_shown(page, folder):
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib import pyplot
 
-    names = {"__name__": "__main__"}
-    runnable = NOT_RUN_HERE.sub("", page.read_text(encoding="utf-8"))
-    printed = ""
-    for compared, language, snippet in SNIPPET.findall(runnable):
-        if language == "python":
-            exec(compile(snippet, f"{page.name}: {snippet[:40]!r}", "exec"), names)
-        elif language in SHELLS:
-            printed = run_shell(snippet)
-        elif compared:
-            assert_printed(snippet, printed)
+    reader = Reader(page.name)
+    for snippet in snippets_of(page.read_text(encoding="utf-8")):
+        if not snippet.is_run:
+            known = {*NOT_RUN, "python", *SHELLS}
+            assert snippet.language in known, f"a snippet in {snippet.language}: teach this test to run it"
+            continue
+        printed = reader.run(snippet)
+        told = f"\n\nThe snippet:\n{snippet.code}\nWhat is printed:\n{printed}"
+        if snippet.shown is not None:
+            missed = misses(snippet.shown.code, printed)
+            assert missed is None, f"{page.name}: not printed, or not here: {missed}{told}"
         else:
-            assert language in NOT_RUN, f"a snippet in {language}: teach this test to run it"
+            assert not printed or NOT_SHOWN.match(snippet.note), f"{page.name}: output not shown{told}"
     pyplot.close("all")
 
 
@@ -94,3 +58,32 @@ def test_pictures_are_there():
         for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             if not picture.startswith("http"):
                 assert (page.parent / picture).is_file(), f"{page.name} shows {picture}"
+
+
+def test_pages_that_are_linked_are_there():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([\w./-]+\.md)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).is_file(), f"{page.name} links to {link}"
+
+
+def test_a_snippet_that_draws_shows_its_picture():
+    """Every kind of figure that a page draws is shown on the same page."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        code = "".join(one.code for one in snippets_of(text) if one.language == "python")
+        pictures = " ".join(re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text))
+        for kind in set(re.findall(r"\bplots\.(\w+)\(", code)):
+            if hasattr(plots, kind) and "shap.plots" not in code.partition(f"plots.{kind}(")[0][-20:]:
+                assert kind in pictures, f"{page.name} draws a {kind} and does not show one"
+
+
+def test_what_is_cited_is_this_version():
+    root = PAGES[0].parent
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version = {{{__version__}}}" in (root / "docs" / "citing.md").read_text(encoding="utf-8")
+
+
+def test_what_is_shown_is_found_in_pieces_and_in_order():
+    assert misses("a b …\n d", "a  b c\nd") is None
+    assert misses("a … c … b", "a b c") == "b"
+    assert misses("a c", "a b c") == "a c"

@@ -330,7 +330,7 @@ def test_figures_say_levels_and_mark_what_was_not_measured(tmp_path):
     assert model._encoding.variables == tuple(hostile)
     explanation = model.explain(with_holes(frame_of(draw()[0], tuple(hostile)), bili=0, ward=3))
     ax = plots.waterfall(explanation, 0)
-    labels = [label.get_text() for label in ax.get_yticklabels()]
+    labels = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
     assert f"bili = {explanation.text(0, BILI)} (expected, not measured)" in labels
     assert sum(bar.get_hatch() is not None for bar in ax.patches) == 1
     assert any(label.startswith("ward = ") for label in labels)

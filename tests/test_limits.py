@@ -14,7 +14,7 @@ from made_up_findings import find_instead, finding, hidden_cause, uncalibrated
 from page_facts import facts_of
 
 from rootcausal import RCI
-from rootcausal.cli.findings import broken_up
+from rootcausal.cli.console import broken_up
 from rootcausal.diagnostics import (
     Diagnosis,
     equal_responses,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
-from dask_cluster import cluster_of
 from distributed import Client
 
 from rootcausal.backends.choose import choose_table
@@ -30,9 +28,8 @@ from rootcausal.parameters import chosen_settings
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster_of(2) as client:
-        yield client
+def client(client_of_processes: Client) -> Client:
+    return client_of_processes
 
 
 @pytest.fixture(scope="module")

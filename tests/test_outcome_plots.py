@@ -48,7 +48,8 @@ def test_a_waterfall_of_hazards_counts_in_ratios():
     widths = [bar.get_width() for bar in ax.patches]
     assert sum(widths) == pytest.approx(explanation.predictor[3])
     assert ax.texts[0].get_text() == f"×{np.exp(widths[0]):.2f}"
-    assert "risk by time 5" in ax.get_xlabel() and f"{explanation.predicted[3]:.0%} for p3" in ax.get_xlabel()
+    assert "risk by time 5" in ax.get_xlabel()
+    assert f"dashed: p3, {explanation.predicted[3]:.0%}" in ax.get_xlabel()
     ax.figure.canvas.draw()
     ticks = [label.get_text() for label in ax.get_xticklabels()]
     assert "×1" in ticks and all(text.startswith("×") for text in ticks)
@@ -58,7 +59,7 @@ def test_a_waterfall_of_a_number_ends_at_what_is_expected():
     explanation = explained("number")
     ax = plots.waterfall(explanation, 3)
     assert ax.patches[0].get_x() == pytest.approx(explanation.base_value)
-    assert f"{explanation.predicted[3]:.1f} for 3" in ax.get_xlabel()
+    assert f"dashed: patient 3, {explanation.predicted[3]:.1f}" in ax.get_xlabel()
 
 
 def test_survival_curves_are_those_of_the_model():

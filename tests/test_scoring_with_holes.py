@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -379,15 +379,6 @@ def test_models_of_before_refuse_holes(version: int, tmp_path: Path) -> None:
 # --- rows on a cluster --------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    from dask_cluster import cluster_of
-
-    with cluster_of(2) as client:
-        yield client
-
-
 def test_a_dask_dataframe_with_holes_is_scored(model: RCI, explained: Explanation) -> None:
     dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
     rows = dd.from_pandas(HOLED, npartitions=3)
@@ -402,7 +393,7 @@ def test_a_dask_dataframe_with_holes_is_scored(model: RCI, explained: Explanatio
 
 
 @pytest.mark.parametrize("kind", ["holes", "whole"])
-def test_a_fit_on_a_cluster_is_the_one_in_memory(client: Any, kind: str) -> None:
+def test_a_fit_on_a_cluster_is_the_one_in_memory(client_of_processes: Any, kind: str) -> None:
     import dask.dataframe as dd
     from dask_cluster import same_model
 

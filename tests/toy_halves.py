@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rootcausal.core.halves import Sampled
 from rootcausal.core.linear import LinearMechanism
 
 
@@ -33,6 +34,9 @@ class SinhMechanism:
     def scale(self) -> np.ndarray:
         return np.cosh(self.straight.mean) * self.straight.sd
 
+    def values_at_average(self):
+        return np.sinh(self.straight.mean)
+
     def errors(self, X, places, times=None, out=None):
         return self.straight.errors(np.arcsinh(X), places, times, out)
 
@@ -54,6 +58,12 @@ class SinhMechanism:
 
     def total_effects(self):
         return self.straight.total_effects()
+
+    def forms(self):
+        return ["bent"] * self.order.size
+
+    def arrow_curve(self, cause, effect, z):
+        return self.straight.arrow_curve(cause, effect, z)
 
     def reach(self):
         return np.full(self.order.size, 1e30)
@@ -104,6 +114,18 @@ class SquareAttribution:
     def shapley(self, errors):
         return errors**2 * self.weight
 
+    def sampled(self, errors):
+        return Sampled(self.shapley(errors), np.zeros_like(errors))
+
+    def predictor(self, errors):
+        return self.base_value + self.shapley(errors).sum(axis=1)
+
+    def outcome_curve(self, mechanism, place, z):
+        return self.weight[place] * z**2
+
+    def effects_on_outcome(self, mechanism):
+        return (mechanism.slopes() @ self.weight) * mechanism.scale
+
     def predicted(self, predictor):
         return 1.0 / (1.0 + np.exp(-predictor))
 
@@ -114,7 +136,7 @@ class SquareAttribution:
         return {"weight": self.weight}
 
     @classmethod
-    def from_arrays(cls, arrays, k):
+    def from_arrays(cls, arrays, mechanism):
         return cls(arrays["weight"])
 
     @classmethod
@@ -122,5 +144,6 @@ class SquareAttribution:
         return {"weight": np.concatenate([one.weight for one in halves])}
 
     @classmethod
-    def unpack(cls, arrays, sizes):
+    def unpack(cls, arrays, mechanisms):
+        sizes = [one.order.size for one in mechanisms]
         return [cls(part) for part in np.split(arrays["weight"], np.cumsum(sizes)[:-1])]

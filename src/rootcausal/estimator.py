@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import saving
 from .backends.choose import check_backend
+from .choosing import learn_cohort
 from .core.completion import Completion
 from .core.model import CausalModel
-from .core.pipeline import Settings, learn
+from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles
 from .core.table import F64, Index
 from .diagnostics import Checked, Diagnosis, diagnose
@@ -92,8 +93,10 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _learn(self, cohort: Cohort) -> Self:
         settings = self._settings()
         self._take_classes(cohort.classes)
+        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         with ordering_progress() if self.progress else nullcontext() as on_round:
-            learned = learn(cohort.raw, cohort.columns, settings, on_round, cohort.layout, cohort.outcome)
+            chosen = learn_cohort(cohort, settings, parameters, on_round)
+        learned, settings = chosen.learned, chosen.settings
         warn_of_fit(learned, cohort, settings)
         self._encoding = cohort.encoding
         self._set_model(learned.model, learned.margins, learned.ancestor_probability, learned.completion)
@@ -114,8 +117,9 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
             self._quantiles = CohortQuantiles.of(whole, self._model)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
+        if chosen.said is not None:
+            self.provenance_["mechanism"] = chosen.said
         return self
 
     def _settings(self) -> Settings:
@@ -138,13 +142,31 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self._completion = completion if self.missing == "impute" else None
         self.ancestor_probability_ = ancestor_probability
         self.causal_order_, self.covariates_ = model.order, model.covariates
-        self.coef_ = np.zeros(model.n_variables)
-        self.coef_[model.order] = model.unit_effects
+        self.__dict__.pop("coef_", None)  # of a fit before
+        if model.attribution.proportional:
+            self.coef_ = self._unit_effects
         self.intercept_ = model.base_value
         self.margins_ = margins
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
         self._quantiles = None
+
+    @property
+    def _unit_effects(self) -> F64:
+        """(p,) what an error of one on each variable adds where all others are zero."""
+        effects = np.zeros(self._model.n_variables)
+        effects[self._model.order] = self._model.unit_effects
+        return effects
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""
+        why = ""
+        if name == "coef_" and "_model" in vars(self):
+            why = (
+                ": where the mechanism is not linear, what an error adds differs between patients. Use "
+                "shapley_values(X), or plots.mechanism for the curves"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Patients stay in this process: a copy of the model travels without them."""

@@ -75,6 +75,8 @@ class Explanation:
     provenance : how the model was made.
     imputed : (n, p) where a value was not measured.
     imputation_sd : (n, p) standard deviation that values not measured add to ``values``; None where all were.
+    sampling_sd : (n, p) standard error of sampling ``values`` (Monte Carlo), below a tenth of the value, or
+        of what is notable, for nearly all; None where the mechanism is linear, and values are exact.
     lower, upper : (n, p) ends of the 95 % interval of ``values``: over resamples, and over what was not
         measured. None where there is neither; without resamples they leave out the doubt about the model.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
@@ -107,6 +109,7 @@ class Explanation:
     frequency: F64 | None = None
     rank_stability: F64 | None = None
     imputation_sd: F64 | None = None
+    sampling_sd: F64 | None = None
     covariate_interval: F64 | None = None
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
@@ -127,7 +130,7 @@ class Explanation:
         ----------
         variables : (p,) what the columns stand for.
         """
-        values, imputation_sd = model.shapley(matrix.values), matrix.doubt(model)
+        (values, sampling_sd), imputation_sd = model.sampled_shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
         if resamples:
             spread = vars(spread_of_values(resamples, matrix.values, values, imputation_sd, model.covariates))
@@ -151,6 +154,7 @@ class Explanation:
             provenance=provenance,
             imputed=_filled_in(matrix, model),
             imputation_sd=imputation_sd,
+            sampling_sd=sampling_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
             covariate_effect=effect,
             covariate_interval=effect_ends,

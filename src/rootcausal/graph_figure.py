@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arrows import GIVEN, SURE_FROM, UNSURE, Arrow, Graph
+from .figure_style import HARMFUL, INK, PROTECTIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,20 +34,20 @@ def draw_graph(ax: Axes, graph: Graph, names: Sequence[str], unordered: set[int]
     widest = max((arrow.effect - arrow.cause for arrow in graph.arrows), default=1)
     few = len(graph.arrows) <= ARROWS_WITH_SHARES
     starts, ends = arc_ends(graph.arrows)
+    outcome = [] if graph.into_outcome is None else [n - 1]
     for arrow, start, end in zip(graph.arrows, starts, ends, strict=True):
         bulge = FARTHEST * (arrow.effect - arrow.cause) / widest
-        _draw_arrow(ax, arrow, bulge, (start, end), unordered, few)
-    outcome = [] if graph.into_outcome is None else [n - 1]
+        _draw_arrow(ax, arrow, bulge, (start, end), unordered, few, arrow.effect in outcome)
     if graph.bands and outcome:  # it belongs to no tier
         ax.axhline(n - 1.5, color=GREY, linewidth=0.6, zorder=0)
-    ax.scatter([0.0] * (n - len(outcome)), range(n - len(outcome)), color="black", zorder=3)
-    ax.scatter([0.0] * len(outcome), outcome, color="white", edgecolor="black", marker="s", s=60, zorder=3)
+    ax.scatter([0.0] * (n - len(outcome)), range(n - len(outcome)), color=INK, zorder=3)
+    ax.scatter([0.0] * len(outcome), outcome, color="white", edgecolor=INK, marker="s", s=60, zorder=3)
     for place, name in enumerate(names):
         ax.annotate(name, (0, place), xytext=(-8, 0), textcoords="offset points", ha="right", va="center")
     ax.set_xlim(-0.6, 1.0)
     ax.set_ylim(max(n, 1) - 0.5, -0.5)
     ax.set_axis_off()
-    _explain(ax, graph, unordered, adjusted_for)
+    _explain(ax, graph, names[-1] if names else "", unordered, adjusted_for)
 
 
 def arc_ends(arrows: Sequence[Arrow]) -> tuple[list[float], list[float]]:
@@ -67,8 +68,20 @@ def arc_ends(arrows: Sequence[Arrow]) -> tuple[list[float], list[float]]:
     return starts, ends
 
 
+def _arrow_colour(arrow: Arrow, into_outcome: bool) -> str:
+    if into_outcome:
+        return HARMFUL if arrow.weight > 0 else PROTECTIVE
+    return INK if arrow.weight > 0 else GREY
+
+
 def _draw_arrow(
-    ax: Axes, arrow: Arrow, bulge: float, ends: tuple[float, float], unordered: set[int], few: bool
+    ax: Axes,
+    arrow: Arrow,
+    bulge: float,
+    ends: tuple[float, float],
+    unordered: set[int],
+    few: bool,
+    into_outcome: bool,
 ) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
@@ -84,7 +97,7 @@ def _draw_arrow(
             mutation_scale=10,
             linewidth=0.6 + 3 * min(arrow.strength, 1.0),
             linestyle=_line(arrow, unordered),
-            color="black" if arrow.weight > 0 else GREY,
+            color=_arrow_colour(arrow, into_outcome),
         )
     )
     words = [MARKS[arrow.state]] if arrow.state in MARKS else []
@@ -108,11 +121,11 @@ def _line(arrow: Arrow, unordered: set[int]) -> Any:
     return ":" if {arrow.cause, arrow.effect} & unordered else "-" if arrow.weight > 0 else (0, (3, 2))
 
 
-def _explain(ax: Axes, graph: Graph, unordered: set[int], adjusted_for: str) -> None:
+def _explain(ax: Axes, graph: Graph, outcome: str, unordered: set[int], adjusted_for: str) -> None:
     """Say in words below the picture what the lines and marks in it mean."""
     from matplotlib.lines import Line2D
 
-    lines = {_line(arrow, unordered) for arrow in graph.arrows}
+    lines = {_line(arrow, unordered) for arrow in graph.edges}
     meaning: dict[Any, str] = {
         "-": "more of the cause, more of the effect",
         (0, (3, 2)): "more of the cause, less of the effect",
@@ -123,6 +136,11 @@ def _explain(ax: Axes, graph: Graph, unordered: set[int], adjusted_for: str) -> 
         for style, words in meaning.items()
         if style in lines
     ]
+    ways = {arrow.weight > 0 for arrow in graph.into_outcome or ()}
+    if True in ways:
+        said.append(Line2D([], [], color=HARMFUL, linestyle="-", label=f"raises {outcome}"))
+    if False in ways:
+        said.append(Line2D([], [], color=PROTECTIVE, linestyle=(0, (3, 2)), label=f"lowers {outcome}"))
     states = {arrow.state for arrow in graph.arrows}
     if GIVEN in states:
         said.append(_mark(MARKS[GIVEN], "direction given, not learned"))

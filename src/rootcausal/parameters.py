@@ -20,6 +20,7 @@ from .wording import plain
 
 MISSING = ("impute", "refuse")
 TRANSFORMS = ("log",)
+MECHANISMS = ("linear", "nonlinear", "auto")
 
 
 class MethodAndParameter:
@@ -65,7 +66,11 @@ def chosen_variant(name: str) -> Variant:
 
 
 def chosen_settings(
-    variant: str, alpha: float | None, attribution: str, prevalence: float | None = None
+    variant: str,
+    alpha: float | None,
+    attribution: str,
+    prevalence: float | None = None,
+    mechanism: str = "linear",
 ) -> Settings:
     """The settings of these parameters of :class:`rootcausal.RCI`."""
     known = chosen_variant(variant)
@@ -75,7 +80,15 @@ def chosen_settings(
         raise InputError(f"alpha must be above 0 and at most 1, not {alpha!r}")
     if prevalence is not None:
         prevalence = _share_of_population(prevalence)
-    return Settings(known, None if alpha is None else float(alpha), ATTRIBUTIONS[attribution], prevalence)
+    if mechanism not in list(MECHANISMS):
+        raise InputError(f"unknown mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
+    if mechanism != "linear" and attribution != "sharp":
+        raise InputError(
+            f"attribution={attribution!r} regresses on the errors of a linear mechanism: leave it out, or "
+            "choose mechanism='linear'"
+        )
+    level = None if alpha is None else float(alpha)
+    return Settings(known, level, ATTRIBUTIONS[attribution], prevalence, mechanism=mechanism)
 
 
 def _share_of_population(prevalence: float) -> float:

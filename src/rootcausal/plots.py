@@ -1,26 +1,45 @@
 """Figures for papers, by matplotlib: one function each, every one returns its Axes.
 
-Colours differ in lightness and bars carry their sign, so that the figures can be read in grey. Save with
+Colours are those of the page: orange raises the outcome, blue lowers it, grey is what was adjusted for. Bars
+carry their sign and lines their dashes, so that all but the heat map can be read in grey. Save with
 ``ax.figure.savefig("figure.svg")`` or ``.png``.
+
+All take the same words: ``labels``, a dict from columns to what they are called; ``units``, from columns to
+what stands behind their values (as ``report`` takes it: ``time`` is that of the times of follow-up);
+``target``, what the outcome is called. Names that the model does not know are passed over, so that one dict
+does for a whole table. Long names are shortened in the middle, never two to the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arrows import graph_of, graph_without_outcome
 from .core.survival import HazardAttribution
-from .core.table import F64
 from .drawing import similarity_order
-from .errors import InputError, MissingExtraError
+from .errors import InputError
+from .figure_names import NAME_LIMIT, Names, as_shown, names_shown, with_labels, with_units
+from .figure_style import (
+    HARMFUL,
+    HARMFUL_LIGHT,
+    INK,
+    diverging,
+    minus,
+    new_axes,
+    strongest,
+    value_bar,
+    whisker,
+)
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
-from .outcome_words import OutcomeWords, words_of
-from .wording import one_line, together
+from .mechanism_figure import mechanism as mechanism
+from .outcome_words import OutcomeWords, SurvivalWords
+from .swarm_figure import draw_swarm, unordered_of
+from .waterfall_figure import bars_of, draw_bar
+from .wording import short_names, shortened, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,28 +48,24 @@ if TYPE_CHECKING:
     from .explanation import Explanation
     from .lingam import DirectLiNGAM
 
-HARMFUL, PROTECTIVE, ADJUSTED = "#c2500a", "#9cc4e6", "#c8c8c8"
-NAME_LIMIT = 30
 # The heat map orders patients by similarity, which needs the distance of every pair.
 HEAT_PATIENTS = 2000
 CURVE_POINTS = 200
-AXIS_LIMIT = 60
+AXIS_LIMIT, PATIENT_LIMIT = 60, 30
 # Axes of ratios have a tick for each doubling: for some of them where these are many, and halves where few.
 MOST_TICKS, FEWEST_DOUBLINGS = 9, 2
 
 
-@dataclass(frozen=True)
-class _Bar:
-    """A step of the waterfall; ``ends`` are those of the interval of its value, if there is one."""
-
-    label: str
-    value: float
-    colour: str
-    hatched: bool = False
-    ends: tuple[float, float] | None = None
-
-
-def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes | None = None) -> Axes:
+def waterfall(
+    explanation: Explanation,
+    patient: Any,
+    *,
+    top: int = 8,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """From the base value to that of one patient, a bar for each shock, with its interval if there is one.
 
     The axis is that of the outcome: log-odds, the hazard as so many times that of a patient whose shocks are
@@ -63,52 +78,41 @@ def waterfall(explanation: Explanation, patient: Any, *, top: int = 8, ax: Axes 
     patient : the id.
     top : shocks with a bar of their own, the strongest; the others are put together.
     """
-    row, words = _row(explanation, patient), _words(explanation)
-    values = explanation.values[row]
-    ranked = np.argsort(-np.abs(values), kind="stable")
-    ranked = ranked[values[ranked] != 0]
-    shown = sorted(ranked[:top], key=lambda column: -values[column])
-    bars = [_shock(explanation, row, c) for c in shown]
-    if explanation.covariates:
-        bars.insert(0, _adjustment(explanation, row))
-    if len(ranked) > top:
-        rest = float(values[ranked[top:]].sum())
-        bars.append(_Bar(f"{len(ranked) - top} others", rest, _colour(rest)))
-    ax = _axes(ax, height=0.4 * len(bars) + 1.6)
+    row, names = _row(explanation, patient), _names(explanation, labels, units, target)
+    bars = bars_of(explanation, row, names, top)
+    ax = new_axes(ax, height=0.4 * len(bars) + 1.9)
     at = explanation.base_value
     for place, bar in enumerate(bars):
-        value, (low, high) = bar.value, bar.ends or (bar.value, bar.value)
-        hatch = "///" if bar.hatched else None
-        ax.barh(place, value, left=at, color=bar.colour, edgecolor="black", linewidth=0.6, hatch=hatch)
-        ax.plot([at + low, at + high], [place, place], color="black", linewidth=1)
-        side = 1 if value > 0 else -1
-        ax.annotate(
-            words.beside(value),
-            (at + (max(value, high) if value > 0 else min(value, low)), place),
-            xytext=(4 * side, 0),
-            textcoords="offset points",
-            ha="left" if value > 0 else "right",
-            va="center",
-        )
-        at += value
-    ax.axvline(explanation.base_value, color="black", linestyle=":", linewidth=1)
-    ax.axvline(at, color="black", linestyle="--", linewidth=1)
+        if place:
+            ax.plot([at, at], [place - 1, place], color=INK, linewidth=0.6, zorder=0)
+        draw_bar(ax, bar, place, at, names.words)
+        at += bar.value
+    ax.axvline(explanation.base_value, color=INK, linestyle=":", linewidth=1, zorder=0)
+    ax.axvline(at, color=INK, linestyle="--", linewidth=1, zorder=0)
     ax.set_yticks(range(len(bars)), [bar.label for bar in bars])
     ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.use_sticky_edges = False
-    ax.margins(x=0.18)
-    average = f"average {_average(explanation)}"
-    base, predicted = explanation.base_value, float(explanation.predicted[row])
+    ax.margins(x=0.25)
+    base, words = explanation.base_value, names.words
     base_predicted = float(explanation._model.attribution.predicted(np.array([base]))[0])
     ax.set_xlabel(
-        f"{_short(words.axis, AXIS_LIMIT)}: {words.reached(base, base_predicted)} with {average} (dotted), "
-        f"{words.reached(at, predicted)} for {_short(str(patient))} (dashed)"
+        f"{_axis_words(words.axis)}\n"
+        f"dotted: average {_average(explanation)}, {_reached(words, base, base_predicted)}\n"
+        f"dashed: {_patient(patient)}, {_reached(words, at, float(explanation.predicted[row]))}"
     )
     _name_steps(ax.xaxis, words)
     return ax
 
 
-def survival(explanation: Explanation, patient: Any, *, ax: Axes | None = None) -> Axes:
+def survival(
+    explanation: Explanation,
+    patient: Any,
+    *,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """How likely one patient is to be without the event, up to the longest follow-up of the cohort.
 
     Beside them: the same patient without the shock that raises their hazard most, and a patient whose shocks
@@ -123,66 +127,76 @@ def survival(explanation: Explanation, patient: Any, *, ax: Axes | None = None) 
     row, hazard = _row(explanation, patient), explanation._model.attribution
     if not isinstance(hazard, HazardAttribution):
         raise InputError("only the time to an event has survival curves: see RCISurvival")
-    ax = _axes(ax, height=4.2)
-    now, strongest = explanation.predictor[row], int(explanation.values[row].argmax())
-    curves = [(_short(str(patient)), now, "-", "black")]
-    if explanation.values[row, strongest] >= explanation.notable_from:
-        without = f"without the shock on {_name(explanation, strongest)}"
-        curves.append((without, now - explanation.values[row, strongest], "--", HARMFUL))
-    curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", "black"))
+    names = _names(explanation, labels, units, target)
+    ax = new_axes(ax, height=4.4)
+    now, first = explanation.predictor[row], int(explanation.values[row].argmax())
+    curves = [(_patient(patient), now, "-", INK)]
+    if explanation.values[row, first] >= explanation.notable_from:
+        without = f"without the shock on {names.variables[first]}"
+        curves.append((without, now - explanation.values[row, first], "--", HARMFUL))
+    curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", INK))
     # Steep stretches need more points than the edges of the baseline hazard.
     shown = np.union1d(hazard.edges, np.linspace(0.0, hazard.edges[-1], CURVE_POINTS))
     for label, predictor, line, colour in curves:
         curve = hazard.survival(np.array([predictor]), shown)[0]
         ax.plot(shown, curve, linestyle=line, color=colour, label=label)
-    ax.axvline(hazard.horizon, color="black", linewidth=0.6)
+    ax.axvline(hazard.horizon, color=INK, linewidth=0.6)
     if explanation.predicted_interval is not None:
-        ax.plot(
-            [hazard.horizon] * 2, 1.0 - explanation.predicted_interval[:, row], color="black", linewidth=4
-        )
+        whisker(ax, [hazard.horizon] * 2, 1.0 - explanation.predicted_interval[:, row], flat=False)
     ax.set_ylim(0.0, 1.02)
     ax.set_xlim(0.0, hazard.edges[-1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    words = _words(explanation)
-    ax.set_ylabel(f"without {words.of_what}")
-    ax.set_xlabel(f"time; {words.prediction} (line): {words.predicted(explanation.predicted[row])}")
-    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(curves))
+    words = names.words
+    unit = f" ({words.unit})" if isinstance(words, SurvivalWords) and words.unit else ""
+    ax.set_ylabel(f"without {_axis_words(words.of_what)}")
+    ax.set_xlabel(
+        f"time{unit}\nline: {_axis_words(words.prediction)}, {words.predicted(explanation.predicted[row])}"
+        + ("" if explanation.predicted_interval is None else ", with its 95 % interval")
+    )
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1)
     return ax
 
 
-def beeswarm(explanation: Explanation, *, top: int = 10, ax: Axes | None = None) -> Axes:
+def beeswarm(
+    explanation: Explanation,
+    *,
+    top: int = 10,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high.
 
-    Grey dots are of levels without an order, crosses of values that were not measured.
+    Grey dots are of levels without an order, crosses of values that were not measured. Of more than 500
+    patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp as the ``dpi`` they are saved with.
     """
-    shown = _most_important(explanation, top)
-    ax = _axes(ax, height=0.5 * len(shown) + 1.2)
+    shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
+    ax = new_axes(ax, height=0.5 * len(shown) + 1.4)
     for place, column in enumerate(shown):
-        values, height = explanation.values[:, column], place + _spread(explanation.values[:, column])
-        ordered = explanation.variables[column].kind != "nominal"
-        share = np.argsort(np.argsort(explanation.data[:, column])) / max(len(values) - 1, 1)
-        for missing, marker in ((False, "o"), (True, "x")):
-            some = explanation.imputed[:, column] == missing
-            colours = share[some] if ordered else np.full(int(some.sum()), 0.5)
-            cmap = "cividis_r" if ordered else "Greys"
-            if some.any():
-                ax.scatter(
-                    values[some], height[some], c=colours, cmap=cmap, vmin=0, vmax=1, s=9, marker=marker
-                )
-    ax.axvline(0, color="black", linewidth=0.8)
-    _name_rows(ax, explanation, shown)
-    said = "dark: measured value high, light: low"
-    if any(explanation.variables[column].kind == "nominal" for column in shown):
-        said += "; grey: levels without an order"
-    if explanation.imputed[:, shown].any():
-        said += "; crosses: not measured"
-    words = _words(explanation)
-    ax.set_xlabel(f"{_short(words.added, AXIS_LIMIT)} ({said})")
-    _name_steps(ax.xaxis, words)
+        draw_swarm(ax, explanation, column, place)
+    ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
+    _name_rows(ax, names, shown)
+    said = [
+        *(["grey: levels without an order"] if unordered_of(explanation, shown) else []),
+        *(["crosses: not measured"] if explanation.imputed[:, shown].any() else []),
+    ]
+    ax.set_xlabel("\n".join([_axis_words(names.words.added), "; ".join(said)]).strip())
+    _name_steps(ax.xaxis, names.words)
+    if len(shown) > len(unordered_of(explanation, shown)):
+        value_bar(ax)
     return ax
 
 
-def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = None) -> Axes:
+def prevalence(
+    explanation: Explanation,
+    *,
+    top: int = 15,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """For how many patients each variable is a root cause, and for how many the strongest one.
 
     Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
@@ -191,48 +205,71 @@ def prevalence(explanation: Explanation, *, top: int = 15, ax: Axes | None = Non
     values = explanation.values
     raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
-    strongest = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
-    shown = sorted(_most_important(explanation, top), key=lambda column: -strongest[column])
-    ax = _axes(ax, height=0.35 * len(shown) + 1.2)
-    places, (raises, raises_most) = range(len(shown)), _words(explanation).raises
-    ax.barh(places, any_cause[shown], color="#e9e9e9", edgecolor="black", label=raises)
-    ax.barh(places, strongest[shown], color=HARMFUL, edgecolor="black", label=raises_most)
-    _name_rows(ax, explanation, shown)
+    most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
+    shown = sorted(_most_important(explanation, top), key=lambda column: -most[column])
+    names = _names(explanation, labels, units, target)
+    ax = new_axes(ax, height=0.35 * len(shown) + 1.2)
+    places, (raises, raises_most) = range(len(shown)), names.words.raises
+    ax.barh(places, any_cause[shown], color=HARMFUL_LIGHT, edgecolor=INK, linewidth=0.6, label=raises)
+    ax.barh(places, most[shown], color=HARMFUL, edgecolor=INK, linewidth=0.6, label=raises_most)
+    _name_rows(ax, names, shown)
     ax.set_xlabel(f"patients, of {len(values)}")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 
-def heatmap(explanation: Explanation, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Variables × patients, those with like shocks side by side; dark: the shock raises the outcome."""
+def heatmap(
+    explanation: Explanation,
+    *,
+    top: int = 20,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Variables × patients, those with like shocks side by side; orange raises the outcome, blue lowers it.
+
+    Colours end where 98 % of the values lie; the pointed ends of their bar say that some go on.
+    """
     n = len(explanation.values)
     if n > HEAT_PATIENTS:
         raise InputError(
             f"a heat map orders at most {HEAT_PATIENTS} patients by similarity, and there are {n}: "
             "explain a sample of them"
         )
-    shown = _most_important(explanation, top)
+    shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
     values = explanation.values[:, shown]
-    ax = _axes(ax, height=0.3 * len(shown) + 1.2)
+    ax = new_axes(ax, height=0.3 * len(shown) + 1.2)
     if len(shown):
-        strongest = np.quantile(np.abs(values), 0.98) or 1.0
+        end = strongest(values)
         drawn = ax.imshow(
             values[similarity_order(values)].T,
             aspect="auto",
             interpolation="nearest",
-            cmap="cividis_r",  # its lightness only falls, so that grey keeps the sign
-            vmin=-strongest,
-            vmax=strongest,
+            cmap=diverging(),
+            vmin=-end,
+            vmax=end,
         )
-        words = _words(explanation)
-        bar = ax.figure.colorbar(drawn, ax=ax, label=_short(words.added, AXIS_LIMIT))
-        _name_steps(bar.ax.yaxis, words)
-    _name_rows(ax, explanation, shown, turned=False)
+        beyond = "both" if np.abs(values).max() > end else "neither"
+        bar = ax.figure.colorbar(
+            drawn, ax=ax, label=_axis_words(names.words.added), extend=beyond, aspect=30, pad=0.02
+        )
+        _name_steps(bar.ax.yaxis, names.words)
+    _name_rows(ax, names, shown, turned=False)
+    ax.set_xticks([])
     ax.set_xlabel(f"{n} patients, similar ones side by side")
     return ax
 
 
-def graph(model: Estimator | DirectLiNGAM, *, top: int = 20, ax: Axes | None = None) -> Axes:
+def graph(
+    model: Estimator | DirectLiNGAM,
+    *,
+    top: int = 20,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Variables in causal order and the outcome, an arc for each direct effect of at least 0.1.
 
     For one standard deviation of the cause, all else held fixed: standard deviations of the effect; of the
@@ -258,22 +295,37 @@ def graph(model: Estimator | DirectLiNGAM, *, top: int = 20, ax: Axes | None = N
         shown = np.arange(min(top, model.causal_order_.size))
         edges = model._standard_edges[np.ix_(shown, shown)]
         found = graph_without_outcome(model.causal_order_[shown], edges, model._precedence)
-    called = [_short(name) for name in _shown_names(model)]
+    variables = model._encoding.variables if isinstance(model, Estimator) else ()
+    called = names_shown(names_of(model), with_labels(variables, labels))
     names = [called[variable] for variable in found.variables]
     if isinstance(model, Estimator):
-        names.append(words_of(model._model.attribution).of_what)
-    ax = _axes(ax, height=0.45 * len(names) + 1.6)
+        words = Names.of(called, model._model.attribution, model.provenance_, None, units, target).words
+        names.append(as_shown(shortened([words.of_what], NAME_LIMIT)[0]))
+    ax = new_axes(ax, height=0.45 * len(names) + 1.6)
     covariates = [called[variable] for variable in found.covariates]
     draw_graph(ax, found, names, unordered, together(covariates) if covariates else "")
     return ax
 
 
-def _shown_names(model: Estimator | DirectLiNGAM) -> Sequence[str]:
-    return model._encoding.shown_names if hasattr(model, "_encoding") else names_of(model)
-
-
-def _words(explanation: Explanation) -> OutcomeWords:
-    return words_of(explanation._model.attribution)
+def _names(
+    explanation: Explanation,
+    labels: Mapping[str, str] | None,
+    units: Mapping[str, str] | None,
+    target: str | None,
+) -> Names:
+    attribution, made, variables = (
+        explanation._model.attribution,
+        explanation.provenance,
+        explanation.variables,
+    )
+    return Names.of(
+        explanation.feature_names,
+        attribution,
+        made,
+        with_labels(variables, labels),
+        with_units(variables, units),
+        target,
+    )
 
 
 def _row(explanation: Explanation, patient: Any) -> int:
@@ -298,41 +350,20 @@ def _name_steps(axis: Any, words: OutcomeWords) -> None:
     axis.set_major_formatter(lambda value, _: f"×{np.exp(value):{',.0f' if value > np.log(10.0) else '.2g'}}")
 
 
-def _shock(explanation: Explanation, row: int, column: int) -> _Bar:
-    value, lower, upper = float(explanation.values[row, column]), explanation.lower, explanation.upper
-    ends = None
-    if lower is not None and upper is not None:
-        ends = float(lower[row, column]), float(upper[row, column])
-    label = f"{_name(explanation, column)} = {_value(explanation, row, column)}"
-    return _Bar(label, value, _colour(value), bool(explanation.imputed[row, column]), ends)
+def _reached(words: OutcomeWords, predictor: float, predicted: float) -> str:
+    """Where a patient stands on the axis, and the risk that this is, where the axis does not say it."""
+    place = minus(words.reached(predictor, predicted))
+    risk = words.predicted(predicted)
+    return f"{place} ({words.prediction} {risk})" if words.is_chance and place != risk else place
 
 
-def _adjustment(explanation: Explanation, row: int) -> _Bar:
-    """What covariates add together; hatched where one of them was not measured."""
-    ends, value = explanation.covariate_interval, float(explanation.covariate_effect[row])
-    return _Bar(
-        _short(together(explanation.covariates, NAME_LIMIT)),
-        value,
-        ADJUSTED,
-        bool(explanation.imputed[row, explanation._model.covariates].any()),
-        None if ends is None else (float(ends[0, row]), float(ends[1, row])),
-    )
+def _axis_words(text: str) -> str:
+    return as_shown(shortened([text], AXIS_LIMIT)[0])
 
 
-def _value(explanation: Explanation, row: int, column: int) -> str:
-    text = _short(one_line(explanation.text(row, column)))
-    return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
-
-
-def _axes(ax: Axes | None, height: float) -> Axes:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("figures need matplotlib: pip install 'rootcausal[plots]'") from error
-    # Not by pyplot: a figure that pyplot knows would never be freed by a script that draws thousands.
-    return Figure(figsize=(7, height), layout="constrained").subplots()
+def _patient(patient: Any) -> str:
+    text = short_names([patient], PATIENT_LIMIT)[0]
+    return as_shown(f"patient {text}" if text.isdigit() else text)
 
 
 def _most_important(explanation: Explanation, top: int) -> list[int]:
@@ -341,35 +372,7 @@ def _most_important(explanation: Explanation, top: int) -> list[int]:
     return [int(column) for column in ranked if size[column] > 0]
 
 
-def _spread(values: F64) -> F64:
-    """Offsets that keep dots from lying on each other, within their line."""
-    if np.ptp(values) == 0:
-        return np.linspace(-0.35, 0.35, len(values)).astype(np.float64)
-    columns = np.round((values - values.min()) / np.ptp(values) * 80).astype(int)
-    offsets = np.zeros(len(values))
-    for column in np.unique(columns):
-        inside = np.flatnonzero(columns == column)
-        step = min(0.08, 0.7 / inside.size)
-        level = np.arange(inside.size)
-        offsets[inside] = np.where(level % 2, 1, -1) * np.ceil(level / 2) * step
-    return offsets
-
-
-def _name_rows(ax: Axes, explanation: Explanation, shown: Sequence[int], turned: bool = True) -> None:
-    ax.set_yticks(range(len(shown)), [_name(explanation, column) for column in shown])
+def _name_rows(ax: Axes, names: Names, shown: Sequence[int], turned: bool = True) -> None:
+    ax.set_yticks(range(len(shown)), [names.variables[column] for column in shown])
     if turned:
         ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-
-
-def _name(explanation: Explanation, column: int) -> str:
-    return _short(explanation.variables[column].shown)
-
-
-def _short(name: str, limit: int = NAME_LIMIT) -> str:
-    text = name if len(name) <= limit else f"{name[: limit - 1]}…"
-    # A dollar sign would start a formula.
-    return text.replace("$", r"\$")
-
-
-def _colour(value: float) -> str:
-    return HARMFUL if value > 0 else PROTECTIVE

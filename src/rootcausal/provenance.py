@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .core.halves import BENT, UNEVEN, Mechanism
 from .core.imputation import MOST_COLUMNS, Imputation
 from .core.ordering import Ordering
-from .core.pipeline import Learned, Settings
+from .core.pipeline import Learned, Searched, Settings
 from .core.table import Index
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
@@ -30,6 +31,7 @@ FEWEST_THAT_COUNT = 50
 TELLS_THE_OUTCOME = 0.9
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
+NAMED_IN_A_LINE = 10
 # Who called fit: past these functions, _learn, _fit and fit itself.
 CALLER = 6
 
@@ -178,6 +180,21 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def mechanism_in_words(
+    provenance: Mapping[str, Any], mechanism: Mechanism, names: Sequence[str]
+) -> Iterator[str]:
+    """Which mechanism was taken and why, and which columns it bends; nothing where there was no choice."""
+    said = provenance.get("mechanism")
+    if said is None:
+        return
+    yield f"mechanism: {said['taken']}. {said['why']}"
+    for form, what in ((BENT, "bent lines"), (UNEVEN, "bent lines, and a spread that differs by patient")):
+        forms = zip(mechanism.order, mechanism.forms(), strict=True)
+        some = [names[column] for column, of_place in forms if of_place == form]
+        if some:
+            yield f"  {what}: {listed(some, NAMED_IN_A_LINE)}"
+
+
 def _kind_in_words(kind: str | Sequence[Any]) -> str:
     levels = [kind] if isinstance(kind, str) else [one_line(level, 40) for level in kind]
     return " < ".join(levels[:MOST_LEVELS])
@@ -222,9 +239,12 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
             "are few."
         )
     if not learned.converged:
+        what, instead = "attribution", 'attribution="paper"'
+        if settings.mechanism != "linear":
+            what, instead = "search for bent relations, or one of them,", 'mechanism="linear"'
         _warn(
-            "the attribution did not settle within its limit of passes, so its coefficients may change with "
-            'small changes of the cohort: see the intervals of bootstrap(), or use attribution="paper"'
+            f"the {what} did not settle within its limit of passes, so its coefficients may change with "
+            f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
 
 
@@ -244,7 +264,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> None:
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _exhausted(ordering: Ordering, cohort: Cohort, variables: Index) -> str:
+def _exhausted(ordering: Searched, cohort: Cohort, variables: Index) -> str:
     names = cohort.named(variables)
     n_rows = cohort.raw.shape[0]
     shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

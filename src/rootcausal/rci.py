@@ -64,6 +64,12 @@ class RCI(ClassifierMixin, Estimator):
         ``{"bili": "log"}``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
         The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
+    mechanism : {"linear", "nonlinear", "auto"}, default "linear"
+        How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` lets relations bend and
+        spread differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables through
+        that: Shapley values are sampled where paths are bent, and there is no ``coef_``. ``auto`` takes it
+        where the check of straight lines finds a bend, or bent lines describe the cohort in clearly less, and
+        the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
 
     Attributes
     ----------
@@ -71,12 +77,16 @@ class RCI(ClassifierMixin, Estimator):
         stayed dependent on the diagnosis.
     covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
     coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
+        Not there where the mechanism is not linear: what an error adds then differs between patients.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
         variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
-        ``attribution="paper"``, which takes every survivor for an ancestor.
-    intercept_ : float, log-odds of a patient whose shocks are all average. This is not the prevalence.
+        ``attribution="paper"``, which takes every survivor for an ancestor, and where the mechanism is not
+        linear.
+    intercept_ : float, log-odds of a patient whose shocks are all average; where the mechanism is not linear,
+        their mean over shocks. This is not the prevalence.
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
-        to nothing could be another one in a slightly different cohort.
+        to nothing could be another one in a slightly different cohort. Where the mechanism is not linear,
+        what it would cost, in nats, to turn round the least sure arrow of the variable.
     bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
@@ -99,6 +109,7 @@ class RCI(ClassifierMixin, Estimator):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         transform: dict[str | int, str] | None = None,
+        mechanism: str = "linear",
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -111,6 +122,7 @@ class RCI(ClassifierMixin, Estimator):
         self.missing = missing
         self.knowledge = knowledge
         self.__dict__["transform"] = transform
+        self.mechanism = mechanism
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,7 +148,7 @@ class RCI(ClassifierMixin, Estimator):
     def _settings(self) -> Settings:
         if self.alpha is None:
             raise InputError("alpha must be above 0 and at most 1, not None")
-        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence)
+        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence, self.mechanism)
 
     def _take_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes

@@ -2,9 +2,13 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, zip_longest
 from os import PathLike
 from typing import Any
+
+# What is read of a name, however long it is.
+LONGEST = 1000
 
 
 def printable(text: str) -> str:
@@ -16,6 +20,49 @@ def one_line(name: object, limit: int = 60) -> str:
     """Return a column name or cell for the screen: printable, on one line, not too long."""
     text = printable(str(name)).replace("\n", "\\n")
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def shortened(names: Sequence[str], limit: int) -> list[str]:
+    """Return names of at most so many letters, shortened in the middle; different ones stay different."""
+    wanted = dict[str, list[str]]()
+    for name in dict.fromkeys(names):
+        wanted.setdefault(_without_middle(name, limit, limit // 2), []).append(name)
+    found = {alike[0]: text for text, alike in wanted.items() if len(alike) == 1}
+    taken = set(found.values())
+    for alike in wanted.values():
+        if len(alike) > 1:
+            tries = _told_apart(alike, limit)
+            texts = next(one for one in tries if len({*one}) == len(one) and taken.isdisjoint(one))
+            taken.update(texts)
+            found.update(zip(alike, texts, strict=True))
+    return [found[name] for name in names]
+
+
+def short_names(names: Iterable[object], limit: int = 40) -> list[str]:
+    """Return names of columns for the screen: printable, on one line, not too long, and no two alike."""
+    return shortened([one_line(name, LONGEST) for name in names], limit)
+
+
+def _told_apart(alike: Sequence[str], limit: int) -> Iterator[list[str]]:
+    """Ways to shorten names that begin and end alike, the best first: where they differ; numbered last."""
+    head = limit // 3
+    shared = next(place for place, letters in enumerate(zip_longest(*alike)) if len(set(letters)) > 1)
+    start, room = max(shared - limit // 4, head), limit - head - 2
+    yield [f"{name[:head].rstrip()}…{name[start : start + room].strip()}…" for name in alike]
+    for tail in (*range(limit // 2, limit - 1), *range(limit // 2)):
+        yield [_without_middle(name, limit, tail) for name in alike]
+    for first in count(1):
+        marks = [f" ({number})" for number in range(first, first + len(alike))]
+        yield [
+            _without_middle(name, limit - len(mark), limit // 2 - len(mark)) + mark
+            for name, mark in zip(alike, marks, strict=True)
+        ]
+
+
+def _without_middle(name: str, limit: int, tail: int) -> str:
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 1 - tail].rstrip()}…{name[len(name) - tail :].lstrip()}"
 
 
 def quoted(name: object, limit: int = 60) -> str:

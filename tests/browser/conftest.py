@@ -1,8 +1,10 @@
 """A real browser for the page: the system's Chromium, driven by Playwright."""
 
+import json
 import os
 import shutil
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
@@ -13,6 +15,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",  # tabs share one process, which need not be started for each
 ]
 
 
@@ -55,12 +58,29 @@ class Watched:
         self.page.wait_for_selector("html[data-ready]")
         return self.page
 
+    def turn_to(self, address):
+        """Another place of the page that is open, as a link leads there: nothing is loaded again."""
+        self.page.goto(f"{self.page.url.partition('#')[0]}{address}")
+        return self.page
+
+
+@pytest.fixture(scope="session")
+def context_of(browser):
+    """One context a set of options: the page keeps nothing there, and a tab opens sooner than a window."""
+
+    @cache
+    def opened(options):
+        context = browser.new_context(**json.loads(options))
+        context.new_page()  # a window without a tab would close
+        return context
+
+    return lambda options: opened(json.dumps(options, sort_keys=True))
+
 
 @pytest.fixture
-def watched(browser, request):
+def watched(context_of, request):
     """A fresh tab; at the end of the test, any console error, dialog or request is a failure."""
-    context = browser.new_context(**getattr(request, "param", {}))
-    page = context.new_page()
+    page = context_of(getattr(request, "param", {})).new_page()
     watched = Watched(page)
     page.on(
         "console",
@@ -70,7 +90,7 @@ def watched(browser, request):
     page.on("dialog", lambda dialog: (watched.complaints.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda sent: watched.requests.append(sent.url))
     yield watched
-    context.close()
+    page.close()
     assert watched.complaints == []
     # What a reader takes along is made in the page: an image of a drawing, and a file of it.
     local = ("file:", "data:image/png", "data:image/svg+xml", "blob:", "about:blank")

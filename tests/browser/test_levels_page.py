@@ -49,7 +49,7 @@ def test_levels_are_said_by_name_and_expected_values_are_marked(watched, made):
     stage = page.locator("#patient-view table tr", has_text="stage").inner_text()
     assert f"not measured; {explanation.levels()[1, STAGE]} expected" in stage and "likely" not in stage
     for row in range(2, 8):
-        page = watched.open(path, f"#patient/{row}")
+        page = watched.turn_to(f"#patient/{row}")
         text = page.locator("#patient-view").inner_text()
         assert "not measured;" not in text and "How sure\n" not in text
         sex = frame["sex"][row]
@@ -61,8 +61,9 @@ def test_risks_by_level_are_those_of_what_if(watched, made):
     path, model, frame = made
     explanation = model.explain(frame)
     seen = 0
+    watched.open(path)
     for row in range(2, 10):
-        page = watched.open(path, f"#patient/{row}")
+        page = watched.turn_to(f"#patient/{row}")
         for variable in (SEX, WARD, STAGE):
             name = VARIABLES[variable].name
             card = page.locator(f'.card[data-variable="{name}"]')
@@ -109,7 +110,7 @@ def test_hostile_levels_are_shown_as_text(watched, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     shown = set()
     for row in range(12):
-        shown.add(watched.open(path, f"#patient/{row}").locator("#patient-view").inner_text())
+        shown.add(watched.turn_to(f"#patient/{row}").locator("#patient-view").inner_text())
     everything = " ".join(shown)
     assert "ward = <img src=x onerror=alert(1)>" in everything and "(empty)" in everything
 

@@ -39,8 +39,9 @@ def draw(n, p, seed=0, effect=2.0):
 
 
 def every_view(watched, path):
+    page = watched.open(path)
     for view in VIEWS:
-        page = watched.open(path, f"#{view}/")
+        watched.turn_to(f"#{view}/")
         assert page.locator(f"#{view}").is_visible()
         assert page.locator(f"#{view} h2").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -186,6 +186,10 @@ class NumbaTable(LevelColumns, LossColumns):
         """What is known of the outcome of the rows; or None."""
         return self._y
 
+    def with_columns(self, Z: F64) -> NumbaTable:
+        """Other columns (k, n) of the same rows."""
+        return NumbaTable(np.ascontiguousarray(Z), self._y)
+
     def copy_of(self, cols: Index) -> NumbaTable:
         """A table of its own that has only these columns, and their correlations."""
         return NumbaTable(self._Z[cols], self._y, self._R[np.ix_(cols, cols)], self._levels_of(cols))

@@ -93,6 +93,15 @@ class ReferenceTable:
     def shape(self) -> tuple[int, int]:
         return self._Z.shape[0], self._Z.shape[1]
 
+    @property
+    def columns(self) -> F64:
+        """(k, n): the current residuals, one row of the array a column."""
+        return self._Z.T
+
+    def with_columns(self, Z: F64) -> ReferenceTable:
+        """Other columns (k, n) of the same rows."""
+        return ReferenceTable(Z.T, self._y)
+
     def gram(self) -> F64:
         return np.stack([self._Z[m].T @ self._Z[m] for m in classes_of(self._y, self.shape[0])])
 

@@ -19,9 +19,10 @@ from typer.core import TyperGroup
 
 from ..errors import InputError, MissingExtraError
 from ..version import __version__
-from ..wording import printable, shown
+from ..wording import shown
 from . import check, demo, explain, fit, look, report, reproduce, simulate
-from .console import warnings_as_lines
+from .console import complain, warnings_as_lines
+from .help_text import PlainHelp, help_of, summary
 
 EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE = 1, 2, 3, 4
 EXIT_BY_SIGNAL = 128  # and the number of the signal, as shells have it
@@ -75,6 +76,10 @@ class StopSignals:
 class PlainErrors(TyperGroup):
     """Runs a command; what is nobody's bug ends as one line on stderr and an exit code."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        commands = [(name, summary(self.get_command(ctx, name))) for name in self.list_commands(ctx)]
+        formatter.write(help_of(self, ctx, commands))
+
     def invoke(self, ctx: Any) -> Any:
         with warnings_as_lines():
             try:
@@ -120,7 +125,7 @@ def _cannot_write(error: OSError) -> str:
 
 def _fail(message: str, code: int) -> NoReturn:
     """End the command with one line on stderr."""
-    typer.echo(f"error: {printable(message)}", err=True)
+    complain(f"error: {message}")
     raise typer.Exit(code)
 
 
@@ -134,14 +139,14 @@ app = typer.Typer(
 )
 
 # One line a command, in the order in which --help lists them.
-app.command()(look.look)
-app.command()(fit.fit)
-app.command()(explain.explain)
-app.command()(report.report)
-app.command()(check.check)
-app.command()(simulate.simulate)
-app.command()(demo.demo)
-app.command()(reproduce.reproduce)
+app.command(cls=PlainHelp)(look.look)
+app.command(cls=PlainHelp)(fit.fit)
+app.command(cls=PlainHelp)(explain.explain)
+app.command(cls=PlainHelp)(report.report)
+app.command(cls=PlainHelp)(check.check)
+app.command(cls=PlainHelp)(simulate.simulate)
+app.command(cls=PlainHelp)(demo.demo)
+app.command(cls=PlainHelp)(reproduce.reproduce)
 
 
 def main() -> None:

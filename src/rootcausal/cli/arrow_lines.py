@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..wording import one_line, plural
+from ..wording import plural, short_names
 from .console import say
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    names = [one_line(model._encoding.shown_names[variable], 40) for variable in order]
+    called = short_names(model._encoding.shown_names)
+    names = [called[variable] for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
     weakest = causal.attribution.notable

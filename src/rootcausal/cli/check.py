@@ -18,6 +18,7 @@ from .options import (
     Keep,
     Kinds,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     chosen_kinds,
@@ -67,6 +68,7 @@ def check(
     covariate: Covariate = None,
     knowledge: KnowledgeFile = None,
     prevalence: Prevalence = None,
+    mechanism: MechanismName = "linear",
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check whether the assumptions of the method hold for a cohort.
@@ -97,7 +99,7 @@ def check(
     roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
     roles = known.with_roles(roles, cohort)
     patients, chosen = read_labelled(cohort, roles, quiet=as_json)
-    settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge}
+    settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge, "mechanism": mechanism}
     model = fitted(patients, chosen, settings)
     knows = cross_validated(model)
     diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))

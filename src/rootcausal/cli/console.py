@@ -1,17 +1,20 @@
 """What commands print: lines that are safe on a terminal, and what several say of rows, models and risks."""
 
+import re
 import sys
+import textwrap
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable, shown
+from ..wording import listed, one_line, plural, printable, short_names, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +33,47 @@ LEVELS_SHOWN = 6
 LOGS_SHOWN = 25
 LEAST_KNOWN_SHOWN = 3
 SECONDS_BEFORE_STATUS = 2.0
+# Where the text of a line starts: behind a verdict or the space below it, a number, or the mark of a list.
+BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- |\d+\. )?")
+NARROWEST = 40
 
 
-def say(text: str = "") -> None:
-    """Print a line whose control characters cannot act on the terminal."""
+def say(text: str = "", *, to_paste: bool = False) -> None:
+    """Print a line whose control characters cannot act on the terminal.
+
+    On a terminal long lines are broken between words, unless they are there to be pasted; in files they stay
+    whole.
+    """
+    if sys.stdout.isatty() and not to_paste:
+        text = fitting(text)
     typer.echo(printable(text))
+
+
+def complain(text: str) -> None:
+    """Print a warning or an error on stderr, likewise."""
+    typer.echo(printable(fitting(text) if sys.stderr.isatty() else text), err=True)
+
+
+def fitting(text: str) -> str:
+    """Return lines no longer than the terminal is wide."""
+    width = get_terminal_size().columns
+    return "\n".join(broken_up(line, width) for line in text.split("\n"))
+
+
+def broken_up(line: str, width: int) -> str:
+    """Return a line in pieces of this width; those that follow start below the text of the first."""
+    if len(line) <= width:
+        return line
+    start = BEFORE_TEXT.match(line)
+    indent = " " * (start.end() if start else 0)
+    pieces = textwrap.wrap(
+        line,
+        max(width, NARROWEST),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(pieces)
 
 
 @contextmanager
@@ -46,7 +85,7 @@ def warnings_as_lines() -> Iterator[None]:
         line = f"warning: {printable(' '.join(str(message).split()))}"
         if line not in said:
             said.add(line)
-            typer.echo(line, err=True)
+            complain(line)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -54,7 +93,7 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int = 110) -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int = 100) -> None:
     """Print a table; its cells are data, in which nothing may act as markup or turn into an emoji.
 
     It is as wide as the terminal, or ``width`` where there is none.
@@ -175,28 +214,39 @@ def say_removed(n_removed: int, n_left: int) -> None:
         say(removed(n_removed, n_left))
 
 
+def say_mechanism(model: "Estimator") -> None:
+    """Print which mechanism was taken, where there was a choice, and which variables it bends."""
+    from ..provenance import mechanism_in_words
+
+    names = [one_line(name, 40) for name in model._encoding.column_names]
+    for line in mechanism_in_words(model.provenance_, model._model.mechanism, names):
+        say(line)
+
+
 def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, names = [int(k) for k in model.causal_order_], model._encoding.shown_names
+    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
     if model.covariates_.size:
-        adjusted = listed([one_line(names[k], 40) for k in model.covariates_], 10)
+        adjusted = listed([called[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
     if not order:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")
         return
-    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, model.coef_)
+    effects = model._unit_effects
+    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, effects)
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
-    say(f"causal order, and {lines.of_order}{sure}:")
-    first = {k: one_line(names[k], 40) for k in order[:VARIABLES_SHOWN]}
+    bent = "" if model._model.attribution.proportional else ", all others being average"
+    say(f"causal order, and {lines.of_order}{bent}{sure}:")
+    first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
     for place, (k, name) in enumerate(first.items(), start=1):
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
-        effect = abs(model.coef_[k]) if signless else model.coef_[k]
+        effect = abs(effects[k]) if signless else effects[k]
         size = lines.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"
@@ -232,7 +282,7 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
     if file is not None:
         with_what = f"a file of this in place of {shown(file)}"
     say(f"if the names mean what they say, fit again with {with_what}:")
-    say(f"  {as_option(fix) if file is None else in_file(fix)}")
+    say(f"  {as_option(fix) if file is None else in_file(fix)}", to_paste=True)
     notes = [note for note in (*fix.caveats, fix.work) if note]
     if notes:
         say(f"before you do: {'; '.join(notes)}")
@@ -251,14 +301,16 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
     }
     for reason, names in reasons.items():
         if names:
-            say(f"left out, {reason}: {listed([one_line(name, 40) for name in names], 10)}")
+            say(f"left out, {reason}: {listed(short_names(names), 10)}")
 
 
 def say_meaning(
     lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
 ) -> None:
     """Explain the printed numbers."""
-    say(lines.meaning(base_value, bool(covariates)))
+    meaning = lines.meaning(base_value, bool(covariates))
+    # A paragraph for files; a terminal breaks its lines where it ends.
+    say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
     say(lines.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)

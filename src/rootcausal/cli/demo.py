@@ -9,7 +9,7 @@ import typer
 from ..wording import shown, together
 from .console import made_with, percent, provenance, say, say_known, say_meaning, say_order
 from .findings import warn_of_limits
-from .options import check_output, page_path
+from .options import check_output, page_path, table_path
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -19,19 +19,29 @@ RESAMPLES = 100
 
 
 def demo(
-    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")] = Path(
-        "rootcausal-demo.html"
-    ),
+    out: Annotated[
+        Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")
+    ] = Path("rootcausal-demo.html"),
+    table_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            callback=table_path,
+            metavar="FILE",
+            help="Also write the cohort to this .csv or .parquet file, to try the other commands on.",
+        ),
+    ] = None,
 ) -> None:
     """Fit a cohort that comes with the package, explain three of its patients, and write their page.
 
     rootcausal demo
-    rootcausal demo --out page.html
+    rootcausal demo --out page.html --table pbc.csv
     """
     import numpy as np
     import pyarrow as pa
 
     from ..data import load_pbc
+    from ..files.results import write_tables
     from ..inputs.knowledge import Knowledge
     from ..inputs.outcomes import Diagnosis
     from ..rci import RCI
@@ -39,7 +49,11 @@ def demo(
     from .outcome_lines import lines_of
 
     check_output(out)
+    if table_file is not None:
+        check_output(table_file, out)
     cohort = load_pbc()
+    if table_file is not None:
+        write_tables({table_file: cohort.to_frame()}, {})
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
     known = Knowledge.of(cohort.knowledge)
     model = RCI(knowledge=known, progress=sys.stderr.isatty()).fit(table, cohort.y)
@@ -70,6 +84,8 @@ def demo(
         notes=[cohort.description],
     )
     warn_of_limits(diagnosis, "the page")
+    if table_file is not None:
+        say(f"the cohort itself written to {shown(table_file)}")
     say(f"page about all {len(cohort.y)} patients written to {shown(out.resolve())}: open it in a browser")
     say(provenance("demo", made_with(model)))
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shown, together
+from ..wording import listed, one_line, plural, quoted, short_names, shown, together
 from .console import (
     made_with,
     patient_label,
@@ -60,11 +60,14 @@ def explain(
         Path,
         typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
-    id_column: Annotated[str | None, typer.Option("--id", help="Column with patient ids.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column with patient ids.")
+    ] = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
     top: Annotated[
-        int | None, typer.Option(min=1, show_default="3", help="Root causes to print for each patient.")
+        int | None,
+        typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
     ] = None,
     horizon: Horizon = None,
     labels: Labels = None,
@@ -77,7 +80,9 @@ def explain(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(callback=table_path, help="Write all scores to this .csv or .parquet file."),
+        typer.Option(
+            callback=table_path, metavar="FILE", help="Write all scores to this .csv or .parquet file."
+        ),
     ] = None,
 ) -> None:
     """Rank the root causes of each patient, and give the risk, or what is expected of a number.
@@ -199,18 +204,21 @@ def _print_root_causes(
     patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
 ) -> None:
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
+    shown_names = short_names([variable.shown for variable in explanation.variables])
+    called = dict(zip(explanation.feature_names, shown_names, strict=True))
     causes = explanation.root_causes(top, both_ways=lines.both_ways)
     rows = [
         (
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
-            ", ".join(_cause(cause, explanation, lines, row) for cause in of_patient) or lines.no_causes,
+            ", ".join(_cause(cause, called[cause.variable], explanation, lines, row) for cause in of_patient)
+            or lines.no_causes,
         )
         for row, of_patient in enumerate(causes)
     ]
-    called = [explanation.variables[place].shown for place in explanation._model.covariates]
-    apart = [together(called, COVARIATES_WIDTH)] if covariates else []
+    adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
+    apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
     print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
     printed = any(causes) or bool(covariates)  # else nothing stands in brackets
     if printed and explanation.frequency is not None:
@@ -238,10 +246,8 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
-def _cause(cause: "RootCause", explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    place = explanation.feature_names.index(cause.variable)
-    name = one_line(explanation.variables[place].shown, 40)
-    value = one_line(explanation.text(row, place), 40)
+def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+    value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
     if cause.imputed:
         name += f" (not measured; {value} expected)"
     elif cause.level is not None:

@@ -1,43 +1,34 @@
 """What the checks of a model found: in full, or in one line where something is not to be read."""
 
-import re
-import sys
-import textwrap
-from shutil import get_terminal_size
+from collections import Counter
 from typing import TYPE_CHECKING
 
-import typer
-
-from ..wording import one_line
-from .console import say
+from ..wording import one_line, plural
+from .console import complain, say
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
 
-# Where the text of a line starts: behind the verdict or the space below it, or behind the mark of a list.
-BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- )?")
-NARROWEST = 40
 LIMIT_LETTERS = 240
 
 
 def say_findings(diagnosis: "Diagnosis") -> None:
-    """Print every check; on a terminal long lines are broken below their start, in files they stay whole."""
-    for line in diagnosis.to_text().splitlines():
-        say(broken_up(line, get_terminal_size().columns) if sys.stdout.isatty() else line)
+    """Print every check."""
+    say(diagnosis.to_text())
 
 
-def broken_up(line: str, width: int) -> str:
-    """Return a line in pieces of this width; those that follow start below the text of the first."""
-    start = BEFORE_TEXT.match(line)
-    indent = " " * (start.end() if start else 0)
-    pieces = textwrap.wrap(
-        line,
-        max(width, NARROWEST),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(pieces)
+def say_what_was_found(diagnosis: "Diagnosis") -> None:
+    """Print how many checks were made, with which verdicts, and what they come to."""
+    from ..diagnostics.diagnosis import VERDICTS
+
+    counts = Counter(check.verdict for check in diagnosis.checks)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict])
+    if not counts:
+        return
+    say(f"{plural(len(diagnosis.checks), 'check')} of the assumptions: {verdicts}")
+    if diagnosis.not_made:
+        say(diagnosis.not_made)
+    say(diagnosis.summary())
 
 
 def warn_of_limits(diagnosis: "Diagnosis", who: str) -> None:
@@ -49,4 +40,4 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str) -> None:
     if broken:
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
-        typer.echo(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)", err=True)
+        complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")

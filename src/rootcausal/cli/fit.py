@@ -10,10 +10,11 @@ import typer
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_names, say_order
+from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
+    MODEL,
     After,
     Alpha,
     AttributionName,
@@ -25,6 +26,7 @@ from .options import (
     Kinds,
     Labels,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
@@ -71,7 +73,9 @@ def fit(
             help="Table with one row per patient: text, Parquet, Excel, Stata or SAS; on Dask, Parquet files."
         ),
     ],
-    out: Annotated[Path, typer.Option(callback=_model_path, help="Model file to write, .rci.")],
+    out: Annotated[
+        Path, typer.Option(callback=_model_path, metavar="FILE", help="Model file to write, .rci.")
+    ],
     target: TargetColumn = None,
     outcome: OutcomeKind = None,
     time: TimeColumn = None,
@@ -101,17 +105,28 @@ def fit(
     alpha: Alpha = None,
     variant: VariantName = "local_plus",
     backend: Annotated[
-        Literal["auto", "numpy", "numba", "cupy", "dask"], typer.Option(help="What does the sums.")
+        Literal["auto", "numpy", "numba", "cupy", "dask"],
+        typer.Option(metavar="auto|numpy|numba|cupy|dask", rich_help_panel=MODEL, help="What does the sums."),
     ] = "auto",
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Fit on the Dask cluster of this scheduler, tcp://host:port."),
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=MODEL,
+            help="Fit on the Dask cluster of this scheduler, tcp://host:port.",
+        ),
     ] = None,
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Keep finished resamples in this .npz file, and go on from it.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=MODEL,
+            help="Keep finished resamples in this .npz file, and go on from it.",
+        ),
     ] = None,
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
@@ -135,13 +150,14 @@ def fit(
     rootcausal fit labs.csv --target ill --kind stage=ordinal --out m.rci
     rootcausal fit labs.csv --target ill --log bili,copper --out m.rci
     rootcausal fit lab.xlsx --target stage --positive 3 --negative 0 --out m.rci
-    rootcausal fit lab.csv --target ill --keep age,bili --na . --na "<100" --out m.rci
+    rootcausal fit lab.csv --target ill --keep age,bili --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
+    rootcausal fit labs.csv --target ill --mechanism auto --out model.rci
     rootcausal fit labs.csv --target ill --first age,sex --out m.rci
     rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
-    rootcausal fit data/*.parquet --target ill --scheduler tcp://host:8786 --out m.rci
+    rootcausal fit *.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
     from .outcome_lines import lines_of
 
@@ -162,6 +178,8 @@ def fit(
         "missing": missing,
     }
     if on_cluster:
+        if mechanism != "linear":
+            raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
@@ -170,12 +188,15 @@ def fit(
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
-        model, checked = _fit_in_memory(cohort[0], roles, {**settings, "backend": backend}, known)
+        model, checked = _fit_in_memory(
+            cohort[0], roles, {**settings, "backend": backend, "mechanism": mechanism}, known
+        )
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     call_variables(model, namings, target, time, event, id_column)
     model.save(out)
     lines = lines_of(model)
+    say_mechanism(model)
     say_order(model, lines)
     say_names(model, knowledge)
     say_arrows(model, lines)

@@ -13,17 +13,22 @@ from ..wording import quoted
 if TYPE_CHECKING:
     from ..inputs.roles import Roles
 
+KNOWN = "What is known before"
+
 First = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=KNOWN,
         help="Column that nothing else in the table causes, such as age and sex; many times, or with commas "
-        "between."
+        "between.",
     ),
 ]
 Tiers = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TIER<TIER",
+        rich_help_panel=KNOWN,
         help="Columns that come before others, all tiers in one text, as in 'smoking,bmi < bili,alb'; "
         "columns not named belong to the last tier, which may be empty ('smoking,bmi <').",
     ),
@@ -31,7 +36,9 @@ Tiers = Annotated[
 Causes = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN:COLUMN", help="The first comes before the second, as in smoking:bili; likewise."
+        metavar="COLUMN:COLUMN",
+        rich_help_panel=KNOWN,
+        help="The first comes before the second, as in smoking:bili; many times, or with commas between.",
     ),
 ]
 NotCauses = Annotated[
@@ -39,17 +46,25 @@ NotCauses = Annotated[
     typer.Option(
         "--not-causes",
         metavar="COLUMN:COLUMN",
-        help="The first is no cause of the second, and comes after it; likewise.",
+        rich_help_panel=KNOWN,
+        help="The first is no cause of the second, and comes after it; many times, or with commas between.",
     ),
 ]
 Covariate = Annotated[
     list[str] | None,
-    typer.Option(help="Column to adjust for, before all others; never offered as a root cause; likewise."),
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=KNOWN,
+        help="Column to adjust for, before all others; never offered as a root cause; many times, or with "
+        "commas between.",
+    ),
 ]
 KnowledgeFile = Annotated[
     Path | None,
     typer.Option(
         "--knowledge",
+        metavar="FILE",
+        rich_help_panel=KNOWN,
         help="All of this in one file instead: JSON as Knowledge.to_json writes it, or a knowledge file of "
         "Tetrad.",
     ),

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, shown
+from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow
 from .options import CohortFile, IdColumn
 from .outcome_options import EventColumn, Outcome, OutcomeKind, TargetColumn, TimeColumn, outcome_of
@@ -24,6 +24,7 @@ COLUMNS_SHOWN = 60
 WIDTH = 80
 CANDIDATES_SHOWN = 8
 LEVELS_SHOWN = 3
+NAME_LETTERS = 21
 
 
 def look(
@@ -85,7 +86,8 @@ def _print(seen: "Look", path: Path) -> None:
     from ..looking.target import LABEL
 
     say(f"{shown(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
-    rows = [_row(column) for column in seen.columns[:COLUMNS_SHOWN]]
+    names = short_names([column.name for column in seen.columns], NAME_LETTERS)
+    rows = [_row(name, column) for name, column in zip(names[:COLUMNS_SHOWN], seen.columns, strict=False)]
     print_table(("column", "kind", "different", "missing", "values"), rows, width=WIDTH)
     if len(seen.columns) > COLUMNS_SHOWN:
         say(f"and {plural(len(seen.columns) - COLUMNS_SHOWN, 'column')} more: all are in --json")
@@ -103,12 +105,12 @@ def _print(seen: "Look", path: Path) -> None:
         labels = ", and put labels in the place of LABEL" if LABEL in line else ""
         _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
         say()
-        say(as_line(line))
+        say(as_line(line), to_paste=True)
         _print_hint(seen)
     elif again is not None:
         say("Name the outcome for the rest, and for the line that fits; for example:")
         say()
-        say(as_line(again))
+        say(as_line(again), to_paste=True)
     else:
         say(
             "No line to fit can be proposed: it needs an outcome (two labels, a number, or a time and an "
@@ -134,14 +136,13 @@ def _print_hint(seen: "Look") -> None:
     say()
     _paragraph("; ".join([*what, *hint.caveats]) + ". If so, add to the line:")
     say()
-    say(as_option(hint))
+    say(as_option(hint), to_paste=True)
 
 
-def _row(column: "ColumnFacts") -> tuple[str, ...]:
+def _row(name: str, column: "ColumnFacts") -> tuple[str, ...]:
     share = f"{column.share_missing:.0%}"
     missing = f"{column.n_missing} ({'<1%' if share == '0%' else share})" if column.n_missing else "-"
-    name = one_line(column.name, 18) or "(no name)"
-    return name, column.kind, str(column.n_different), missing, _values(column)
+    return name or "(no name)", column.kind, str(column.n_different), missing, _values(column)
 
 
 def _values(column: "ColumnFacts") -> str:

@@ -29,27 +29,48 @@ def _between_0_and_1(alpha: float | None) -> float | None:
     return alpha
 
 
+TABLE, MODEL = "The table", "The model"
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
 ]
 Labels = Annotated[
     Path | None,
     typer.Option(
-        help="What to call columns on screen and page: a CSV file of column, label, unit and digits."
+        metavar="FILE",
+        rich_help_panel=TABLE,
+        help="What to call columns on screen and page: a CSV file of column, label, unit and digits.",
     ),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="Column with patient ids; not a variable.")]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id", metavar="COLUMN", rich_help_panel=TABLE, help="Column with patient ids; not a variable."
+    ),
+]
 Drop = Annotated[
-    list[str] | None, typer.Option(help="Column to leave out; many times, or with commas between.")
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=TABLE,
+        help="Column to leave out; many times, or with commas between.",
+    ),
 ]
 After = Annotated[
     list[str] | None,
-    typer.Option(help="Column that was measured after the outcome: left out, and remembered; likewise."),
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=TABLE,
+        help="Column that was measured after the outcome: left out, and remembered; many times, or with "
+        "commas between.",
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column to keep, and no others; likewise. A date that is kept becomes days since the first."
+        metavar="COLUMN",
+        rich_help_panel=TABLE,
+        help="Column to keep, and no others; many times, or with commas between. A date that is kept becomes "
+        "days since the first.",
     ),
 ]
 Kinds = Annotated[
@@ -57,6 +78,7 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
+        rich_help_panel=TABLE,
         help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its levels "
         "in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many times.",
     ),
@@ -64,45 +86,90 @@ Kinds = Annotated[
 Log = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=TABLE,
         help="Column to take the logarithm of, where relations are straighter so; values are shown in their "
-        "own unit. Many times, or with commas between."
+        "own unit. Many times, or with commas between.",
     ),
 ]
 Missing = Annotated[
-    Literal["impute", "refuse"], typer.Option(help="Missing values: impute them, or refuse the table.")
+    Literal["impute", "refuse"],
+    typer.Option(
+        metavar="impute|refuse",
+        rich_help_panel=TABLE,
+        help="Missing values: impute them, or refuse the table.",
+    ),
 ]
 MissingWords = Annotated[
     list[str] | None,
     typer.Option(
         "--na",
         metavar="[COLUMN=]WORD",
+        rich_help_panel=TABLE,
         help="Word or number that means missing, beside NA and the like, in all columns or in one, as in "
         "glucose=0; many times.",
     ),
 ]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+DropMissing = Annotated[
+    bool,
+    typer.Option("--drop-missing", rich_help_panel=TABLE, help="Leave out rows with missing values."),
+]
 Alpha = Annotated[
     float | None,
     typer.Option(
         callback=_between_0_and_1,
+        metavar="SHARE",
+        rich_help_panel=MODEL,
         help="Level of the test that leaves variables out.",
         show_default="0.2; of times and numbers so that about 20 without effect pass",
     ),
 ]
 VariantName = Annotated[
     Literal["original", "plus", "local", "local_plus"],
-    typer.Option(help="Which of the paper's four searches."),
+    typer.Option(
+        metavar="original|plus|local|local_plus",
+        rich_help_panel=MODEL,
+        help="Which of the paper's four searches.",
+    ),
 ]
 AttributionName = Annotated[
     Literal["sharp", "paper"],
-    typer.Option(help="How effects of shocks are learned; paper: as published."),
+    typer.Option(
+        metavar="sharp|paper",
+        rich_help_panel=MODEL,
+        help="How effects of shocks are learned; paper: as published.",
+    ),
 ]
-BackendName = Annotated[Literal["auto", "numpy", "numba", "cupy"], typer.Option(help="What does the sums.")]
+BackendName = Annotated[
+    Literal["auto", "numpy", "numba", "cupy"],
+    typer.Option(metavar="auto|numpy|numba|cupy", rich_help_panel=MODEL, help="What does the sums."),
+]
+MechanismName = Annotated[
+    Literal["linear", "nonlinear", "auto"],
+    typer.Option(
+        metavar="linear|nonlinear|auto",
+        rich_help_panel=MODEL,
+        help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
+    ),
+]
 Resamples = Annotated[
-    int | None, typer.Option("--bootstrap", min=2, help="Resamples, for intervals; 200 is usual.")
+    int | None,
+    typer.Option(
+        "--bootstrap",
+        min=2,
+        metavar="N",
+        rich_help_panel=MODEL,
+        help="Resamples, for intervals: 2 or more; 200 is usual.",
+    ),
 ]
 Jobs = Annotated[
-    int | None, typer.Option(help="Resamples to learn from at once; -1 is one a core.", show_default="1")
+    int | None,
+    typer.Option(
+        metavar="N",
+        rich_help_panel=MODEL,
+        help="Resamples to learn from at once; -1 is one a core.",
+        show_default="1",
+    ),
 ]
 
 
@@ -213,6 +280,8 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
     from ..loading import ESTIMATORS
 
     settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
+    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+        raise typer.BadParameter("bent lines are for a diagnosis.", param_hint="--mechanism")
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
     return model.fit(patients, *outcome.arguments(patients.target))
 

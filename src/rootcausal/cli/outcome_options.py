@@ -28,41 +28,64 @@ def _a_time(horizon: float | None) -> float | None:
 
 
 Outcome = Literal["yes-no", "number"]
+WHAT_HAPPENED = "What happened to the patients"
 
 TargetColumn = Annotated[
     str | None,
-    typer.Option(help="Column with the diagnosis: two labels. With --outcome number: with the number."),
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Column with the diagnosis: two labels. With --outcome number: with the number.",
+    ),
 ]
 OutcomeKind = Annotated[
     Outcome | None,
     typer.Option(
         "--outcome",
+        metavar="yes-no|number",
+        rich_help_panel=WHAT_HAPPENED,
         help="What --target is: two labels, or a number such as a score or eGFR.",
         show_default="yes-no",
     ),
 ]
 TimeColumn = Annotated[
     str | None,
-    typer.Option(help="Column with the time of follow-up, in place of --target; beside --event."),
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Column with the time of follow-up, in place of --target; beside --event.",
+    ),
 ]
 EventColumn = Annotated[
-    str | None, typer.Option(help="Column that says whether the event ended the follow-up; beside --time.")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Column that says whether the event ended the follow-up; beside --time.",
+    ),
 ]
 Positive = Annotated[
     str | None,
     typer.Option(
-        help="Label that means disease, or the event. Not needed for 0/1, true/false, yes/no or alive/dead."
+        metavar="LABEL",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Label that means disease, or the event. Not needed for 0/1, true/false, yes/no or alive/dead.",
     ),
 ]
 Negative = Annotated[
     str | None,
-    typer.Option(help="Label of the controls, beside --positive: rows with other labels are left out."),
+    typer.Option(
+        metavar="LABEL",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Label of the controls, beside --positive: rows with other labels are left out.",
+    ),
 ]
 Prevalence = Annotated[
     float | None,
     typer.Option(
         parser=_a_share,
         metavar="SHARE",
+        rich_help_panel=WHAT_HAPPENED,
         help="Share of the population with the disease, 0.02 for 2%; needed where cases and controls were "
         "sampled apart.",
     ),
@@ -72,6 +95,7 @@ Events = Annotated[
     typer.Option(
         parser=_a_share,
         metavar="SHARE",
+        rich_help_panel=WHAT_HAPPENED,
         help="Share of the population whose event is seen before follow-up ends; 0.62 unless given.",
     ),
 ]
@@ -80,14 +104,26 @@ Horizon = Annotated[
     typer.Option(
         callback=_a_time,
         metavar="TIME",
+        rich_help_panel=WHAT_HAPPENED,
         help="Time by which risks of the event are told, in the unit of the times.",
         show_default="median time of the events",
     ),
 ]
 TimeUnit = Annotated[
-    str | None, typer.Option("--time-unit", help="Unit of the times, for words: days, months, years.")
+    str | None,
+    typer.Option(
+        "--time-unit",
+        metavar="UNIT",
+        rich_help_panel=WHAT_HAPPENED,
+        help="Unit of the times, for words: days, months, years.",
+    ),
 ]
-Unit = Annotated[str | None, typer.Option(help="Unit of the number, for words: ml/min.")]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="UNIT", rich_help_panel=WHAT_HAPPENED, help="Unit of the number, for words: ml/min."
+    ),
+]
 
 
 def outcome_of(

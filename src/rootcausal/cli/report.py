@@ -13,11 +13,12 @@ from .console import (
     provenance,
     removed,
     say,
+    say_mechanism,
     say_names,
     say_removed,
     status_if_slow,
 )
-from .findings import warn_of_limits
+from .findings import say_what_was_found, warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
     After,
@@ -33,6 +34,7 @@ from .options import (
     Kinds,
     Labels,
     Log,
+    MechanismName,
     Missing,
     MissingWords,
     Resamples,
@@ -89,6 +91,7 @@ FIT_ONLY = (
     "variant",
     "backend",
     "attribution",
+    "mechanism",
     "bootstrap",
     "jobs",
 )
@@ -97,13 +100,14 @@ FIT_ONLY = (
 def report(
     ctx: typer.Context,
     table: CohortFile,
-    out: Annotated[Path, typer.Option(callback=page_path, help="Page to write, .html.")],
+    out: Annotated[Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")],
     target: TargetColumn = None,
     outcome: OutcomeKind = None,
     time: TimeColumn = None,
     event: EventColumn = None,
     model_file: Annotated[
-        Path | None, typer.Option("--model", help="Use this model, written by rootcausal fit.")
+        Path | None,
+        typer.Option("--model", metavar="FILE", help="Use this model, written by rootcausal fit."),
     ] = None,
     horizon: Horizon = None,
     time_unit: TimeUnit = None,
@@ -134,6 +138,7 @@ def report(
     variant: VariantName = "local_plus",
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
+    mechanism: MechanismName = "linear",
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -183,6 +188,7 @@ def report(
             "alpha": alpha,
             "variant": variant,
             "attribution": attribution,
+            "mechanism": mechanism,
             "backend": backend,
             "kinds": kinds,
             "missing": missing,
@@ -191,6 +197,7 @@ def report(
         model = fitted(patients, chosen, settings)
         if bootstrap is not None:
             model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
+        say_mechanism(model)
         say_names(model, knowledge)
         known, called = chosen.known(patients.target), chosen.called
     call_variables(model, namings, *((target, time, event, id_column) if model_file is None else ()))
@@ -219,6 +226,7 @@ def report(
         )
     for line in lines.populations():
         say(line)
+    say_what_was_found(diagnosis)
     warn_of_limits(diagnosis, "the page")
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")

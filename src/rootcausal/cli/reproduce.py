@@ -32,29 +32,42 @@ class What(StrEnum):
 
 
 def reproduce(
-    what: Annotated[What, typer.Argument(help="Which experiment.")] = What.all,
+    what: Annotated[
+        What, typer.Argument(help="Which experiment: all, rbo, mse, speedup, scaling, pbc or fhs.")
+    ] = What.all,
     reps: Annotated[
         int | None,
         typer.Option(
-            min=2, help="Data sets a cell, or bootstrap samples.", show_default="as in results/paper"
+            min=2,
+            metavar="N",
+            help="Data sets a cell, or bootstrap samples.",
+            show_default="as in results/paper",
         ),
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
+            metavar="NAMES",
             help="Names with commas between: RCI, ICA, CO, MS, HPC, TT, LR, 'RCI original', or "
             "package.module:Class for one of your own.",
             show_default="all",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for rows, tables and figures.")] = Path(
-        "reproduction"
-    ),
-    jobs: Annotated[int, typer.Option(help="How many data sets at once; -1 is one a core.")] = -1,
+    out: Annotated[
+        Path, typer.Option(file_okay=False, metavar="FOLDER", help="Folder for rows, tables and figures.")
+    ] = Path("reproduction"),
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="How many data sets at once; -1 is one a core.")
+    ] = -1,
     quick: Annotated[bool, typer.Option("--quick", help="Everything in small, within minutes.")] = False,
     framingham: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, exists=True, help="The Framingham table; otherwise pip fetches it."),
+        typer.Option(
+            dir_okay=False,
+            exists=True,
+            metavar="FILE",
+            help="The Framingham table; otherwise pip fetches it.",
+        ),
     ] = None,
 ) -> None:
     """Run the experiments of the paper again, and write its tables and figures with ours beside.

@@ -20,23 +20,34 @@ SCALES = {"yes_no": "log-odds", "survival": "log-hazard", "number": "in the unit
 
 
 def simulate(
-    out: Annotated[Path, typer.Option(callback=table_path, help="Cohort to write, .csv or .parquet.")],
-    rows: Annotated[int, typer.Option(min=4, help="Number of patients.")] = 1000,
-    variables: Annotated[int, typer.Option(min=2, help="Number of variables, the outcome among them.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same cohort.")] = 0,
+    out: Annotated[
+        Path, typer.Option(callback=table_path, metavar="FILE", help="Cohort to write, .csv or .parquet.")
+    ],
+    rows: Annotated[int, typer.Option(min=4, metavar="N", help="Number of patients, 4 or more.")] = 1000,
+    variables: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Number of variables, 2 or more, the outcome among them.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same cohort.")] = 0,
     design: Annotated[
         Literal["cohort", "case-control"],
-        typer.Option(help="Rows as they come, or as many cases as controls, drawn apart."),
+        typer.Option(
+            metavar="cohort|case-control",
+            help="Rows as they come, or as many cases as controls, drawn apart.",
+        ),
     ] = "cohort",
     prevalence: Prevalence = None,
     outcome: Annotated[
         Literal["yes_no", "survival", "number"],
-        typer.Option(help="A diagnosis, the time to an event, or a number."),
+        typer.Option(
+            metavar="yes_no|survival|number", help="A diagnosis, the time to an event, or a number."
+        ),
     ] = "yes_no",
     events: Events = None,
     truth: Annotated[
         Path | None,
-        typer.Option(callback=table_path, help="Also write the true Shapley values to this file."),
+        typer.Option(
+            callback=table_path, metavar="FILE", help="Also write the true Shapley values to this file."
+        ),
     ] = None,
 ) -> None:
     """Draw a cohort from the paper's generator, with the diagnosis in column d.

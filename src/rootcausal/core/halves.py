@@ -9,7 +9,7 @@ files can hold a new kind of half, it is entered in :mod:`rootcausal.files.model
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -44,6 +44,23 @@ class Half(Protocol):
         ...
 
 
+#: Lines describe how a place depends on its causes; bent lines do; and its spread depends on them too.
+STRAIGHT, BENT, UNEVEN = "straight", "bent", "uneven"
+
+
+class ArrowCurve(NamedTuple):
+    """What a cause at some values (m,) does to an effect, in standard units; other causes are average.
+
+    Attributes
+    ----------
+    expected : (m,) of the effect; of one with levels, the mean of what stands for these.
+    spread : (m,) standard deviation around it.
+    """
+
+    expected: F64
+    spread: F64
+
+
 class Mechanism(Half, Protocol):
     """How the values of n patients on q columns come from their errors, in causal order.
 
@@ -63,6 +80,10 @@ class Mechanism(Half, Protocol):
     @property
     def scale(self) -> F64:
         """(k,) what one standard unit of each column of the order is in the column's own unit."""
+        ...
+
+    def values_at_average(self) -> F64:
+        """(k,) the values that standard units are counted from: the means of the columns of the order."""
         ...
 
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
@@ -103,6 +124,14 @@ class Mechanism(Half, Protocol):
         """(k, k), ``[i, j]``: by how many standard units place i moves for a unit of the error at j."""
         ...
 
+    def forms(self) -> list[str]:
+        """(k,) whether lines were enough for each place: :data:`STRAIGHT`, :data:`BENT` or :data:`UNEVEN`."""
+        ...
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        """What a place does to another, those between held fixed, where it has these values z (m,)."""
+        ...
+
     def reach(self) -> F64:
         """(k,): the largest values of each column, up or down, with which a patient can be scored."""
         ...
@@ -123,6 +152,13 @@ class Mechanism(Half, Protocol):
         Linear algebra depends on the number of threads: call it with as many as these were learned with.
         """
         ...
+
+
+class Sampled(NamedTuple):
+    """Shapley values (n, k), and the standard errors (n, k) of sampling them; None where they are exact."""
+
+    values: F64
+    noise: F64 | None
 
 
 class Attribution(Half, Protocol):
@@ -170,19 +206,43 @@ class Attribution(Half, Protocol):
         """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
         ...
 
+    def sampled(self, errors: F64) -> Sampled:
+        """The same, and how sure it is where it was sampled."""
+        ...
+
+    def predictor(self, errors: F64) -> F64:
+        """(n,): what errors (n, k) lead to: the base value, and all that they add."""
+        ...
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        """(k,) what one standard unit of each column adds to the predictor, others held fixed."""
+        ...
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        """(m,) what a column adds to the predictor where it has these values z (m,) in standard units."""
+        ...
+
     def predicted(self, predictor: F64) -> F64:
         """(n,): what that means for patients: their risk, their risk by a horizon, or their value."""
         ...
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> Self:
-        """The attribution of these arrays; ValueError where they cannot be those of a learned one."""
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> Self:
+        """The attribution of these arrays; ValueError where they cannot be those of a learned one.
+
+        ``mechanism`` is the half that its errors come from.
+        """
         ...
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[Self]:
-        """What was packed: attributions of so many errors each; ValueError as in :meth:`from_arrays`."""
+    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[Self]:
+        """What was packed, in the order of these mechanisms; ValueError as in :meth:`from_arrays`."""
         ...
+
+
+def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
+    """(m,) how many errors each has."""
+    return np.array([one.order.size for one in mechanisms], dtype=np.intp)
 
 
 def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:

@@ -83,11 +83,11 @@ class Imputed:
 
 
 def most_dependent(
-    p_values: F64, layout: Layout, level: float, always: Index | None = None
+    p_values: F64, layout: Layout, level: float, always: Index | None = None, most: int = MOST_COLUMNS
 ) -> tuple[Index, float]:
     """Columns (m,) on which D depends most by its test, ascending, and the p-value that they had to be below.
 
-    That is ``level``, or less where more than :data:`MOST_COLUMNS` would pass. All dummies of a variable are
+    That is ``level``, or less where more than ``most`` would pass. All dummies of a variable are
     in if one is; ``always`` are in any case.
     """
     smallest = np.full(layout.n_variables, np.inf)
@@ -96,7 +96,7 @@ def most_dependent(
         smallest[layout.variable[always]] = -1.0
     ranked = np.argsort(smallest, kind="stable")
     width = np.bincount(layout.variable, minlength=layout.n_variables)
-    fits = (np.cumsum(width[ranked]) <= MOST_COLUMNS) | (smallest[ranked] < 0.0)
+    fits = (np.cumsum(width[ranked]) <= most) | (smallest[ranked] < 0.0)
     left_out = smallest[ranked[~fits]]
     taken = np.zeros(layout.n_variables, dtype=bool)
     taken[ranked[fits & (smallest[ranked] < level)]] = True

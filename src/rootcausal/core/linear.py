@@ -15,8 +15,9 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.special import expit
 
-from .halves import taken
+from .halves import STRAIGHT, ArrowCurve, Mechanism, sizes_of, taken
 from .moments import EXHAUSTED, reach
+from .proportional import Proportional
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
@@ -65,6 +66,9 @@ class LinearMechanism:
     def scale(self) -> F64:
         return self.sd
 
+    def values_at_average(self) -> F64:
+        return self.mean
+
     def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
         # In the order of the table, columns need not be gathered where all of them count.
         by_column = np.argsort(self.order)
@@ -93,6 +97,13 @@ class LinearMechanism:
     def total_effects(self) -> F64:
         return self.mixing
 
+    def forms(self) -> list[str]:
+        return [STRAIGHT] * self.order.size
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        spread = np.full(z.size, 1.0 / self.unmixing[effect, effect])
+        return ArrowCurve(self.direct_effects()[effect, cause] * z, spread)
+
     def reach(self) -> F64:
         return reach(self.mean, self.sd)
 
@@ -100,8 +111,8 @@ class LinearMechanism:
         return replace(self, order=columns[self.order], n_columns=n_columns)
 
     def check(self) -> None:
-        _check_order(self.order, self.n_columns)
-        _check_moments(self.mean, self.sd)
+        check_order(self.order, self.n_columns)
+        check_moments(self.mean, self.sd)
         _check_mixing(self.mixing)
         _check_unmixing(self.unmixing)
         _check_inverse(self.mixing, self.unmixing)
@@ -135,8 +146,8 @@ class LinearMechanism:
         order = taken(arrays, "order", total, whole=True)
         mean, sd = taken(arrays, "mean", total), taken(arrays, "sd", total)
         mixing = taken(arrays, "mixing", int(triangles.sum()))
-        _check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
-        _check_moments(mean, sd)
+        check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
+        check_moments(mean, sd)
         parts = (*(split(flat, sizes) for flat in (order, mean, sd)), split(mixing, triangles))
         return [cls._unpacked(n_columns, *one) for one in zip(*parts, strict=True)]
 
@@ -151,7 +162,7 @@ class LinearMechanism:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearAttribution:
+class LinearAttribution(Proportional):
     """Log-odds as a linear function of the errors.
 
     Attributes
@@ -172,20 +183,6 @@ class LinearAttribution:
     def base_value(self) -> float:
         return self.intercept
 
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
-
     def predicted(self, predictor: F64) -> F64:
         """The risk of the disease."""
         risk: F64 = expit(predictor)
@@ -202,8 +199,10 @@ class LinearAttribution:
         return {"coef": self.coef, "intercept": np.array([self.intercept])}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> LinearAttribution:
-        attribution = cls(taken(arrays, "coef", k), float(taken(arrays, "intercept", 1)[0]))
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> LinearAttribution:
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -215,7 +214,10 @@ class LinearAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[LinearAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[LinearAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         intercepts = taken(arrays, "intercepts", sizes.size)
         _check_effects(coef, intercepts)
@@ -253,7 +255,7 @@ def split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
     return [flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
 
 
-def _check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
+def check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
     """Raise ValueError where columns do not exist, or are twice in the order of one owner."""
     if not 1 <= n_columns <= MOST_COLUMNS:
         raise ValueError("its number of columns is out of range")
@@ -263,7 +265,7 @@ def _check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
         raise ValueError("the causal order names a column twice")
 
 
-def _check_moments(mean: F64, sd: F64) -> None:
+def check_moments(mean: F64, sd: F64) -> None:
     """Raise ValueError where a patient would not get finite errors."""
     if not ((sd >= LEAST_SCALE) & (sd <= MOST_SCALE)).all():
         raise ValueError("a standard deviation is not a positive number, or out of range")

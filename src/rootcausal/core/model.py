@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .grouping import Grouping
-from .halves import Attribution, Mechanism
+from .halves import ArrowCurve, Attribution, Mechanism, Sampled
 from .layout import Layout
 from .table import F64, LARGEST, Index
 
@@ -148,6 +148,19 @@ class CausalModel:
             return self._scaled_errors(X, self.attribution.unit_effects)
         return self._by_variable(X, self.attribution.shapley)
 
+    def sampled_shapley(self, X: F64) -> Sampled:
+        """:meth:`shapley`, and the standard errors (n, p) of sampling; None where values are exact."""
+        if self.attribution.proportional:
+            return Sampled(self.shapley(X), None)
+        values, noise = np.zeros((2, X.shape[0], self.n_variables))
+        for rows in row_blocks(X):
+            found, doubt = self.attribution.sampled(self._errors_in_order(X[rows]))
+            doubt = np.zeros_like(found) if doubt is None else doubt
+            if self._groups is not None:
+                found, doubt = self._groups.sums(found), np.sqrt(self._groups.sums(doubt * doubt))
+            values[rows, self.order], noise[rows, self.order] = found, doubt
+        return Sampled(values, noise)
+
     def shapley_slopes(self) -> F64:
         """(q, p): by how much each variable's Shapley value grows for each unit of each column.
 
@@ -181,7 +194,10 @@ class CausalModel:
 
     def predictor(self, X: F64) -> F64:
         """(n,): log-odds of the disease, log-hazard of the event, or the expected value."""
-        return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
+        if self.attribution.proportional:  # to the last bit what Shapley values add up to
+            return self.base_value + self.shapley(X).sum(axis=1) + self.adjustment(X)
+        told = [self.attribution.predictor(self._errors_in_order(X[rows])) for rows in row_blocks(X)]
+        return np.concatenate([np.empty(0), *told])
 
     def predicted(self, X: F64) -> F64:
         """(n,): risk of the disease, risk of the event by the horizon, or the expected value."""
@@ -200,8 +216,7 @@ class CausalModel:
             return self.predictor(X), X.copy()
         errors = self._errors_in_order(X)
         errors[:, place] = error
-        predictor = self.base_value + self.attribution.shapley(errors).sum(axis=1)
-        return predictor, self.mechanism.what_if(X, int(place[0]), error)
+        return self.attribution.predictor(errors), self.mechanism.what_if(X, int(place[0]), error)
 
     def with_level(self, X: F64, variable: int, level: F64) -> tuple[F64, F64]:
         """Predictor (n,) and values (n, q) of patients whose columns of one variable are set to ``level``.
@@ -228,7 +243,7 @@ class CausalModel:
         values[:, columns] = level
         if not inside.size:
             return self.predictor(X), values
-        return self.base_value + self.attribution.shapley(errors).sum(axis=1), values
+        return self.attribution.predictor(errors), values
 
     def direct_effects(self) -> F64:
         """(v, v) in standard units, ``[i, j]``: what variable j of the order does to i, others held fixed.
@@ -241,11 +256,43 @@ class CausalModel:
     def effects_on_outcome(self) -> F64:
         """(v,) what one standard unit of each variable of the order adds to the predictor, others held fixed.
 
-        Of a variable of several columns this is a size without a sign. Exact where both halves are linear,
-        and elsewhere right for patients near the average.
+        Of a variable of several columns this is a size without a sign. Where lines are bent, it is by how
+        much the predictor varies with the variable.
         """
-        effects = (self.mechanism.slopes() @ self.attribution.unit_effects) * self.mechanism.scale
+        effects = self.attribution.effects_on_outcome(self.mechanism)
         return effects if self._groups is None else self._groups.norms(effects)
+
+    def location(self, place: int) -> tuple[float, float]:
+        """Mean and standard deviation of a variable's only column, by its place in the order."""
+        at = self._single(place)
+        assert at is not None, "a variable of several columns has no single mean"
+        average = self.mechanism.values_at_average()
+        return float(average[at]), float(self.mechanism.scale[at])
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve | None:
+        """What a variable does to another, by their places in the order, where it has these values z (m,).
+
+        In standard units, other causes being average; None where one of them has several columns.
+        """
+        one, other = self._single(cause), self._single(effect)
+        return None if one is None or other is None else self.mechanism.arrow_curve(one, other, z)
+
+    def outcome_curve(self, cause: int, z: F64) -> F64 | None:
+        """(m,) what a variable adds to the predictor directly, likewise."""
+        place = self._single(cause)
+        return None if place is None else self.attribution.outcome_curve(self.mechanism, place, z)
+
+    def forms(self) -> list[str]:
+        """(v,) whether lines were enough for each variable of the order (see :class:`.halves.Mechanism`)."""
+        of_columns = self.mechanism.forms()
+        places = range(len(of_columns)) if self._groups is None else self._groups.first
+        return [of_columns[place] for place in places]
+
+    def _single(self, place: int) -> int | None:
+        """The place of a variable's only column in the order of columns; None where it has several."""
+        if self._groups is None:
+            return place
+        return int(self._groups.first[place]) if self._groups.alone[place] else None
 
     def total_effects(self) -> F64:
         """(v, v), ``[i, j]``: by how many standard units variable i moves for a unit of the error of j."""

@@ -12,11 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from .halves import taken
+from .halves import Mechanism, sizes_of, taken
 from .linear import split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
+from .proportional import Proportional
 from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 
 # Of the number's variance; where the errors leave less, they tell it for certain.
@@ -127,7 +128,7 @@ class SquareLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueAttribution:
+class ValueAttribution(Proportional):
     """The expected value as a linear function of the errors, in the number's own unit.
 
     Attributes
@@ -149,20 +150,6 @@ class ValueAttribution:
     @property
     def base_value(self) -> float:
         return self.intercept
-
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
 
     def predicted(self, predictor: F64) -> F64:
         """The expected value is its own prediction."""
@@ -186,9 +173,9 @@ class ValueAttribution:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> ValueAttribution:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> ValueAttribution:
         intercept, spread = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "spread"))
-        attribution = cls(taken(arrays, "coef", k), intercept, spread)
+        attribution = cls(taken(arrays, "coef", mechanism.order.size), intercept, spread)
         attribution.check()
         return attribution
 
@@ -201,7 +188,10 @@ class ValueAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[ValueAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[ValueAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         numbers = (taken(arrays, name, sizes.size).tolist() for name in ("intercepts", "spreads"))
         unpacked = [cls(*one) for one in zip(split(coef, sizes), *numbers, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 
@@ -114,6 +115,7 @@ class Settings:
     attribution : from errors to the outcome.
     prevalence : share of the population that has the disease; None where the sample is the population.
     imputation_seed : of the noise with which missing values are filled in.
+    mechanism : by what name the estimator calls the way from errors to values; here it is linear.
     """
 
     variant: Variant
@@ -121,6 +123,7 @@ class Settings:
     attribution: AttributionMethod
     prevalence: float | None = None
     imputation_seed: int = 0
+    mechanism: str = "linear"
 
     def level(self, n_columns: int) -> float:
         """The level of the test: that which was chosen, or one that lets few columns pass by chance.
@@ -131,6 +134,28 @@ class Settings:
         if self.alpha is not None:
             return self.alpha
         return min(1.0, max(LEAST_LEVEL, BY_CHANCE / n_columns))
+
+
+class Searched(Protocol):
+    """What a search leaves to be said of it, whatever mechanism it was for.
+
+    Attributes
+    ----------
+    order, margins, exhausted, adds_nothing, n_pairs, weights : as in :class:`.ordering.Ordering`.
+    """
+
+    @property
+    def order(self) -> Index: ...
+    @property
+    def margins(self) -> F64: ...
+    @property
+    def exhausted(self) -> Index: ...
+    @property
+    def adds_nothing(self) -> Index: ...
+    @property
+    def n_pairs(self) -> int: ...
+    @property
+    def weights(self) -> ClassWeights: ...
 
 
 @dataclass(frozen=True)
@@ -151,7 +176,7 @@ class Learned:
     """
 
     model: CausalModel
-    ordering: Ordering
+    ordering: Searched
     separated: bool
     converged: bool
     ancestor_probability: F64 | None

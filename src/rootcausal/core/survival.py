@@ -14,11 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from .clock import Clock
-from .halves import taken
+from .halves import Mechanism, sizes_of, taken
 from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS, split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
+from .proportional import Proportional
 from .table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
 
 # With fewer events nothing can be learned of hazards.
@@ -136,7 +137,7 @@ class HazardLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class HazardAttribution:
+class HazardAttribution(Proportional):
     """The log-hazard as a linear function of the errors, relative to a patient whose errors are all zero.
 
     Attributes
@@ -160,20 +161,6 @@ class HazardAttribution:
     @property
     def base_value(self) -> float:
         return 0.0
-
-    @property
-    def proportional(self) -> bool:
-        return True
-
-    @property
-    def unit_effects(self) -> F64:
-        return self.coef
-
-    def importance(self) -> F64:
-        return np.abs(self.coef)
-
-    def shapley(self, errors: F64) -> F64:
-        return errors * self.coef
 
     def predicted(self, predictor: F64) -> F64:
         """The risk of an event by the horizon."""
@@ -211,10 +198,12 @@ class HazardAttribution:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], k: int) -> HazardAttribution:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> HazardAttribution:
         m = arrays["edges"].size
         curve = taken(arrays, "edges", m), taken(arrays, "cumulative", m)
-        attribution = cls(taken(arrays, "coef", k), *curve, float(taken(arrays, "horizon", 1)[0]))
+        attribution = cls(
+            taken(arrays, "coef", mechanism.order.size), *curve, float(taken(arrays, "horizon", 1)[0])
+        )
         attribution.check()
         return attribution
 
@@ -229,7 +218,10 @@ class HazardAttribution:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index) -> list[HazardAttribution]:
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[HazardAttribution]:
+        sizes = sizes_of(mechanisms)
         coef = taken(arrays, "coef", int(sizes.sum()))
         n_edges = taken(arrays, "n_edges", sizes.size, whole=True)
         if not ((n_edges >= 2) & (n_edges <= MOST_EDGES)).all():

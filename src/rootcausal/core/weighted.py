@@ -35,6 +35,11 @@ class WeightedTable:
         self._parts = tuple(parts)
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """What it is made of."""
+        return self._parts
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Patients and columns."""
         n = sum(part.patients * part.table.shape[0] for part in self._parts)

@@ -16,11 +16,13 @@ from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
 from ..core.model import CausalModel
 from ..core.number import ValueAttribution
 from ..core.survival import HazardAttribution
+from ..nonlinear.attribution import BentAttribution
+from ..nonlinear.mechanism import BentMechanism
 
 # The kinds of halves that files know, by the names of their headers: a new one is entered here.
-MECHANISM_KINDS: dict[str, type[Mechanism]] = {LinearMechanism.kind: LinearMechanism}
+MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
-    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution)
+    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution, BentAttribution)
 }
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
@@ -48,7 +50,7 @@ def model_from(
     numbers = {name: arrays[ATTRIBUTION + name] for name in attribution.ARRAYS}
     if layout is not None and layout.n_columns != first.n_columns:
         raise ValueError("its variables and its columns do not fit together")
-    model = CausalModel(first, attribution.from_arrays(numbers, first.order.size), layout)
+    model = CausalModel(first, attribution.from_arrays(numbers, first), layout)
     model.check_rules()
     return model
 
@@ -81,7 +83,7 @@ def unpack(
     numbers = {name: arrays[RESAMPLES + MECHANISM + name] for name in mechanism.PACKED}
     mechanisms = mechanism.unpack(numbers, sizes, int(n_columns[0]))
     numbers = {name: arrays[RESAMPLES + ATTRIBUTION + name] for name in attribution.PACKED}
-    attributions = attribution.unpack(numbers, sizes)
+    attributions = attribution.unpack(numbers, mechanisms)
     models = [CausalModel(*halves, layout) for halves in zip(mechanisms, attributions, strict=True)]
     for model in models:
         model.check_rules()

@@ -4,7 +4,7 @@ Version 2 added the checksum, and the type of the labels; version 3 names arrays
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
 what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
 on, which variables are on a log scale: the parameters of the model say both. From version 7 on the outcome
-may be the time to an event, or a number: the attribution says which. All versions are read.
+may be the time to an event, or a number, and from version 8 on relations may be bent. All are read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=7,
+    version=8,
     oldest=1,
     name="model file",
     what="a rootcausal model",

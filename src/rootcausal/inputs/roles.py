@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .knowledge import Knowledge
     from .outcome_columns import OutcomeColumns
 
+# How much alike two names must be, by difflib, for one to be a slip of the other; or from how many letters on
+# a name that goes on after them was meant.
+NEAR, LETTERS_OF_BEGINNING = 0.72, 3
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -180,8 +184,11 @@ def _require_column(path: str | PathLike[str], names: list[str], option: str, co
 
 
 def similar(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that look like `name`, whatever their case and surrounding blanks."""
+    """Return the names that look like `name` or begin with it, whatever their case and surrounding blanks."""
     by_key: dict[str, str] = {}
     for candidate in names:
         by_key.setdefault(candidate.strip().casefold(), candidate)
-    return [by_key[key] for key in difflib.get_close_matches(name.strip().casefold(), by_key, n=3)]
+    wanted = name.strip().casefold()
+    near = difflib.get_close_matches(wanted, by_key, n=3, cutoff=NEAR)
+    longer = [key for key in by_key if len(wanted) >= LETTERS_OF_BEGINNING and key.startswith(wanted)]
+    return [by_key[key] for key in list(dict.fromkeys([*near, *longer]))[:3]]

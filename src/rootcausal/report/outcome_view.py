@@ -86,7 +86,7 @@ class _Measured:
     def effect_intervals(self, model: Estimator) -> list[list[float]] | None:
         if model.bootstrap_ is None:
             return None
-        return effect_intervals(model.bootstrap_, model.coef_)[:, model.causal_order_].T.tolist()
+        return effect_intervals(model.bootstrap_, model._unit_effects)[:, model.causal_order_].T.tolist()
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from ..backends.choose import choose_table, whole_rows
 from ..core.holes import HoledRaw
 from ..core.moments import Columns, columns_about, describe_columns
 from ..core.outcome import Outcome
-from ..core.pipeline import Learned, Settings, learn
+from ..core.pipeline import Learned, Settings
 from ..core.population import ClassWeights
 from ..core.table import F64, Index, RawTable
+from ..nonlinear.learning import learn_mechanism
 from .training_rows import TrainingRows
 
 
@@ -42,7 +43,7 @@ def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> Learned
     else:
         raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y))
         columns = describe_columns(raw, settings.prevalence)
-    return LearnedFrom(learn(raw, columns, settings, None, layout, outcome), varies, outcome)
+    return LearnedFrom(learn_mechanism(raw, columns, settings, None, layout, outcome), varies, outcome)
 
 
 def _described(raw: RawTable | HoledRaw, prevalence: float | None, near: F64) -> Columns:

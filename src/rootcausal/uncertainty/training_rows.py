@@ -81,6 +81,8 @@ class TrainingRows:
             f"attribution={chosen.attribution.name!r}{prevalence}), {random_state!r}, {self.X.shape!r})"
         )
         chosen_of = "" if self.outcome is None else self.outcome.chosen
+        if chosen.mechanism != "linear":  # resamples of before still belong
+            chosen_of += f", mechanism={chosen.mechanism!r}"
         digest = hashlib.sha256((words + self._kinds() + chosen_of).encode())
         if self.layout is not None and self.layout.precedence is not None:
             known = self.layout.precedence

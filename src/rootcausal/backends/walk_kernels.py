@@ -1,0 +1,189 @@
+"""Walks through bent mechanisms, patient by patient, in compiled loops.
+
+The plain twin is :func:`rootcausal.nonlinear.attribution.plain_walks`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.table import F64, Index
+from .compiled import compiled
+from .machine import Machine
+from .power_of_two import FASTMATH, LOG2_E, power_of_two
+
+
+@compiled(nogil=True, fastmath=FASTMATH)
+def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
+    """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
+
+    What is added by ``part`` is more than before comes back.
+    """
+    f, log_g = machine.constant[i, 0], machine.constant[i, 1]
+    uneven = machine.uneven[i]
+    expected, spread_of = machine.expected, machine.spread
+    for arrow in range(machine.into[i], machine.into[i + 1]):
+        j = machine.cause[arrow]
+        at, v = piece[j], z[j]
+        f += (
+            (expected[arrow, at, 3] * v + expected[arrow, at, 2]) * v + expected[arrow, at, 1]
+        ) * v + expected[arrow, at, 0]
+        if uneven:
+            log_g += (
+                (spread_of[arrow, at, 3] * v + spread_of[arrow, at, 2]) * v + spread_of[arrow, at, 1]
+            ) * v + spread_of[arrow, at, 0]
+    within = machine.within
+    for product in range(machine.products_into[i], machine.products_into[i + 1]):
+        both = min(max(z[machine.factor[product]], -within), within)
+        both *= min(max(z[machine.other_factor[product]], -within), within)
+        f += machine.expected_product[product] * both
+        log_g += machine.spread_product[product] * both
+    spread = 1.0
+    if machine.level_starts[i + 1] > machine.level_starts[i]:
+        mean = square = below = 0.0
+        for level in range(machine.level_starts[i], machine.level_starts[i + 1]):
+            to_here = 1.0 / (1.0 + math.exp(f - machine.thresholds[level]))
+            value = machine.level_values[level]
+            mean += value * (to_here - below)
+            square += value * value * (to_here - below)
+            below = to_here
+        f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
+    elif uneven:
+        log_g = min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1])
+        spread = power_of_two(LOG2_E * log_g)
+    here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
+    at = 0
+    for knot in range(machine.knots.shape[1]):
+        at += machine.knots[i, knot] <= here
+    z[i], piece[i] = here, at
+    if not machine.acts[i]:
+        return 0.0
+    risk, before = machine.risk, part[i]
+    part[i] = ((risk[i, at, 3] * here + risk[i, at, 2]) * here + risk[i, at, 1]) * here + risk[i, at, 0]
+    return part[i] - before
+
+
+@compiled(nogil=True, fastmath=FASTMATH)
+def products_of(machine: Machine, z: F64) -> float:
+    """What products of variables add to the predictor."""
+    total, within = 0.0, machine.within
+    for product in range(machine.risk_factor.size):
+        both = min(max(z[machine.risk_factor[product]], -within), within)
+        total += (
+            machine.risk_product[product]
+            * both
+            * min(max(z[machine.risk_other_factor[product]], -within), within)
+        )
+    return total
+
+
+@compiled(nogil=True)
+def by_itself(points: F64, heights: F64, error: float) -> float:
+    """What an error does whatever the others, by a table; beyond its ends it stays the same."""
+    last = points.size - 1
+    if error <= points[0]:
+        return heights[0]
+    if error >= points[last]:
+        return heights[last]
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if points[middle] <= error:
+            low = middle
+        else:
+            high = middle
+    share = (error - points[low]) / (points[high] - points[low])
+    return heights[low] * (1.0 - share) + heights[high] * share
+
+
+@compiled(nogil=True)
+def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) -> None:
+    """Rows begin..end−1: the predictor of patients with these errors (n, k), less its constant."""
+    k = errors.shape[1]
+    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
+    for row in range(begin, end):
+        for i in range(k):
+            settle(machine, i, errors[row, i], z, piece, part)
+        out[row] = part.sum() + products_of(machine, z)
+
+
+@compiled(nogil=True)
+def walk_patients(
+    machine: Machine,
+    errors: F64,
+    told: F64,
+    places: Index,
+    start: F64,
+    order: Index,
+    points: F64,
+    heights: F64,
+    replicates: int,
+    fewest: int,
+    enough: float,
+    part_of: float,
+    begin: int,
+    end: int,
+    values: F64,
+    noise: F64,
+) -> None:
+    """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
+
+    ``told`` (n,) are their predictors, less the constant, where every walk ends. After ``fewest`` walks of
+    each replicate, and whenever these have doubled, a patient is done whose standard errors are all at most
+    ``part_of`` times their values, or ``enough``; or when there are no more walks.
+    """
+    k, n_walks, last = errors.shape[1], len(start), places.size - 1
+    z0, piece0 = np.zeros((n_walks, k)), np.zeros((n_walks, k), dtype=np.intp)
+    part0, total0, alone0 = np.zeros((n_walks, k)), np.empty(n_walks), np.zeros((n_walks, k))
+    for walk in range(n_walks):
+        for i in range(k):
+            settle(machine, i, start[walk, i], z0[walk], piece0[walk], part0[walk])
+        total0[walk] = part0[walk].sum()
+        for i in places:
+            alone0[walk, i] = by_itself(points[i], heights[i], start[walk, i])
+    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
+    current, alone, gained = np.zeros(k), np.zeros(k), np.zeros(k)
+    totals = np.zeros((replicates, k))
+    for row in range(begin, end):
+        for i in places:
+            alone[i] = by_itself(points[i], heights[i], errors[row, i])
+            totals[:, i] = 0.0
+        done, until = 0, fewest * replicates
+        while done < n_walks:
+            for walk in range(done, until):
+                for i in places:
+                    gained[i] = 0.0
+                for direction in range(2):
+                    for i in range(k):
+                        z[i], piece[i], part[i] = z0[walk, i], piece0[walk, i], part0[walk, i]
+                        current[i] = start[walk, i]
+                    total = total0[walk]
+                    before = total + products_of(machine, z)
+                    for step in range(last):
+                        i = order[walk, step if direction == 0 else last - step]
+                        current[i] = errors[row, i]
+                        for at in range(machine.after[i], machine.after[i + 1]):
+                            j = machine.reached[at]
+                            total += settle(machine, j, current[j], z, piece, part)
+                        now = total + products_of(machine, z)
+                        gained[i] += now - before
+                        before = now
+                    gained[order[walk, last if direction == 0 else 0]] += told[row] - before
+                for i in places:
+                    totals[walk % replicates, i] += 0.5 * gained[i] - (alone[i] - alone0[walk, i])
+            done = until
+            until = min(2 * until, n_walks)
+            settled = True
+            for i in places:
+                mean = totals[:, i].sum() / done
+                square = 0.0
+                for replicate in range(replicates):
+                    away = totals[replicate, i] * replicates / done - mean
+                    square += away * away
+                values[row, i] = alone[i] + mean
+                noise[row, i] = math.sqrt(square / (replicates * (replicates - 1)))
+                settled &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
+            if settled:
+                break

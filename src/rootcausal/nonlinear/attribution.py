@@ -1,0 +1,377 @@
+"""What errors add to the outcome through bent mechanisms: a predictor of variables, and Shapley values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from ..backends.machine import Machine
+from ..backends.on_demand import in_threads
+from ..core.halves import Mechanism, Sampled, sizes_of, taken
+from ..core.linear import NOTABLE_LOG_ODDS, split
+from ..core.table import F64, Index
+from .curves import KNOTS, PIECES, curve_at, pieces_at
+from .fitting import UNEVEN
+from .mechanism import LARGEST_COEFFICIENT, BentMechanism
+from .rows import PRODUCT_WITHIN
+from .shapley import (
+    AVERAGED_OVER,
+    FEWEST,
+    OTHERS,
+    POINTS,
+    REPLICATES,
+    SAMPLED_TO,
+    SEED,
+    Walks,
+    people,
+)
+
+# Quantiles that are kept of each error: walks start at errors drawn by them.
+STEPS = 129
+# Predictors differ by less than this from rounding alone.
+ROUNDING = 1e-12
+# What a patient costs, in values that are only read.
+VALUES_A_PATIENT = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class BentAttribution:
+    """Log-odds as curves of the variables and products of two, pushed through their mechanisms.
+
+    Attributes
+    ----------
+    mechanism : the other half, which it needs to know what an error does.
+    intercept : of the log-odds.
+    curves : (k, PIECES, 4) what each variable adds directly, in standard units of it.
+    strength : (k,) by how many log-odds that varies, with the sign of the straight line.
+    factor, other_factor : (b,) places of variables that are multiplied, kept within 2.5.
+    product : (b,) what their product adds.
+    quantiles : (k, STEPS) of the errors in the cohort, with mean zero.
+    average : mean log-odds over errors so distributed: what Shapley values add up from.
+    """
+
+    kind: ClassVar[str] = "bent"
+    outcome: ClassVar[str] = "yes_no"
+    ARRAYS: ClassVar[tuple[str, ...]] = (
+        "intercept",
+        "curves",
+        "strength",
+        "factor",
+        "other_factor",
+        "product",
+        "quantiles",
+        "average",
+    )
+    PACKED: ClassVar[tuple[str, ...]] = (*ARRAYS, "n_products")
+
+    mechanism: BentMechanism
+    intercept: float
+    curves: F64
+    strength: F64
+    factor: Index
+    other_factor: Index
+    product: F64
+    quantiles: F64
+    average: float
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: BentMechanism,
+        intercept: float,
+        curves: F64,
+        strength: F64,
+        products: Sequence[tuple[int, int, float]],
+        quantiles: F64,
+    ) -> BentAttribution:
+        """With the average of the predictor worked out."""
+        middle = 0.5 * (quantiles[:, 1:] + quantiles[:, :-1])
+        unfinished = cls(
+            mechanism,
+            intercept,
+            curves,
+            strength,
+            np.array([a for a, _, _ in products], dtype=np.intp),
+            np.array([b for _, b, _ in products], dtype=np.intp),
+            np.array([weight for _, _, weight in products], dtype=np.float64),
+            quantiles - middle.mean(axis=1, keepdims=True),
+            0.0,
+        )
+        many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, np.random.default_rng(SEED))
+        values = {one.name: getattr(unfinished, one.name) for one in fields(unfinished)}
+        return cls(**{**values, "average": float(unfinished.predictor(many).mean())})
+
+    @property
+    def base_value(self) -> float:
+        return self.average
+
+    @property
+    def notable(self) -> float:
+        return NOTABLE_LOG_ODDS
+
+    @property
+    def proportional(self) -> bool:
+        return False
+
+    @cached_property
+    def unit_effects(self) -> F64:
+        k = self.mechanism.order.size
+        told = self.predictor(np.vstack([np.zeros((1, k)), np.eye(k)]))
+        return told[1:] - told[0]
+
+    def importance(self) -> F64:
+        k = self.mechanism.order.size
+        told = self.predictor(np.vstack([np.zeros((1, k)), np.eye(k), -np.eye(k)]))
+        return np.abs(told[1:] - told[0]).reshape(2, k).max(axis=0)
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        return self.strength
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], z), z)
+
+    def predictor(self, errors: F64) -> F64:
+        from ..backends.walk_kernels import predictors
+
+        out = np.empty(len(errors))
+        errors = np.ascontiguousarray(errors, dtype=np.float64)
+        in_threads(
+            lambda begin, end: predictors(self._machine, errors, begin, end, out),
+            len(errors),
+            16 * errors.size,
+        )
+        return self.intercept + out
+
+    def predicted(self, predictor: F64) -> F64:
+        """The risk of the disease."""
+        risk: F64 = expit(predictor)
+        return risk
+
+    def shapley(self, errors: F64) -> F64:
+        return self.sampled(errors).values
+
+    def sampled(self, errors: F64) -> Sampled:
+        """Shapley values of errors (n, k), and their standard errors.
+
+        With the base value, rows sum to the predictor: what sampling left over is shared out among the values
+        that were sampled, most to those that are least sure.
+        """
+        errors = np.ascontiguousarray(errors, dtype=np.float64)
+        values, noise = np.zeros_like(errors), np.zeros_like(errors)
+        values[:, self._straight] = errors[:, self._straight] * self.unit_effects[self._straight]
+        if self._walked.size == 1:
+            # Nobody to share with: what the one error adds is all that is left, without any noise.
+            rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
+            values[:, self._walked[0]] = rest
+        elif self._walked.size:
+            self._walk(errors, values, noise)
+            rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
+            share = noise[:, self._walked] ** 2 + ROUNDING
+            values[:, self._walked] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
+        return Sampled(values, noise)
+
+    def _walk(self, errors: F64, values: F64, noise: F64) -> None:
+        from ..backends.walk_kernels import walk_patients
+
+        points, heights = self._alone
+        # What adds up by itself takes no part.
+        walked = np.zeros_like(errors)
+        walked[:, self._walked] = errors[:, self._walked]
+        told, walks = self.predictor(walked) - self.intercept, self._walks
+        asked = (walked, told, self._walked, walks.start, walks.order, points, heights)
+        enough = (REPLICATES, FEWEST, SAMPLED_TO * NOTABLE_LOG_ODDS, SAMPLED_TO)
+        work = partial(walk_patients, self._machine, *asked, *enough)
+        in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
+
+    @cached_property
+    def _acts(self) -> np.ndarray:
+        """(k,) which places act on the outcome directly."""
+        acts = np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0
+        acts[self.factor] = acts[self.other_factor] = True
+        return acts
+
+    @cached_property
+    def matters(self) -> np.ndarray:
+        """(k,) which errors reach the outcome."""
+        return np.logical_or.reduce(self.mechanism.downstream[self._acts], axis=0)
+
+    @cached_property
+    def _goes_on_straight(self) -> np.ndarray:
+        """(k,) from which places all paths to the outcome are lines: in that error the predictor is one."""
+        bends = self.mechanism
+        bent = np.zeros(bends.order.size, dtype=bool)  # a place that something bent leads away from
+        lines = [
+            _is_line(curve, bends.knots[j]) for curve, j in zip(bends.expected, bends.cause, strict=True)
+        ]
+        curved = ~np.array(lines, dtype=bool) | (bends.form[bends.effect] == UNEVEN)
+        bent[bends.cause[curved & self.matters[bends.effect]]] = True
+        bent[bends.cause[(bends.n_levels[bends.effect] > 0) & self.matters[bends.effect]]] = True
+        bent[np.concatenate([bends.factor, bends.other_factor, self.factor, self.other_factor])] = True
+        for place, curve in enumerate(self.curves):
+            bent[place] |= not _is_line(curve, bends.knots[place])
+        # Of what a place reaches only that counts which leads to the outcome.
+        return ~np.logical_or.reduce(bends.downstream & (self.matters & bent)[:, None], axis=0)
+
+    @cached_property
+    def _adds_up(self) -> np.ndarray:
+        """(k,) which errors add to the predictor in proportion, whatever the others."""
+        bends = self.mechanism
+        caused = np.array([arrows.size > 0 for arrows in bends.arrows_into], dtype=bool)
+        uneven = (bends.form == UNEVEN) | (bends.n_levels > 0)
+        return self._goes_on_straight & ~(uneven & caused)
+
+    @cached_property
+    def _straight(self) -> Index:
+        """Places whose values are exact: error times effect."""
+        return np.flatnonzero(self._adds_up & self.matters)
+
+    @cached_property
+    def _walked(self) -> Index:
+        """Places whose values are sampled."""
+        return np.flatnonzero(~self._adds_up & self.matters)
+
+    @cached_property
+    def _drawn(self) -> Index:
+        """Places whose errors have to be drawn: a line is its own average at an error of zero."""
+        return np.flatnonzero(~self._goes_on_straight & self.matters)
+
+    @cached_property
+    def _machine(self) -> Machine:
+        bends, k = self.mechanism, self.mechanism.order.size
+        at = np.argsort(bends.product_effect, kind="stable")
+        below = [np.flatnonzero(bends.downstream[:, place] & self.matters) for place in range(k)]
+        return Machine(
+            knots=bends.knots,
+            constant=bends.constant,
+            error_mean=bends.error_mean,
+            error_sd=bends.error_sd,
+            log_spread=bends.log_spread,
+            uneven=bends.form == UNEVEN,
+            into=np.searchsorted(bends.effect, np.arange(k + 1)),
+            cause=bends.cause,
+            expected=bends.expected,
+            spread=bends.spread,
+            products_into=np.searchsorted(bends.product_effect[at], np.arange(k + 1)),
+            factor=bends.factor[at],
+            other_factor=bends.other_factor[at],
+            expected_product=bends.expected_product[at],
+            spread_product=bends.spread_product[at],
+            level_starts=np.append(0, np.cumsum(bends.n_levels)),
+            level_values=bends.level_values,
+            thresholds=bends.thresholds,
+            acts=np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0,
+            risk=self.curves,
+            risk_factor=self.factor,
+            risk_other_factor=self.other_factor,
+            risk_product=self.product,
+            after=np.append(0, np.cumsum([some.size for some in below])).astype(np.intp),
+            reached=np.concatenate([np.empty(0, dtype=np.intp), *below]),
+            within=PRODUCT_WITHIN,
+        )
+
+    @cached_property
+    def _walks(self) -> Walks:
+        return Walks.draw(self.quantiles, self._walked, self._drawn)
+
+    @cached_property
+    def _alone(self) -> tuple[F64, F64]:
+        """(k, POINTS) errors, and what each does to the predictor by itself, averaged over others."""
+        k = len(self.quantiles)
+        at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
+        points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
+        others = people(self.quantiles, self._drawn, OTHERS, np.random.default_rng([SEED, OTHERS]))
+        for place in self._walked:
+            many = np.repeat(others, POINTS, axis=0)
+            many[:, place] = np.tile(points[place], OTHERS)
+            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0) - self.average
+        return points, heights
+
+    def check(self) -> None:
+        k = self.mechanism.order.size
+        numbers = (
+            self.curves,
+            self.strength,
+            self.product,
+            self.quantiles,
+            np.array([self.intercept, self.average]),
+        )
+        if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
+            raise ValueError("a coefficient or an intercept is not a number, or out of range")
+        for places in (self.factor, self.other_factor):
+            if not ((places >= 0) & (places < k)).all():
+                raise ValueError("a product names what is not in the causal order")
+        if not (np.diff(self.quantiles, axis=1) >= 0).all():
+            raise ValueError("the quantiles of an error are out of order")
+        last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
+        if self.curves[:, 0, 2:].any() or self.curves[np.arange(k), last, 2:].any():
+            raise ValueError("a curve is no line beyond its knots")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        single = {"intercept": np.array([self.intercept]), "average": np.array([self.average])}
+        return {name: getattr(self, name) for name in self.ARRAYS} | single
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> BentAttribution:
+        if not isinstance(mechanism, BentMechanism):
+            raise ValueError("a bent attribution needs a bent mechanism")
+        k, b = mechanism.order.size, arrays["product"].size
+        intercept, average = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "average"))
+        shapes = cls._shapes(k, b)
+        found = {name: taken(arrays, name, *shape, whole=whole) for name, (shape, whole) in shapes.items()}
+        attribution = cls(mechanism, intercept=intercept, average=average, **found)
+        attribution.check()
+        return attribution
+
+    @classmethod
+    def pack(cls, halves: Sequence[BentAttribution]) -> dict[str, np.ndarray]:
+        of_each = [one.arrays() for one in halves]
+        packed = {name: np.concatenate([arrays[name] for arrays in of_each]) for name in cls.ARRAYS}
+        return packed | {"n_products": np.array([one.product.size for one in halves])}
+
+    @classmethod
+    def unpack(
+        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
+    ) -> list[BentAttribution]:
+        m, sizes = len(mechanisms), sizes_of(mechanisms)
+        n_products = taken(arrays, "n_products", m, whole=True)
+        if not ((n_products >= 0) & (n_products <= arrays["product"].size)).all():
+            raise ValueError("the arrays of the resamples do not fit together")
+        shapes = cls._shapes(int(sizes.sum()), int(n_products.sum()))
+        single = {name: taken(arrays, name, m)[:, None] for name in ("intercept", "average")}
+        of_products = ("factor", "other_factor", "product")
+        parts = {
+            name: split(
+                taken(arrays, name, *shape, whole=whole), n_products if name in of_products else sizes
+            )
+            for name, (shape, whole) in shapes.items()
+        }
+        return [
+            cls.from_arrays({name: part[one] for name, part in (parts | single).items()}, mechanism)
+            for one, mechanism in enumerate(mechanisms)
+        ]
+
+    @classmethod
+    def _shapes(cls, k: int, b: int) -> dict[str, tuple[tuple[int, ...], bool]]:
+        return {
+            "curves": ((k, PIECES, 4), False),
+            "strength": ((k,), False),
+            "factor": ((b,), True),
+            "other_factor": ((b,), True),
+            "product": ((b,), False),
+            "quantiles": ((k, STEPS), False),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be worked out again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+def _is_line(curve: F64, knots: F64) -> bool:
+    """Whether a curve (PIECES, 4) is the same line on each piece that its knots leave room for."""
+    used = curve[: 1 + int(np.isfinite(knots).sum())]
+    return not used[:, 2:].any() and bool((used[:, :2] == used[0, :2]).all())

@@ -1,0 +1,133 @@
+"""Piecewise cubic curves: splines of columns, and what a cause does to an effect.
+
+A curve of a column is one cubic between each two of its knots, and a straight line beyond the outermost: so
+every sum of its splines is, and an arrow is kept as one curve however many splines it was learned with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.table import F64, Index
+from .rows import TERMS_A_CAUSE
+
+# Quantiles of a column at which its splines may bend (Harrell 2015).
+KNOTS = np.array([0.05, 0.275, 0.5, 0.725, 0.95])
+PIECES = KNOTS.size + 1
+# A spline that others explain but for this share of its variance adds nothing.
+NEW = 1e-6
+
+
+def pieces_at(knots: F64, z: F64) -> Index:
+    """(n,) which piece of a curve with these knots, padded with infinity, each value lies in."""
+    return np.searchsorted(knots, z, side="right")
+
+
+def curve_at(curve: F64, piece: Index, z: F64) -> F64:
+    """(n,) values of a curve (PIECES, 4), by rising powers of z."""
+    c = curve[piece]
+    return ((c[:, 3] * z + c[:, 2]) * z + c[:, 1]) * z + c[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Splines:
+    """Restricted cubic splines of q columns: a line, then what bends it, uncorrelated and of unit variance.
+
+    Attributes
+    ----------
+    knots : (q, KNOTS) in standard deviations, padded with infinity.
+    curves : (q, TERMS_A_CAUSE, PIECES, 4); zero beyond ``width``.
+    width : (q,) how many each column has: one where it takes two values.
+    """
+
+    knots: F64
+    curves: F64
+    width: Index
+
+    @classmethod
+    def of(cls, Z: F64, weights: F64, straight: np.ndarray) -> tuple[Splines, F64]:
+        """The splines of standardized columns Z (q, n), and their rows (q · TERMS_A_CAUSE, n).
+
+        ``straight`` (q,) says which columns are to have a line only.
+        """
+        q, n = Z.shape
+        found = cls(
+            np.full((q, KNOTS.size), np.inf),
+            np.zeros((q, TERMS_A_CAUSE, PIECES, 4)),
+            np.ones(q, dtype=np.intp),
+        )
+        rows = np.zeros((q * TERMS_A_CAUSE, n))
+        for column, z in enumerate(Z):
+            at = column * TERMS_A_CAUSE
+            rows[at], found.curves[column, 0, :, 1] = z, 1.0
+            if straight[column]:
+                continue
+            knots = np.unique(_quantiles(z, weights))
+            found.knots[column, : knots.size] = knots
+            bends = _bends(knots)
+            piece = pieces_at(found.knots[column], z)
+            for curve in bends:
+                curve, row = _made_new(
+                    curve, curve_at(curve, piece, z), found.curves[column], rows, at, weights
+                )
+                if row is None:
+                    continue
+                width = found.width[column]
+                rows[at + width], found.curves[column, width] = row, curve
+                found.width[column] = width + 1
+        return found, rows
+
+    def curve_of(self, column: int, coefficients: F64) -> F64:
+        """(PIECES, 4): the sum of the first splines of a column times coefficients."""
+        return np.tensordot(coefficients, self.curves[column, : coefficients.size], axes=1)
+
+
+def _quantiles(z: F64, weights: F64) -> F64:
+    if (weights == weights[0]).all():
+        return np.quantile(z, KNOTS)
+    ranked = np.argsort(z, kind="stable")
+    below = np.cumsum(weights[ranked])
+    return np.interp(KNOTS * below[-1], below - 0.5 * weights[ranked], z[ranked])
+
+
+def _bends(knots: F64) -> list[F64]:
+    """Curves (PIECES, 4) that, with a line, span the restricted cubic splines of some knots."""
+    k = knots.size
+    if k < 3:
+        return []
+    bends = []
+    size = (knots[-1] - knots[0]) ** 2
+    for first in range(k - 2):
+        curve = np.zeros((PIECES, 4))
+        over = knots[-1] - knots[-2]
+        parts = (
+            (first, 1.0),
+            (k - 2, -(knots[-1] - knots[first]) / over),
+            (k - 1, (knots[-2] - knots[first]) / over),
+        )
+        for at, weight in parts:
+            t = knots[at]
+            curve[at + 1 :] += weight / size * np.array([-(t**3), 3.0 * t * t, -3.0 * t, 1.0])
+        curve[k:, 2:] = 0.0  # a line: what is left of the powers there is rounding
+        bends.append(curve)
+    return bends
+
+
+def _made_new(curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64) -> tuple[F64, F64 | None]:
+    """A curve and its values without what splines before it say, of unit variance; None if that is all."""
+    n = weights.sum()
+    before = weights @ (row * row) / n
+    for _ in range(2):  # once more, for what rounding left
+        mean = weights @ row / n
+        row, curve = row - mean, curve - mean * np.eye(4)[0]
+        for other in range(TERMS_A_CAUSE):
+            known = rows[at + other]
+            share = weights @ (known * row) / max(weights @ (known * known), 1e-300)
+            row, curve = row - share * known, curve - share * curves[other]
+    left = weights @ (row * row) / n
+    if not left > NEW * before:
+        return curve, None
+    sd = np.sqrt(left)
+    return curve / sd, row / sd

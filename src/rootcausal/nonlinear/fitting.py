@@ -1,0 +1,301 @@
+"""The mechanism of one effect given its causes: a line, a bent line, or a bent line with uneven spread.
+
+The smallest of three description lengths (BIC) decides, in nats: what the errors cost, their entropy and the
+logarithm of their spread, and half the logarithm of the rows for each coefficient. Effects with levels have a
+cumulative logit, and cost its log-likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.table import F64, Index
+from .curves import Splines
+from .rows import TERMS_A_CAUSE, BentRows, Designs
+
+STRAIGHT, BENT, UNEVEN = range(3)
+# Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
+RIDGE = 1.0
+# Steps toward the spread: before and after what is expected is fitted again by it.
+SPREAD_STEPS = 5
+# Of errors over their mean absolute size, about: entropies are told in this unit.
+UNIT_OF_SPREAD = 1.25
+# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled: a hundredth of
+# a nat for a thousand rows.
+LEVEL_STEPS = 40
+SETTLED = 1e-5
+# Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
+MOST_LOGIT = 8.0
+# What is left of an effect is at least this part of its squares; less is rounding.
+LEAST_LEFT = 1e-12
+
+#: (m, BINS) histograms and the number of rows -> (m,) entropies.
+Entropies = Callable[[F64, float], F64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """How one column comes from others.
+
+    Attributes
+    ----------
+    cost : description length, in nats.
+    form : STRAIGHT, BENT or UNEVEN; of levels one of the first two.
+    terms : (first, second) of each term, as :class:`.rows.Designs` has them.
+    beta : (1 + t,) of what is expected, or of the logit.
+    gamma : (1 + t,) of the logarithm of the spread; None where it is even.
+    thresholds : of a column with levels; None for a number.
+    mean, sd : of the errors (x - expected) / spread; of levels 0 and 1.
+    settled : whether every iteration came to rest before its limit.
+    """
+
+    cost: float
+    form: int
+    terms: tuple[tuple[int, int], ...]
+    beta: F64
+    gamma: F64 | None = None
+    thresholds: F64 | None = None
+    mean: float = 0.0
+    sd: float = 1.0
+    settled: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Fitter:
+    """Fits many columns at once.
+
+    Attributes
+    ----------
+    rows : the cohort.
+    splines : of its columns.
+    levels : (q,) how many levels each column has; 0 for a number.
+    n_rows : as many patients of equal weight as these tell as much.
+    entropies : of histograms.
+    bent : whether lines may bend, and spread be uneven.
+    """
+
+    rows: BentRows
+    splines: Splines
+    levels: Index
+    n_rows: float
+    entropies: Entropies
+    bent: bool = True
+
+    def fit(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
+        """The best mechanism of each: a column, and its causes, each of which is one column or several."""
+        found: list[Fitted | None] = [None] * len(asked)
+        for with_levels, fit in ((False, self._fit_numbers), (True, self._fit_levels)):
+            some = [k for k, (effect, _) in enumerate(asked) if (self.levels[effect] > 0) == with_levels]
+            if some:
+                for k, fitted in zip(some, fit([asked[k] for k in some]), strict=True):
+                    found[k] = fitted
+        return [one for one in found if one is not None]
+
+    def lines_of(self, causes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+        """The terms of straight lines."""
+        return [(TERMS_A_CAUSE * column, -1) for cause in causes for column in cause]
+
+    def bends_of(self, causes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+        """The terms beyond straight lines: what bends them, and products of two causes of one column each."""
+        bends = [
+            (TERMS_A_CAUSE * column + place, -1)
+            for cause in causes
+            for column in cause
+            for place in range(1, int(self.splines.width[column]))
+        ]
+        single = [cause[0] for cause in causes if len(cause) == 1]
+        products = [(TERMS_A_CAUSE * a, TERMS_A_CAUSE * b) for k, a in enumerate(single) for b in single[:k]]
+        return bends + products
+
+    def _fit_numbers(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
+        effects = [effect for effect, _ in asked]
+        lines = [self.lines_of(causes) for _, causes in asked]
+        if not self.bent:
+            designs = Designs.of(effects, lines)
+            return self._straight(designs, self.rows.grams(designs), lines, STRAIGHT)
+        whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
+        designs = Designs.of(effects, whole)
+        grams = self.rows.grams(designs)
+        best = self._straight(designs, grams, lines, STRAIGHT)
+        # Without causes there is nothing to bend.
+        some = [k for k, terms in enumerate(whole) if terms]
+        if not some:
+            return best
+        at = np.array(some)
+        designs = Designs.of([effects[k] for k in some], [whole[k] for k in some])
+        inside = np.append(np.arange(designs.width), grams.shape[1] - 1)
+        grams = grams[np.ix_(at, inside, inside)]
+        bent = self._bent(designs, grams, [whole[k] for k in some], [lines[k] for k in some])
+        for k, others in zip(some, bent, strict=True):
+            for other in others:
+                if other.cost < best[k].cost:
+                    best[k] = other
+        return best
+
+    def _straight(
+        self, designs: Designs, grams: F64, terms: Sequence[Sequence[tuple[int, int]]], form: int
+    ) -> list[Fitted]:
+        """Of each design the first terms only, as many as are given, by least squares."""
+        beta, unit = np.zeros((len(designs), designs.width)), np.empty(len(designs))
+        for k, some in enumerate(terms):
+            size = len(some) + 1
+            beta[k, :size], unit[k] = least_squares(grams[k], size)
+        counts, sums = self.rows.histograms(designs, beta, None, unit)
+        cost = self._cost(counts, np.zeros(len(designs)), unit, np.array([len(some) for some in terms]))
+        mean, sd = self._moments(sums)
+        return [
+            Fitted(cost[k], form, tuple(some), beta[k, : len(some) + 1], None, None, mean[k], sd[k])
+            for k, some in enumerate(terms)
+        ]
+
+    def _bent(
+        self,
+        designs: Designs,
+        grams: F64,
+        whole: Sequence[Sequence[tuple[int, int]]],
+        lines: Sequence[Sequence[tuple[int, int]]],
+    ) -> list[list[Fitted]]:
+        m, width = len(designs), designs.width
+        n_terms = np.array([len(some) for some in whole])
+        beta, unit = np.zeros((m, width)), np.empty(m)
+        inverse = np.zeros((m, width, width))
+        for k, size in enumerate(n_terms + 1):
+            inverse[k, :size, :size] = np.linalg.inv(_with_ridge(grams[k, :size, :size]))
+            beta[k, :size], unit[k] = least_squares(grams[k], size)
+        counts, sums = self.rows.histograms(designs, beta, None, unit)
+        cost = self._cost(counts, np.zeros(m), unit, n_terms)
+        mean, sd = self._moments(sums)
+        even = [
+            Fitted(cost[k], BENT, tuple(some), beta[k, : len(some) + 1].copy(), None, None, mean[k], sd[k])
+            for k, some in enumerate(whole)
+        ]
+        gamma = np.zeros((m, width))
+        gamma[:, 0] = np.log(unit / UNIT_OF_SPREAD)
+        gamma = self._toward_spread(designs, beta, gamma, inverse)
+        weighted = self.rows.grams(designs, gamma)
+        for k, size in enumerate(n_terms + 1):
+            # Weights that add up to those of all rows, so that the ridge keeps its size.
+            part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
+            beta[k, :size], _ = least_squares(part, size)
+        gamma = self._toward_spread(designs, beta, gamma, inverse)
+        counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
+        logs = sums[:, 0] / self.rows.weight
+        cost = self._cost(counts, logs, np.full(m, UNIT_OF_SPREAD), 2 * n_terms)
+        mean, sd = self._moments(sums)
+        uneven = [
+            Fitted(
+                cost[k],
+                UNEVEN,
+                tuple(some),
+                beta[k, : len(some) + 1],
+                gamma[k, : len(some) + 1],
+                None,
+                mean[k],
+                sd[k],
+            )
+            for k, some in enumerate(whole)
+        ]
+        # What is bent by no spline and no product is straight: that was fitted before.
+        return [
+            [two] if len(some) == len(line) else [one, two]
+            for one, two, some, line in zip(even, uneven, whole, lines, strict=True)
+        ]
+
+    def _toward_spread(self, designs: Designs, beta: F64, gamma: F64, inverse: F64) -> F64:
+        """A gamma regression of |r|, by steps with the same matrix each time."""
+        for _ in range(SPREAD_STEPS):
+            gamma = gamma + (inverse @ self.rows.spread_sums(designs, beta, gamma)[:, :, None])[:, :, 0]
+        return gamma
+
+    def _cost(self, counts: F64, logs: F64, unit: F64, n_coefficients: Index) -> F64:
+        entropy = self.entropies(counts, self.n_rows) + np.log(unit) + logs
+        return self.n_rows * entropy + 0.5 * n_coefficients * np.log(self.n_rows)
+
+    def _moments(self, sums: F64) -> tuple[F64, F64]:
+        mean = sums[:, 1] / self.rows.weight
+        return mean, np.sqrt(np.maximum(sums[:, 2] / self.rows.weight - mean * mean, 1e-300))
+
+    def _fit_levels(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
+        effects = [effect for effect, _ in asked]
+        lines = [self.lines_of(causes) for _, causes in asked]
+        best = self._cumulative(effects, lines, STRAIGHT)
+        if not self.bent:
+            return best
+        whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
+        some = [k for k in range(len(asked)) if len(whole[k]) > len(lines[k])]
+        if some:
+            for k, bent in zip(
+                some,
+                self._cumulative([effects[k] for k in some], [whole[k] for k in some], BENT),
+                strict=True,
+            ):
+                if bent.cost < best[k].cost:
+                    best[k] = bent
+        return best
+
+    def _cumulative(
+        self, effects: Sequence[int], terms: Sequence[Sequence[tuple[int, int]]], form: int
+    ) -> list[Fitted]:
+        """Cumulative logits by Newton's method: the coefficients, then the thresholds, in turns."""
+        designs = Designs.of(effects, terms)
+        m, t = len(designs), int(self.levels[designs.effect].max()) - 1
+        beta, thresholds = np.zeros((m, designs.width)), np.full((m, t), np.inf)
+        for k, effect in enumerate(effects):
+            cut = np.arange(1, self.levels[effect]) / self.levels[effect]
+            thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
+        before, settled = np.full(m, -np.inf), np.zeros(m, dtype=bool)
+        for _ in range(LEVEL_STEPS):
+            sums = self.rows.level_sums(designs, beta, thresholds)
+            settled = sums.loglik - before < SETTLED * self.n_rows
+            if settled.all():
+                break
+            before = sums.loglik
+            for k in np.flatnonzero(~settled).tolist():
+                size, cuts = int(designs.size[k]) + 1, int(self.levels[effects[k]]) - 1
+                # The constant is told by the thresholds.
+                part = sums.hessian[k, 1:size, 1:size] + RIDGE * np.eye(size - 1)
+                if size > 1:
+                    step = np.linalg.solve(part, sums.gradient[k, 1:size] - RIDGE * beta[k, 1:size])
+                    beta[k, 1:size] = np.clip(beta[k, 1:size] + step, -MOST_LOGIT, MOST_LOGIT)
+                part = sums.threshold_hessian[k, :cuts, :cuts] + RIDGE * 0.1 * np.eye(cuts)
+                step = np.linalg.solve(part, sums.threshold_gradient[k, :cuts])
+                thresholds[k, :cuts] = _rising(thresholds[k, :cuts] + np.clip(step, -1.0, 1.0))
+        loglik = self.rows.level_sums(designs, beta, thresholds).loglik * (self.n_rows / self.rows.weight)
+        return [
+            Fitted(
+                float(-loglik[k] + 0.5 * len(some) * np.log(self.n_rows)),
+                form,
+                tuple(some),
+                beta[k, : len(some) + 1],
+                None,
+                thresholds[k, : self.levels[effects[k]] - 1],
+                settled=bool(settled[k]),
+            )
+            for k, some in enumerate(terms)
+        ]
+
+
+def _rising(thresholds: F64) -> F64:
+    """Thresholds that cross are moved apart by a little."""
+    return np.maximum.accumulate(thresholds + np.linspace(0.0, 1e-6, thresholds.size))
+
+
+def _with_ridge(gram: F64) -> F64:
+    part = gram.copy()
+    part[np.arange(1, len(part)), np.arange(1, len(part))] += RIDGE
+    return part
+
+
+def least_squares(gram: F64, size: int) -> tuple[F64, float]:
+    """Coefficients of the first terms of a design, and the root mean square of what they leave of the effect.
+
+    ``gram`` are sums of squares of the terms, the constant first, and of the effect, last.
+    """
+    among, with_effect, square = gram[:size, :size], gram[:size, -1], float(gram[-1, -1])
+    beta = np.linalg.solve(_with_ridge(among), with_effect).astype(np.float64)
+    left = square - 2.0 * float(beta @ with_effect) + float(beta @ among @ beta)
+    return beta, math.sqrt(max(left, LEAST_LEFT * square) / float(gram[0, 0]))

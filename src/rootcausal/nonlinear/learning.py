@@ -1,0 +1,382 @@
+"""The whole method on one cohort where relations may be bent: screen, graph, mechanisms, risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from ..core.holes import HoledRaw
+from ..core.imputation import impute, most_dependent
+from ..core.layout import Layout
+from ..core.model import CausalModel
+from ..core.moments import EXHAUSTED
+from ..core.moments import Columns as Described
+from ..core.ordering import OnRound
+from ..core.outcome import Outcome
+from ..core.pipeline import Learned, Settings, completion_of, learn
+from ..core.population import ClassWeights, standardized
+from ..core.table import F64, Index, RawTable
+from ..core.yes_no import YesNo
+from .attribution import STEPS, BentAttribution
+from .building import Columns, build, parts_of, strengths
+from .curves import PIECES, Splines
+from .fitting import Fitted, Fitter
+from .held import HeldRows
+from .mechanism import BentMechanism
+from .plain_rows import PlainRows
+from .risk import Risk, RiskSearch
+from .search import Found, GraphSearch
+from .ties import spread_out
+
+LINEAR, NONLINEAR = "linear", "nonlinear"
+# At most so many columns are looked at: those with the smallest p-values of the outcome's own test.
+MOST_COLUMNS = 200
+# An error that is less than this part of its column is rounding: the column is made of its causes.
+LEAST_OWN = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class GraphOrder:
+    """What a search for a graph leaves to be said of it; see :class:`rootcausal.core.ordering.Ordering`.
+
+    ``saved`` is by how many nats it describes the patients in less than straight lines would.
+    """
+
+    order: Index
+    margins: F64
+    exhausted: Index
+    adds_nothing: Index
+    n_pairs: int
+    weights: ClassWeights
+    saved: float
+
+
+class BentLearned(NamedTuple):
+    """What was learned, and by how many nats shorter it describes the patients than straight lines would."""
+
+    learned: Learned
+    saved: float
+
+
+def learn_mechanism(
+    raw: RawTable | HoledRaw,
+    columns: Described,
+    settings: Settings,
+    on_round: OnRound | None = None,
+    layout: Layout | None = None,
+    outcome: Outcome | None = None,
+) -> Learned:
+    """Learn a model by the mechanism that the settings name; see :func:`rootcausal.core.pipeline.learn`."""
+    if settings.mechanism == LINEAR:
+        return learn(raw, columns, settings, on_round, layout, outcome)
+    return learn_bent(raw, columns, settings, on_round, layout, outcome).learned
+
+
+def learn_bent(
+    raw: RawTable | HoledRaw,
+    columns: Described,
+    settings: Settings,
+    on_round: OnRound | None = None,
+    layout: Layout | None = None,
+    outcome: Outcome | None = None,
+) -> BentLearned:
+    """Learn a model whose relations may be bent, and whose spread may differ between patients."""
+    layout = Layout.numbers(raw.shape[1]) if layout is None else layout
+    outcome = YesNo.of_moments(columns.moments) if outcome is None else outcome
+    if isinstance(raw, HoledRaw):
+        level, local = settings.level(raw.shape[1]), settings.variant.local
+        imputed = impute(raw, columns, layout, level, local, settings.imputation_seed, outcome)
+        learned, found = _learn_whole(
+            imputed.raw, imputed.columns, settings, on_round, imputed.layout, outcome
+        )
+        found = replace(found, order=imputed.chosen[found.order], exhausted=imputed.chosen[found.exhausted])
+        learned = replace(
+            learned,
+            model=learned.model.on_columns(imputed.chosen, raw.shape[1], layout),
+            ordering=found,
+            complete=lambda: imputed.completion,
+            imputation=imputed.imputation,
+        )
+        return BentLearned(learned, found.saved)
+    learned, found = _learn_whole(raw, columns, settings, on_round, layout, outcome)
+    return BentLearned(learned, found.saved)
+
+
+def _learn_whole(
+    raw: RawTable,
+    columns: Described,
+    settings: Settings,
+    on_round: OnRound | None,
+    layout: Layout,
+    outcome: Outcome,
+) -> tuple[Learned, GraphOrder]:
+    p = raw.shape[1]
+    always = np.flatnonzero(layout.kept)
+    chosen = np.arange(p)
+    if p > MOST_COLUMNS:
+        chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, always, MOST_COLUMNS)
+    table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
+    cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome, raw.backend)
+    exhausted = cohort.combinations()
+    cohort = cohort.without(exhausted)
+    left_out = [exhausted]
+    independent = np.empty(0, dtype=np.intp)
+    if settings.variant.local:
+        independent = cohort.independent(settings.level(p))
+        cohort = cohort.without(independent)
+    while True:
+        found = cohort.search(on_round)
+        made = cohort.made_of_others(found)
+        if not made.size:
+            break
+        left_out.append(made)
+        cohort = cohort.without(made)
+    order = cohort.causal_order(found)
+    mechanism = build(cohort.columns, order, found.fitted, cohort.rows, cohort.n_columns)
+    risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
+    attribution = cohort.attribution(mechanism, order, risk)
+    model = CausalModel(mechanism, attribution).on_columns(cohort.columns.column, p, layout)
+    of_columns = cohort.columns.column
+    ordering = GraphOrder(
+        of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
+        cohort.margins(found)[order] if len(order) else np.empty(0),
+        np.sort(np.concatenate(left_out)),
+        np.empty(0, dtype=np.intp),
+        found.n_fits,
+        columns.weights,
+        found.saved,
+    )
+    complete = partial(completion_of, raw, columns, layout, settings, ordering.order, outcome)
+    settled = found.settled and risk.converged
+    return Learned(model, ordering, risk.separated, settled, None, complete, None), ordering
+
+
+@dataclass(frozen=True, eq=False)
+class _Cohort:
+    """Columns that are looked at, and what is known of them.
+
+    Attributes
+    ----------
+    held : their rows.
+    columns : what they are like; ``columns.column`` are their places in the whole table.
+    rows : what sums over them.
+    layout : which variable each belongs to.
+    outcome, weights, n_telling : what happened to the patients.
+    """
+
+    held: HeldRows
+    columns: Columns
+    rows: PlainRows
+    layout: Layout
+    outcome: Outcome
+    described: Described
+
+    @classmethod
+    def of(
+        cls,
+        held: HeldRows,
+        described: Described,
+        chosen: Index,
+        layout: Layout,
+        outcome: Outcome,
+        backend: str,
+    ) -> _Cohort:
+        mean, sd = described.mean[chosen], described.sd[chosen]
+        level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
+        straight = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
+        splines, rows = Splines.of(held.Z, held.weights, straight)
+        effects = np.stack(
+            [z if values.size else spread_out(z) for z, values in zip(held.Z, level_values, strict=True)]
+        )
+        codes = np.stack([_codes(z, values) for z, values in zip(held.Z, level_values, strict=True)])
+        held_by: type[PlainRows] = PlainRows
+        if backend != "numpy":
+            from .compiled_rows import CompiledRows
+
+            held_by = CompiledRows
+        holder = held_by(rows, effects, held.weights, codes, level_values)
+        return cls(held, Columns(chosen, mean, sd, splines, level_values), holder, layout, outcome, described)
+
+    @property
+    def n_columns(self) -> int:
+        return self.columns.column.size
+
+    @property
+    def variables(self) -> list[list[int]]:
+        """The columns of each variable."""
+        return [self.layout.columns_of(v).tolist() for v in range(self.layout.n_variables)]
+
+    @property
+    def covariates(self) -> np.ndarray:
+        """(v,) which variables are adjusted for."""
+        known = self.layout.precedence
+        return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.covariate
+
+    @property
+    def kept(self) -> np.ndarray:
+        """(v,) which variables no test drops."""
+        known = self.layout.precedence
+        return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.kept
+
+    @property
+    def n_rows(self) -> float:
+        """Patients of equal weight who tell as much of mechanisms."""
+        return self.described.weights.effective_rows
+
+    @property
+    def n_telling(self) -> float:
+        """Patients who tell as much of the outcome, in a cohort with as many cases as controls."""
+        count = self.described.moments.count
+        n = float(count.sum())
+        return n if count.size < 2 else 4.0 * float(count[0]) * float(count[1]) / n
+
+    def fitter(self, bent: bool) -> Fitter:
+        levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
+        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, bent)
+
+    def without(self, columns: Index) -> _Cohort:
+        """The same without the variables of some columns, by their places in the whole table."""
+        gone = np.isin(self.columns.column, columns)
+        if not gone.any():
+            return self
+        dropped = np.unique(self.layout.variable[gone])
+        stay = np.flatnonzero(~np.isin(self.layout.variable, dropped))
+        splines = self.columns.splines
+        some = Splines(splines.knots[stay], splines.curves[stay], splines.width[stay])
+        values = tuple(self.columns.level_values[c] for c in stay)
+        kept = Columns(
+            self.columns.column[stay], self.columns.mean[stay], self.columns.sd[stay], some, values
+        )
+        return replace(
+            self,
+            columns=kept,
+            rows=self.rows.of_columns(stay),
+            layout=self.layout.take(stay),
+            held=replace(self.held, Z=self.held.Z[stay]),
+        )
+
+    def combinations(self) -> Index:
+        """Columns that are combinations of others before them, by their places in the whole table."""
+        Z, w = self.held.Z, self.held.weights
+        left = (Z * w) @ Z.T / w.sum()
+        gone = []
+        for column in range(self.n_columns):
+            if left[column, column] < EXHAUSTED:
+                gone.append(column)
+                continue
+            left = left - np.outer(left[column], left[column]) / left[column, column]
+        return self.columns.column[np.array(gone, dtype=np.intp)]
+
+    def independent(self, level: float) -> Index:
+        """Columns of variables that the outcome does not depend on, neither as a line nor as a bent one."""
+        lines, curves, freedom = self.risk_search().dependence()
+        p_values = np.minimum(chi2.sf(lines, freedom[0]), chi2.sf(curves, freedom[1]))
+        dropped = np.flatnonzero((p_values >= level) & ~self.kept)
+        return self.columns.column[np.isin(self.layout.variable, dropped)]
+
+    def risk_search(self) -> RiskSearch:
+        return RiskSearch(
+            self.fitter(True),
+            self.variables,
+            self.rows.splines,
+            self.held.table,
+            self.outcome,
+            self.n_telling,
+        )
+
+    def search(self, on_round: OnRound | None) -> Found:
+        """The cheaper of two graphs: one whose lines may bend, and one of straight lines."""
+        on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
+        bent = GraphSearch(self.fitter(True), self.variables, self._allowed(), on_change).run()
+        straight = GraphSearch(self.fitter(False), self.variables, self._allowed(), on_change).run()
+        if bent.cost > straight.cost:
+            return straight
+        return replace(bent, saved=straight.cost - bent.cost)
+
+    def _allowed(self) -> np.ndarray:
+        """(v, v), ``[i, j]``: whether j may act on i."""
+        v = self.layout.n_variables
+        allowed = ~np.eye(v, dtype=bool)
+        known = self.layout.precedence
+        if known is not None:
+            before = known.known(np.arange(v))
+            # What comes first was not learned: its columns do not act on each other, nor do covariates.
+            allowed &= ~before.T & ~(
+                known.kept[:, None] & known.kept[None, :] & (known.stage[:, None] == known.stage)
+            )
+        return allowed
+
+    def causal_order(self, found: Found) -> list[int]:
+        """Columns in causal order: causes first, in the order of the rules, and else as in the table."""
+        v = self.layout.n_variables
+        before = np.zeros((v, v), dtype=bool)
+        stage = np.zeros(v, dtype=np.intp)
+        if self.layout.precedence is not None:
+            before, stage = self.layout.precedence.known(np.arange(v)), self.layout.precedence.stage
+        for effect, causes in enumerate(found.causes):
+            before[effect, list(causes)] = True
+        order: list[int] = []
+        left = np.ones(v, dtype=bool)
+        while left.any():
+            free = np.flatnonzero(left & ~before[:, left].any(axis=1))
+            first = free[np.argmin(stage[free])]
+            left[first] = False
+            order += self.variables[int(first)]
+        return order
+
+    def made_of_others(self, found: Found) -> Index:
+        """Columns that have no error of their own, by their places in the whole table."""
+        size = np.array([one.sd * np.exp(0.0 if one.gamma is None else one.gamma[0]) for one in found.fitted])
+        gone = (size < LEAST_OWN) & np.array([one.thresholds is None for one in found.fitted], dtype=bool)
+        return self.columns.column[gone] if found.fitted else np.empty(0, dtype=np.intp)
+
+    def margins(self, found: Found) -> F64:
+        """(c,) of each column: what it would cost to turn round the least sure of its variable's arrows."""
+        return found.margins[self.layout.variable]
+
+    def attribution(self, mechanism: BentMechanism, order: Sequence[int], risk: Risk) -> BentAttribution:
+        coef = risk.coefficients
+        told = Fitted(0.0, 0, risk.terms, np.append(0.0, coef.coef))
+        curves, products = parts_of(told, self.columns.splines)
+        strength = strengths(told, np.empty(0))
+        place = {column: at for at, column in enumerate(order)}
+        by_place, strong = np.zeros((len(order), PIECES, 4)), np.zeros(len(order))
+        for column, (curve, _) in curves.items():
+            by_place[place[column]] = curve
+        for column, size in strength.items():
+            strong[place[column]] = size
+        X = self.held.Z.T * self.columns.sd + self.columns.mean
+        errors = mechanism.errors(X, np.arange(len(order)))
+        return BentAttribution.of(
+            mechanism,
+            float(coef.baseline[0]) + self.described.weights.log_odds,
+            by_place,
+            strong,
+            [(place[a], place[b], weight) for a, b, weight, _ in products],
+            _quantiles(errors, self.held.weights),
+        )
+
+
+def _codes(z: F64, values: F64) -> Index:
+    """(n,) the level of each value; zero where there are none."""
+    if not values.size:
+        return np.zeros(z.size, dtype=np.intp)
+    return np.searchsorted(0.5 * (values[1:] + values[:-1]), z)
+
+
+def _quantiles(errors: F64, weights: F64) -> F64:
+    """(k, STEPS) of errors (n, k)."""
+    shares = np.linspace(0.0, 1.0, STEPS)
+    if (weights == weights[0]).all():
+        return np.quantile(errors, shares, axis=0).T if errors.size else np.zeros((errors.shape[1], STEPS))
+    found = np.empty((errors.shape[1], STEPS))
+    for row, some in zip(found, errors.T, strict=True):
+        ranked = np.argsort(some, kind="stable")
+        below = np.cumsum(weights[ranked]) - 0.5 * weights[ranked]
+        row[:] = np.interp(shares * weights.sum(), below, some[ranked])
+    return found

@@ -1,0 +1,359 @@
+"""The bent mechanism: a column is what its causes lead to expect, and a spread they set times an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.halves import BENT, STRAIGHT, UNEVEN, ArrowCurve, taken
+from ..core.linear import check_moments, check_order, split
+from ..core.moments import reach
+from ..core.table import F64, Index
+from .curves import KNOTS, PIECES, curve_at, pieces_at
+from .plain_rows import expected_level
+from .rows import PRODUCT_WITHIN
+
+# Numbers of a learned mechanism stay within ± this; those of a file have to.
+LARGEST_COEFFICIENT = 1e9
+# Errors of unit variance are no smaller part of their column than this.
+LEAST_SPREAD = 1e-9
+# The step of differences that stand for slopes.
+STEP = 1e-4
+MOST_LEVELS_IN_ALL = 10_000_000
+# By the numbers that files have for them.
+FORMS = (STRAIGHT, BENT, UNEVEN)
+
+
+@dataclass(frozen=True, eq=False)
+class BentMechanism:
+    """x = f(causes) + g(causes) · error, column by column, in standard units and causal order.
+
+    f and log g are sums of curves, one a cause, and of products of two causes. A column with levels has a
+    cumulative logit of which f is the predictor: what is expected is the mean of its levels, and the spread
+    their standard deviation.
+
+    Attributes
+    ----------
+    n_columns : q, columns of the cohort.
+    order : (k,) columns in causal order.
+    mean, sd : (k,) of these columns.
+    knots : (k, KNOTS) between which their curves are cubic, padded with infinity.
+    constant : (k, 2) of f and of log g.
+    error_mean, error_sd : (k,) of (x - f) / g in the cohort: errors are told in this unit.
+    log_spread : (k, 2) lowest and highest log g of the cohort; no patient has another one.
+    form : (k,) 0 where lines were enough, 1 where f is bent, 2 where g differs between patients too.
+    cause, effect : (a,) places at both ends of the arrows, by effect, then by cause.
+    expected : (a, PIECES, 4) the curve that an arrow adds to f.
+    spread : (a, PIECES, 4) the curve that it adds to log g.
+    strength : (a,) by how many standard deviations the effect varies with this cause, with the sign of the
+        straight line.
+    factor, other_factor, product_effect : (b,) places of the causes that are multiplied, and of the effect.
+    expected_product, spread_product : (b,) what their product, of values kept within 2.5, adds to f and log
+        g.
+    n_levels : (k,) how many levels a column has; 0 for a number.
+    level_values : (Σ n_levels,) in standard units, one column after the other.
+    thresholds : (Σ n_levels,) of the cumulative logits, each followed by infinity.
+    """
+
+    kind: ClassVar[str] = "bent"
+    ARRAYS: ClassVar[tuple[str, ...]] = (
+        "order",
+        "mean",
+        "sd",
+        "knots",
+        "constant",
+        "error_mean",
+        "error_sd",
+        "log_spread",
+        "form",
+        "cause",
+        "effect",
+        "expected",
+        "spread",
+        "strength",
+        "factor",
+        "other_factor",
+        "product_effect",
+        "expected_product",
+        "spread_product",
+        "n_levels",
+        "level_values",
+        "thresholds",
+    )
+    PACKED: ClassVar[tuple[str, ...]] = (*ARRAYS, "n_arrows", "n_products")
+
+    n_columns: int
+    order: Index
+    mean: F64
+    sd: F64
+    knots: F64
+    constant: F64
+    error_mean: F64
+    error_sd: F64
+    log_spread: F64
+    form: Index
+    cause: Index
+    effect: Index
+    expected: F64
+    spread: F64
+    strength: F64
+    factor: Index
+    other_factor: Index
+    product_effect: Index
+    expected_product: F64
+    spread_product: F64
+    n_levels: Index
+    level_values: F64
+    thresholds: F64
+
+    @property
+    def scale(self) -> F64:
+        return self.sd
+
+    def values_at_average(self) -> F64:
+        return self.mean
+
+    @cached_property
+    def arrows_into(self) -> tuple[Index, ...]:
+        """The arrows into each place."""
+        return tuple(np.flatnonzero(self.effect == place) for place in range(self.order.size))
+
+    @cached_property
+    def _products_into(self) -> tuple[Index, ...]:
+        return tuple(np.flatnonzero(self.product_effect == place) for place in range(self.order.size))
+
+    @cached_property
+    def _level_starts(self) -> Index:
+        return np.cumsum(self.n_levels) - self.n_levels
+
+    @cached_property
+    def downstream(self) -> np.ndarray:
+        """(k, k), ``[i, j]``: whether what happens at place j reaches place i; it reaches itself."""
+        reached = np.eye(self.order.size, dtype=bool)
+        for place, arrows in enumerate(self.arrows_into):
+            for cause in self.cause[arrows]:
+                reached[place] |= reached[cause]
+        return reached
+
+    def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
+        z = (X[:, self.order] - self.mean) / self.sd
+        pieces = self._pieces(z)
+        found = np.empty((len(X), len(places))) if out is None else out
+        for at, place in enumerate(places):
+            expected, spread = self._expected(z, pieces, int(place))
+            found[:, at] = ((z[:, place] - expected) / spread - self.error_mean[place]) / self.error_sd[place]
+        if times is not None:
+            found *= times
+        return found
+
+    def values(self, errors: F64) -> F64:
+        return self.standard_values(errors) * self.sd + self.mean
+
+    def standard_values(self, errors: F64) -> F64:
+        """(n, k): the same in standard units."""
+        z = np.zeros_like(errors)
+        pieces = np.zeros(errors.shape, dtype=np.intp)
+        for place in range(self.order.size):
+            self._settle(z, pieces, place, errors[:, place])
+        return z
+
+    def what_if(self, X: F64, place: int, error: float | F64) -> F64:
+        errors = self.errors(X, np.arange(self.order.size))
+        errors[:, [place]] = error
+        z = (X[:, self.order] - self.mean) / self.sd
+        pieces, values = self._pieces(z), X.copy()
+        for after in np.flatnonzero(self.downstream[:, place]):
+            self._settle(z, pieces, int(after), errors[:, after])
+            values[:, self.order[after]] = z[:, after] * self.sd[after] + self.mean[after]
+        return values
+
+    def slopes(self) -> F64:
+        k = self.order.size
+        moved = self.mean + np.vstack([np.eye(k), -np.eye(k)]) * STEP * self.sd
+        X = np.zeros((2 * k, self.n_columns))
+        X[:, self.order] = moved
+        up, down = np.vsplit(self.errors(X, np.arange(k)), 2)
+        return (up - down) / (2.0 * STEP * self.sd[:, None])
+
+    def direct_effects(self) -> F64:
+        effects = np.zeros((self.order.size, self.order.size))
+        effects[self.effect, self.cause] = self.strength
+        return effects
+
+    def total_effects(self) -> F64:
+        k = self.order.size
+        both = np.vstack([np.zeros((1, k)), np.eye(k)])
+        z = self.standard_values(both)
+        return (z[1:] - z[0]).T
+
+    def forms(self) -> list[str]:
+        return [FORMS[form] for form in self.form]
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        average = np.zeros((z.size, self.order.size))
+        average[:, cause] = z
+        expected, spread = self._expected(average, self._pieces(average), effect)
+        if not self.n_levels[effect]:
+            expected, spread = expected + spread * self.error_mean[effect], spread * self.error_sd[effect]
+        return ArrowCurve(expected, spread)
+
+    def reach(self) -> F64:
+        return reach(self.mean, self.sd)
+
+    def on_columns(self, columns: Index, n_columns: int) -> BentMechanism:
+        return replace(self, order=columns[self.order], n_columns=n_columns)
+
+    def arrow(self, cause: int, effect: int) -> int | None:
+        """The arrow between two places, or None."""
+        found = np.flatnonzero((self.cause == cause) & (self.effect == effect))
+        return int(found[0]) if found.size else None
+
+    def levels_at(self, place: int) -> tuple[F64, F64]:
+        """The values of the levels of a place, and the thresholds between them; empty for a number."""
+        at = slice(self._level_starts[place], self._level_starts[place] + self.n_levels[place])
+        return self.level_values[at], self.thresholds[at][:-1]
+
+    def _pieces(self, z: F64) -> Index:
+        found = np.empty(z.shape, dtype=np.intp)
+        for place in range(z.shape[1]):
+            found[:, place] = pieces_at(self.knots[place], z[:, place])
+        return found
+
+    def _expected(self, z: F64, pieces: Index, place: int) -> tuple[F64, F64]:
+        """What is expected of a place given the values before it, and the spread around that."""
+        f = np.full(len(z), self.constant[place, 0])
+        log_g = np.full(len(z), self.constant[place, 1])
+        for arrow in self.arrows_into[place]:
+            cause = self.cause[arrow]
+            f += curve_at(self.expected[arrow], pieces[:, cause], z[:, cause])
+            log_g += curve_at(self.spread[arrow], pieces[:, cause], z[:, cause])
+        for product in self._products_into[place]:
+            factors = z[:, [self.factor[product], self.other_factor[product]]]
+            both = np.clip(factors, -PRODUCT_WITHIN, PRODUCT_WITHIN).prod(axis=1)
+            f += self.expected_product[product] * both
+            log_g += self.spread_product[product] * both
+        if self.n_levels[place]:
+            values, thresholds = self.levels_at(place)
+            return expected_level(f, thresholds, values)
+        return f, np.exp(np.clip(log_g, *self.log_spread[place]))
+
+    def _settle(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
+        """Work out the values of a place from those before it and its errors."""
+        expected, spread = self._expected(z, pieces, place)
+        z[:, place] = expected + spread * (self.error_mean[place] + self.error_sd[place] * errors)
+        pieces[:, place] = pieces_at(self.knots[place], z[:, place])
+
+    def check(self) -> None:
+        k = self.order.size
+        check_order(self.order, self.n_columns)
+        check_moments(self.mean, self.sd)
+        numbers = [self.constant, self.error_mean, self.expected, self.spread, self.strength]
+        numbers += [self.expected_product, self.spread_product, self.level_values, self.log_spread]
+        if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
+            raise ValueError("a coefficient of its mechanism is not a number, or out of range")
+        if not ((self.error_sd >= LEAST_SPREAD) & (self.error_sd <= LARGEST_COEFFICIENT)).all():
+            raise ValueError("the spread of an error is not a positive number, or out of range")
+        if not (np.diff(self.log_spread, axis=1) >= 0).all() or (np.abs(self.log_spread) > 100.0).any():
+            raise ValueError("the limits of a spread are out of order, or out of range")
+        knots = np.where(np.isposinf(self.knots), LARGEST_COEFFICIENT, self.knots)
+        if not (
+            (np.abs(knots) <= LARGEST_COEFFICIENT) & (np.diff(knots, axis=1, prepend=-np.inf) >= 0)
+        ).all():
+            raise ValueError("the knots of its curves are out of order")
+        for places in (self.cause, self.effect, self.factor, self.other_factor, self.product_effect):
+            if not ((places >= 0) & (places < k)).all():
+                raise ValueError("an arrow joins what is not in the causal order")
+        # Beyond the last knot, where no patient may have been, curves are lines.
+        beyond = np.isposinf(self.knots[self.cause]).sum(axis=1)
+        for curves in (self.expected, self.spread):
+            last = curves[np.arange(len(curves)), KNOTS.size - beyond]
+            if curves[:, 0, 2:].any() or last[:, 2:].any():
+                raise ValueError("a curve is no line beyond its knots")
+        earlier = np.concatenate([self.cause, self.factor, self.other_factor])
+        later = np.concatenate([self.effect, self.product_effect, self.product_effect])
+        if not (earlier < later).all():
+            raise ValueError("an arrow points against the causal order")
+        if np.unique(self.effect * k + self.cause).size != self.cause.size:
+            raise ValueError("two arrows join the same places")
+        if not ((self.form >= 0) & (self.form <= 2)).all():
+            raise ValueError("a mechanism is of a form that is not known here")
+        for place in np.flatnonzero(self.n_levels):
+            values, thresholds = self.levels_at(int(place))
+            if values.size < 2 or not (np.diff(values) > 0).all() or not (np.diff(thresholds) >= 0).all():
+                raise ValueError("the levels of a column are out of order")
+            if not (np.abs(thresholds) <= LARGEST_COEFFICIENT).all():
+                raise ValueError("the levels of a column are out of range")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in self.ARRAYS}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> BentMechanism:
+        k, a, b = (arrays[name].size for name in ("order", "cause", "factor"))
+        n_levels = taken(arrays, "n_levels", k, whole=True)
+        if not (n_levels >= 0).all() or int(n_levels.sum()) > MOST_LEVELS_IN_ALL:
+            raise ValueError("the numbers of levels are out of range")
+        shapes = cls._shapes(k, a, b, int(n_levels.sum()))
+        found = {name: taken(arrays, name, *shape, whole=whole) for name, (shape, whole) in shapes.items()}
+        mechanism = cls(n_columns, **found)
+        mechanism.check()
+        return mechanism
+
+    @classmethod
+    def pack(cls, halves: Sequence[BentMechanism]) -> dict[str, np.ndarray]:
+        packed = {name: np.concatenate([getattr(one, name) for one in halves]) for name in cls.ARRAYS}
+        packed["n_arrows"] = np.array([one.cause.size for one in halves])
+        packed["n_products"] = np.array([one.factor.size for one in halves])
+        return packed
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[BentMechanism]:
+        m, k = sizes.size, int(sizes.sum())
+        n_arrows, n_products = (taken(arrays, name, m, whole=True) for name in ("n_arrows", "n_products"))
+        n_levels = taken(arrays, "n_levels", k, whole=True)
+        counts = np.concatenate([n_arrows, n_products, n_levels])
+        if not ((counts >= 0) & (counts <= MOST_LEVELS_IN_ALL)).all():
+            raise ValueError("the arrays of the resamples do not fit together")
+        in_all = np.array([part.sum() for part in split(n_levels, sizes)], dtype=np.intp)
+        shapes = cls._shapes(k, int(n_arrows.sum()), int(n_products.sum()), int(in_all.sum()))
+        of_what = dict.fromkeys(cls.ARRAYS, sizes)
+        of_what |= dict.fromkeys(("cause", "effect", "expected", "spread", "strength"), n_arrows)
+        of_what |= dict.fromkeys(
+            ("factor", "other_factor", "product_effect", "expected_product", "spread_product"), n_products
+        )
+        of_what |= dict.fromkeys(("level_values", "thresholds"), in_all)
+        parts = {
+            name: split(taken(arrays, name, *shape, whole=whole), of_what[name])
+            for name, (shape, whole) in shapes.items()
+        }
+        found = [cls(n_columns, **{name: parts[name][one] for name in cls.ARRAYS}) for one in range(m)]
+        for one in found:
+            one.check()
+        return found
+
+    @classmethod
+    def _shapes(cls, k: int, a: int, b: int, levels: int) -> dict[str, tuple[tuple[int, ...], bool]]:
+        """The shape of each array, and whether it holds whole numbers: k places, a arrows, b products."""
+        shapes: dict[str, tuple[tuple[int, ...], bool]] = {
+            name: ((k,), name in ("order", "form", "n_levels"))
+            for name in ("order", "mean", "sd", "error_mean", "error_sd", "form", "n_levels")
+        }
+        shapes |= {
+            "knots": ((k, KNOTS.size), False),
+            "constant": ((k, 2), False),
+            "log_spread": ((k, 2), False),
+        }
+        shapes |= {"cause": ((a,), True), "effect": ((a,), True), "strength": ((a,), False)}
+        shapes |= dict.fromkeys(("expected", "spread"), ((a, PIECES, 4), False))
+        shapes |= dict.fromkeys(("factor", "other_factor", "product_effect"), ((b,), True))
+        shapes |= dict.fromkeys(("expected_product", "spread_product"), ((b,), False))
+        shapes |= dict.fromkeys(("level_values", "thresholds"), ((levels,), False))
+        return shapes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be worked out again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}

@@ -1,0 +1,216 @@
+"""The outcome given the variables: few of them, as lines, bent lines and products.
+
+Terms are added one group at a time, whichever shortens the description (BIC) most by a score test, and those
+that no longer do are taken away. It is a model of the *variables*: pushed through the mechanisms, it says
+what errors add. A model of the errors would have to learn every bend of every path by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.outcome import Outcome
+from ..core.regression import Coefficients, regress
+from ..core.table import F64, Index, Table
+from .fitting import Fitter
+from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
+
+# Groups of terms that are added at most, and tried in vain in a row.
+MOST_GROUPS = 50
+MOST_TRIES = 5
+# So many rows of a score that is zero keep a matrix of nearly equal columns from being singular.
+RIDGE = 1e-6
+
+#: Columns (k, n) of the rows, as a table with their outcomes.
+MakeTable = Callable[[F64], Table]
+Group = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """The linear predictor of the outcome, in terms of columns.
+
+    Attributes
+    ----------
+    terms : (first, second) of each, as :class:`.rows.Designs` has them.
+    coefficients : what was fitted to them.
+    separated : whether only a prior keeps the coefficients finite.
+    converged : whether it came to rest before its limits.
+    """
+
+    terms: tuple[tuple[int, int], ...]
+    coefficients: Coefficients
+    converged: bool
+
+    @property
+    def separated(self) -> bool:
+        return self.coefficients.separated
+
+
+class RiskSearch:
+    """Which terms tell the outcome.
+
+    Parameters
+    ----------
+    fitter : knows the splines of the columns.
+    columns : of each variable.
+    splines : (q · TERMS_A_CAUSE, n) rows of the splines.
+    make_table : holds the outcomes.
+    outcome : what they are.
+    n_telling : patients, of equal shares of either kind, that tell as much.
+    """
+
+    def __init__(
+        self,
+        fitter: Fitter,
+        columns: Sequence[Sequence[int]],
+        splines: F64,
+        make_table: MakeTable,
+        outcome: Outcome,
+        n_telling: float,
+    ) -> None:
+        self._fitter, self._columns, self._splines = fitter, columns, splines
+        self._make_table, self._outcome = make_table, outcome
+        self._price = 0.5 * np.log(max(n_telling, 2.0))
+
+    def dependence(self) -> tuple[F64, F64, Index]:
+        """Score tests (v,) of each variable where nothing else is known, and their degrees of freedom (v,).
+
+        First of lines, then of splines.
+        """
+        groups = [self._lines(v) for v in range(len(self._columns))]
+        whole = [self._whole(v) for v in range(len(self._columns))]
+        test = self._score_tests([], [*groups, *whole], Coefficients(np.zeros(0), self._outcome.start))
+        lines, curves = np.split(test, 2)
+        return (
+            lines,
+            curves,
+            np.array([[len(one), len(two)] for one, two in zip(groups, whole, strict=True)]).T,
+        )
+
+    def run(self, always: Sequence[int]) -> Risk:
+        """The terms that tell the outcome; lines of the variables ``always`` are among them in any case."""
+        kept = [self._lines(variable) for variable in always]
+        groups: list[Group] = list(kept)
+        fitted, loglik = self._fit(groups)
+        settled = fitted.converged
+        for _ in range(MOST_GROUPS):
+            better = self._add(groups, fitted, loglik)
+            if better is None:
+                break
+            groups, fitted, loglik = better
+        else:
+            settled = False
+        while (fewer := self._drop(groups, kept, loglik)) is not None:
+            groups, fitted, loglik = fewer
+        return Risk(tuple(term for group in groups for term in group), fitted, settled and fitted.converged)
+
+    def _lines(self, variable: int) -> Group:
+        return tuple((TERMS_A_CAUSE * column, -1) for column in self._columns[variable])
+
+    def _bends(self, variable: int) -> Group:
+        width = self._fitter.splines.width
+        return tuple(
+            (TERMS_A_CAUSE * column + place, -1)
+            for column in self._columns[variable]
+            for place in range(1, int(width[column]))
+        )
+
+    def _whole(self, variable: int) -> Group:
+        return self._lines(variable) + self._bends(variable)
+
+    def _options(self, groups: Sequence[Group]) -> list[Group]:
+        """Lines, splines and products that could be added."""
+        there = {term for group in groups for term in group}
+        options: list[Group] = []
+        inside = []
+        for variable, columns in enumerate(self._columns):
+            lines, bends = self._lines(variable), self._bends(variable)
+            if lines[0] not in there:
+                options += [lines, lines + bends] if bends else [lines]
+                continue
+            if bends and bends[0] not in there:
+                options.append(bends)
+            if len(columns) == 1:
+                inside.append(TERMS_A_CAUSE * columns[0])
+        products = [(a, b) for k, a in enumerate(inside) for b in inside[:k]]
+        return options + [(product,) for product in products if product not in there]
+
+    def _add(
+        self, groups: list[Group], fitted: Coefficients, loglik: float
+    ) -> tuple[list[Group], Coefficients, float] | None:
+        options = self._options(groups)
+        if not options:
+            return None
+        gain = 0.5 * self._score_tests(groups, options, fitted)
+        gain -= self._price * np.array([len(group) for group in options])
+        for best in np.argsort(-gain, kind="stable")[:MOST_TRIES]:
+            if gain[best] <= 0.0:
+                return None
+            more = [*groups, options[best]]
+            candidate, of_more = self._fit(more)
+            if of_more - loglik > self._price * len(options[best]):
+                return more, candidate, of_more
+        return None
+
+    def _drop(
+        self, groups: list[Group], kept: Sequence[Group], loglik: float
+    ) -> tuple[list[Group], Coefficients, float] | None:
+        """Without the group that lengthens the description most, if one does."""
+        best, saved = None, 0.0
+        for group in groups:
+            # Bends and products stand on lines: these go last.
+            on_it = {term[0] for other in groups for term in other if other is not group}
+            on_it |= {term[1] for other in groups for term in other if other is not group and term[1] >= 0}
+            lines = {term[0] for term in group if term[0] % TERMS_A_CAUSE == 0 and term[1] < 0}
+            needed = {first - first % TERMS_A_CAUSE for first in on_it}
+            if group in kept or lines & needed:
+                continue
+            fewer = [other for other in groups if other is not group]
+            fitted, of_fewer = self._fit(fewer)
+            gain = self._price * len(group) - (loglik - of_fewer)
+            if gain > saved:
+                best, saved = (fewer, fitted, of_fewer), gain
+        return best
+
+    def _fit(self, groups: Sequence[Group]) -> tuple[Coefficients, float]:
+        terms = [term for group in groups for term in group]
+        loss = self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        fitted = regress(loss, len(terms))
+        return fitted, loss.sums(np.append(fitted.coef, fitted.baseline)).loglik
+
+    def _score_tests(self, groups: Sequence[Group], options: Sequence[Group], fitted: Coefficients) -> F64:
+        """(o,) Rao's score statistic of adding each option to what was fitted."""
+        inside = [term for group in groups for term in group]
+        others = list(dict.fromkeys(term for option in options for term in option))
+        at = {term: len(inside) + place for place, term in enumerate(others)}
+        terms = [*inside, *others]
+        loss = self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        beta = np.concatenate([fitted.coef, np.zeros(len(others)), fitted.baseline])
+        sums = loss.sums(beta)
+        known = np.concatenate([np.arange(len(inside)), np.arange(len(terms), beta.size)])
+        ridge = RIDGE * np.diagonal(sums.hessian).mean() * np.eye(beta.size)
+        hessian = sums.hessian + ridge
+        inverse = np.linalg.inv(hessian[np.ix_(known, known)])
+        rest = np.arange(len(inside), len(terms))
+        across = hessian[np.ix_(known, rest)]
+        left = hessian[np.ix_(rest, rest)] - across.T @ inverse @ across
+        gradient = sums.gradient[rest] - across.T @ (inverse @ sums.gradient[known])
+        found = np.empty(len(options))
+        for place, option in enumerate(options):
+            some = np.array([at[term] for term in option]) - len(inside)
+            found[place] = gradient[some] @ np.linalg.solve(left[np.ix_(some, some)], gradient[some])
+        return np.maximum(found, 0.0)
+
+    def _rows(self, terms: Sequence[tuple[int, int]]) -> F64:
+        """(t, n) values of terms."""
+        rows = np.empty((len(terms), self._splines.shape[1]))
+        for row, (first, second) in zip(rows, terms, strict=True):
+            row[:] = self._splines[first]
+            if second >= 0:
+                np.clip(row, -PRODUCT_WITHIN, PRODUCT_WITHIN, out=row)
+                row *= np.clip(self._splines[second], -PRODUCT_WITHIN, PRODUCT_WITHIN)
+        return rows

@@ -1,0 +1,464 @@
+"""Bent mechanisms: compiled sums are the plain ones, curves bend, graphs and Shapley values are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rootcausal.core.halves import BENT, STRAIGHT, UNEVEN
+from rootcausal.nonlinear.attribution import BentAttribution
+from rootcausal.nonlinear.compiled_rows import CompiledRows
+from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
+from rootcausal.nonlinear.fitting import Fitter
+from rootcausal.nonlinear.mechanism import BentMechanism
+from rootcausal.nonlinear.plain_rows import PlainRows
+from rootcausal.nonlinear.rows import Designs
+from rootcausal.nonlinear.search import GraphSearch
+from rootcausal.nonlinear.shapley import Walks, plain_walks
+from rootcausal.nonlinear.spacing import BINS, bin_of, spacing_entropy
+from rootcausal.nonlinear.ties import spread_out
+
+NO_LEVELS = np.empty(0)
+
+
+def columns(n: int, seed: int = 0) -> np.ndarray:
+    """(4, n): a cause; a bent effect of uneven spread; a product of both; and a level of the cause."""
+    rng = np.random.default_rng(seed)
+    cause = rng.uniform(-1, 1, n) * 3**0.5
+    effect = np.tanh(2 * cause) + (0.3 + 0.3 * (cause > 0)) * rng.standard_t(5, n)
+    both = 0.5 * cause * effect + rng.exponential(size=n)
+    level = np.searchsorted([-0.5, 0.8], cause + rng.logistic(size=n)).astype(float)
+    Z = np.stack([cause, effect, both, level])
+    return (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+
+
+def held(kind: type[PlainRows], Z: np.ndarray, weights: np.ndarray) -> tuple[PlainRows, Splines]:
+    splines, rows = Splines.of(Z, weights, np.zeros(len(Z), dtype=bool))
+    values = [np.unique(z) if np.unique(z).size < 5 else NO_LEVELS for z in Z]
+    codes = np.stack(
+        [np.searchsorted(v, z) if v.size else np.zeros(z.size, int) for v, z in zip(values, Z, strict=True)]
+    )
+    effects = np.stack([z if v.size else spread_out(z) for v, z in zip(values, Z, strict=True)])
+    return kind(rows, effects, weights, codes, tuple(values)), splines
+
+
+@pytest.fixture(params=["even", "weighted"])
+def twins(request: pytest.FixtureRequest) -> tuple[PlainRows, CompiledRows, Splines]:
+    Z = columns(700)
+    weights = np.ones(700) if request.param == "even" else np.random.default_rng(1).uniform(0.1, 2.0, 700)
+    plain, splines = held(PlainRows, Z, weights)
+    return plain, held(CompiledRows, Z, weights)[0], splines
+
+
+DESIGNS = Designs.of([1, 2, 1], [[(0, -1), (1, -1), (2, -1)], [(0, -1), (4, -1), (4, 0)], []])
+
+
+def coefficients(seed: int) -> np.ndarray:
+    """Of the terms that the designs have; zero beyond them."""
+    drawn = np.random.default_rng(seed).normal(0, 0.3, (len(DESIGNS), DESIGNS.width))
+    return drawn * (np.arange(DESIGNS.width) <= DESIGNS.size[:, None])
+
+
+@pytest.mark.parametrize("with_gamma", [False, True])
+def test_compiled_sums_are_the_plain_ones(
+    twins: tuple[PlainRows, CompiledRows, Splines], with_gamma: bool
+) -> None:
+    plain, compiled, _ = twins
+    beta, gamma = coefficients(0), coefficients(1)
+    given_gamma = gamma if with_gamma else None
+    np.testing.assert_allclose(
+        compiled.grams(DESIGNS, given_gamma), plain.grams(DESIGNS, given_gamma), atol=1e-8
+    )
+    np.testing.assert_allclose(
+        compiled.spread_sums(DESIGNS, beta, gamma), plain.spread_sums(DESIGNS, beta, gamma), atol=1e-8
+    )
+    unit = np.array([1.0, 0.7, 1.3])
+    for one, other in zip(
+        compiled.histograms(DESIGNS, beta, given_gamma, unit),
+        plain.histograms(DESIGNS, beta, given_gamma, unit),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+    plain, compiled, _ = twins
+    designs = Designs.of([3, 3], [[(0, -1), (1, -1)], [(4, -1), (4, 0)]])
+    beta = np.random.default_rng(2).normal(0, 0.4, (2, designs.width))
+    thresholds = np.array([[-0.5, 0.9], [-0.2, 0.4]])
+    for one, other in zip(
+        vars(compiled.level_sums(designs, beta, thresholds)).values(),
+        vars(plain.level_sums(designs, beta, thresholds)).values(),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-8)
+
+
+def test_level_sums_are_derivatives_of_their_likelihood(
+    twins: tuple[PlainRows, CompiledRows, Splines],
+) -> None:
+    plain, _, _ = twins
+    designs = Designs.of([3], [[(0, -1), (1, -1)]])
+    beta, thresholds, step = np.array([[0.0, 0.4, -0.3]]), np.array([[-0.5, 0.9]]), 1e-5
+
+    def loglik(b: np.ndarray, t: np.ndarray) -> float:
+        return float(plain.level_sums(designs, b, t).loglik[0])
+
+    sums = plain.level_sums(designs, beta, thresholds)
+    for place in (1, 2):
+        moved = np.eye(3)[[place]] * step
+        rise = loglik(beta + moved, thresholds) - loglik(beta - moved, thresholds)
+        assert sums.gradient[0, place] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-4)
+    for place in (0, 1):
+        moved = np.eye(2)[[place]] * step
+        up, down = (plain.level_sums(designs, beta, thresholds + sign * moved) for sign in (1, -1))
+        assert sums.threshold_gradient[0, place] == pytest.approx(
+            (up.loglik - down.loglik)[0] / (2 * step), rel=1e-5
+        )
+        curve = -(up.threshold_gradient - down.threshold_gradient)[0] / (2 * step)
+        np.testing.assert_allclose(sums.threshold_hessian[0, place], curve, rtol=1e-4, atol=1e-3)
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(20, 400), weighted=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_entropies_of_histograms_are_the_plain_ones(seed: int, n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.standard_t(2, n) if seed % 2 else np.round(rng.normal(size=n), 1)
+    weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
+    counts = np.bincount(bin_of(values), weights, BINS)
+    assert CompiledRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("draw", "entropy"),
+    [
+        (lambda rng, n: rng.standard_normal(n), 0.5 * np.log(2 * np.pi * np.e)),
+        (lambda rng, n: rng.uniform(-1, 1, n), np.log(2)),
+        (lambda rng, n: rng.exponential(size=n) - 1, 1.0),
+        (lambda rng, n: rng.standard_t(3, n), 1.7735),
+    ],
+    ids=["normal", "uniform", "exponential", "heavy tails"],
+)
+def test_entropies_are_those_of_known_distributions(draw, entropy: float) -> None:
+    values = draw(np.random.default_rng(0), 20_000)
+    assert spacing_entropy(np.bincount(bin_of(values), minlength=BINS), 20_000) == pytest.approx(
+        entropy, abs=0.03
+    )
+
+
+def test_splines_are_lines_beyond_their_knots_and_uncorrelated() -> None:
+    Z = columns(500)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 500)
+    splines, rows = Splines.of(Z, weights, np.array([False, False, False, True]))
+    assert splines.width.tolist() == [4, 4, 4, 1]
+    of_first = rows[:4]
+    covariance = (of_first * weights) @ of_first.T / weights.sum()
+    # The line itself is standardized by others.
+    np.testing.assert_allclose(covariance[1:, 1:], np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(covariance[0, 1:], 0.0, atol=1e-9)
+    far = np.array([5.0, 6.0, 7.0, -5.0, -6.0, -7.0])
+    for bend in range(4):
+        up = curve_at(splines.curves[0, bend], pieces_at(splines.knots[0], far), far)
+        assert up[0] - 2 * up[1] + up[2] == pytest.approx(0.0, abs=1e-9)
+        assert up[3] - 2 * up[4] + up[5] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("distinct", [2, 3, 4])
+def test_a_cause_with_few_values_has_no_more_splines_than_those_allow(distinct: int) -> None:
+    z = np.random.default_rng(0).integers(distinct, size=300).astype(float)
+    splines, rows = Splines.of(z[None], np.ones(300), np.zeros(1, dtype=bool))
+    assert 1 <= splines.width[0] < distinct
+    assert np.isfinite(rows).all()
+
+
+def test_common_values_are_spread_and_others_stay() -> None:
+    rng = np.random.default_rng(0)
+    rounded = np.round(rng.normal(size=600), 0)
+    spread = spread_out(rounded)
+    assert np.unique(spread).size > 500
+    assert np.abs(spread - rounded).max() <= 0.75
+    assert (spread_out(rounded) == spread).all()
+    continuous = rng.normal(size=600)
+    assert spread_out(continuous) is continuous
+    zeros = np.where(rng.random(600) < 0.4, 0.0, rng.exponential(size=600))
+    assert (spread_out(zeros)[zeros > 0] == zeros[zeros > 0]).all()
+
+
+def test_heaps_do_not_hide_that_a_column_depends_on_another() -> None:
+    """Pulses are read as multiples of five, now and then of two, whatever their cause."""
+    rng = np.random.default_rng(1)
+    cause = rng.exponential(size=2000)
+    pulse = 75 + 6 * cause + 9 * rng.standard_t(6, 2000)
+    pulse = np.where(rng.random(2000) < 0.7, 5 * np.round(pulse / 5), 2 * np.round(pulse / 2))
+    Z = np.stack([cause, pulse])
+    Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+    found = GraphSearch(fitter(Z), [[0], [1]], ~np.eye(2, dtype=bool)).run()
+    assert found.causes == (frozenset(), {0})
+
+
+def fitter(Z: np.ndarray, bent: bool = True) -> Fitter:
+    rows, splines = held(CompiledRows, Z, np.ones(Z.shape[1]))
+    levels = np.array([values.size for values in rows.level_values])
+    return Fitter(rows, splines, levels, float(Z.shape[1]), rows.entropies, bent)
+
+
+def test_forms_are_chosen_by_what_the_data_show() -> None:
+    rng = np.random.default_rng(4)
+    cause = rng.uniform(-1.7, 1.7, 2000)
+    error = rng.exponential(size=2000) - 1
+    forms = {
+        STRAIGHT: cause + error,
+        BENT: 2 * np.tanh(2 * cause) + error,
+        UNEVEN: cause + np.exp(0.6 * cause) * error,
+    }
+    for number, effect in enumerate(forms.values()):
+        Z = np.stack([cause, effect])
+        Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+        assert fitter(Z).fit([(1, [[0]])])[0].form == number
+
+
+def test_the_search_finds_direction_and_bend() -> None:
+    Z = columns(1500)[:3]
+    found = GraphSearch(fitter(Z), [[0], [1], [2]], ~np.eye(3, dtype=bool)).run()
+    assert found.ended and found.settled
+    assert found.causes == (frozenset(), {0}, {0, 1})
+    assert (found.margins > 0).all()
+
+
+def test_what_is_not_allowed_is_not_found() -> None:
+    Z = columns(800)[:3]
+    allowed = np.triu(np.ones((3, 3), dtype=bool), 1)  # only what is against the truth
+    found = GraphSearch(fitter(Z), [[0], [1], [2]], allowed).run()
+    assert all(cause > effect for effect, causes in enumerate(found.causes) for cause in causes)
+
+
+def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
+    """0 → 1 → 2 → outcome and 0 → 2: bent, with uneven spread, and a product in the risk."""
+    knots = np.tile([-1.0, -0.5, 0.0, 0.5, 1.0], (3, 1))
+    line, bend = np.zeros((PIECES, 4)), np.zeros((PIECES, 4))
+    line[:, 1] = 0.8
+    bend[:, 1] = 0.5
+    bend[1:-1, 2] = 0.3  # jumps at the knots do no harm here
+    none = np.zeros((PIECES, 4))
+    uneven = 0.25 * line if spread else none
+    mechanism = BentMechanism(
+        n_columns=3,
+        order=np.array([2, 0, 1]),
+        mean=np.array([1.0, -2.0, 0.5]),
+        sd=np.array([2.0, 0.5, 1.0]),
+        knots=knots,
+        constant=np.zeros((3, 2)),
+        error_mean=np.zeros(3),
+        error_sd=np.array([1.0, 0.6, 0.5]),
+        log_spread=np.tile([-2.0, 2.0], (3, 1)),
+        form=np.array([0, 2 if spread else 1, 1]),
+        cause=np.array([0, 0, 1]),
+        effect=np.array([1, 2, 2]),
+        expected=np.stack([bend, line, line]),
+        spread=np.stack([uneven, none, none]),
+        strength=np.array([0.5, 0.8, 0.8]),
+        factor=np.array([0]),
+        other_factor=np.array([1]),
+        product_effect=np.array([2]),
+        expected_product=np.array([0.2]),
+        spread_product=np.array([0.0]),
+        n_levels=np.zeros(3, dtype=np.intp),
+        level_values=np.empty(0),
+        thresholds=np.empty(0),
+    )
+    mechanism.check()
+    curves = np.stack([none, none, bend if risk_bends else line])
+    quantiles = np.sort(np.random.default_rng(5).standard_normal((3, 129)), axis=1)
+    return BentAttribution.of(mechanism, 0.3, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles)
+
+
+def exact_shapley(attribution: BentAttribution, errors: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """By all orders and by very many starts."""
+    values = np.zeros_like(errors)
+    orders = list(permutations(range(errors.shape[1])))
+    for row, mine in enumerate(errors):
+        for order in orders:
+            current = people.copy()
+            before = attribution.predictor(current).mean()
+            for place in order:
+                current[:, place] = mine[place]
+                now = attribution.predictor(current).mean()
+                values[row, place] += (now - before) / len(orders)
+                before = now
+    return values
+
+
+def test_shapley_values_are_right_and_add_up() -> None:
+    attribution = three()
+    errors = np.random.default_rng(0).normal(size=(6, 3))
+    found = attribution.sampled(errors)
+    share = np.random.default_rng(1).random((20_000, 3))
+    steps = np.linspace(0, 1, 129)
+    people = np.stack([np.interp(share[:, k], steps, attribution.quantiles[k]) for k in range(3)], axis=1)
+    truth = exact_shapley(attribution, errors, people)
+    np.testing.assert_allclose(found.values, truth, atol=0.04)
+    told = attribution.base_value + found.values.sum(axis=1)
+    np.testing.assert_allclose(told, attribution.predictor(errors), atol=1e-12)
+    assert found.noise is not None
+    assert (found.noise <= np.maximum(0.1 * np.abs(found.values), 0.01)).all()
+
+
+def test_compiled_walks_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    attribution = three()
+    assert attribution._walked.tolist() == [0, 1, 2]
+    errors = np.random.default_rng(2).normal(size=(7, 3))
+    few = Walks(attribution._walks.start[:16], attribution._walks.order[:16])
+    plain = plain_walks(attribution.predictor, errors, attribution._walked, few, *attribution._alone)
+    attribution.__dict__["_walks"] = few
+    values, noise = np.zeros((2, 7, 3))
+    attribution._walk(errors, values, noise)
+    np.testing.assert_allclose(values, plain.values, atol=1e-12)
+    np.testing.assert_allclose(noise, plain.noise, atol=1e-12)
+
+
+def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:
+    attribution = three()
+    errors = np.random.default_rng(3).normal(size=(40, 3))
+    z = attribution.mechanism.standard_values(errors)
+    told = np.full(40, attribution.intercept)
+    for place in range(3):
+        piece = pieces_at(attribution.mechanism.knots[place], z[:, place])
+        told += curve_at(attribution.curves[place], piece, z[:, place])
+    told += 0.15 * np.clip(z[:, 1], -2.5, 2.5) * np.clip(z[:, 2], -2.5, 2.5)
+    np.testing.assert_allclose(attribution.predictor(errors), told, atol=1e-9)
+
+
+def test_where_paths_are_lines_values_are_exact() -> None:
+    straight = three(spread=False, risk_bends=False)
+    lines = BentAttribution.of(
+        straight.mechanism, 0.3, straight.curves, straight.strength, [], straight.quantiles
+    )
+    # What reaches the outcome through the product, or a bent arrow, is sampled; the rest is not.
+    assert lines._straight.tolist() == [2]
+    errors = np.random.default_rng(3).normal(size=(5, 3))
+    found = lines.sampled(errors)
+    assert found.noise is not None and not found.noise[:, 2].any()
+    np.testing.assert_allclose(found.values[:, 2], errors[:, 2] * lines.unit_effects[2], rtol=1e-12)
+
+
+def test_values_and_errors_lead_to_each_other() -> None:
+    mechanism = three().mechanism
+    errors = np.random.default_rng(0).normal(size=(50, 3))
+    X = np.empty((50, 3))
+    X[:, mechanism.order] = mechanism.values(errors)
+    np.testing.assert_allclose(mechanism.errors(X, np.arange(3)), errors, atol=1e-9)
+    set_to = mechanism.what_if(X, 1, 0.0)
+    changed = errors.copy()
+    changed[:, 1] = 0.0
+    np.testing.assert_allclose(set_to[:, mechanism.order], mechanism.values(changed), atol=1e-9)
+    np.testing.assert_array_equal(set_to[:, 2], X[:, 2])  # what lies upstream stays to the last bit
+
+
+def test_slopes_are_those_of_the_average_patient() -> None:
+    mechanism = three().mechanism
+    X = np.zeros((2, 3))
+    X[:, mechanism.order] = mechanism.mean
+    X[1, mechanism.order[0]] += 1e-5
+    low, high = mechanism.errors(X, np.arange(3))
+    np.testing.assert_allclose(mechanism.slopes()[0], (high - low) / 1e-5, atol=1e-3)
+    assert np.triu(mechanism.slopes()).any() and not np.tril(mechanism.slopes(), -1).any()
+
+
+@pytest.fixture
+def many_threads() -> Iterator[None]:
+    before = numba.get_num_threads()
+    yield
+    numba.set_num_threads(before)
+
+
+def test_no_digit_depends_on_the_number_of_threads(many_threads: None) -> None:
+    Z = columns(3000)[:3]
+    answers = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        found = GraphSearch(fitter(Z), [[0], [1], [2]], ~np.eye(3, dtype=bool)).run()
+        attribution = three()
+        sampled = attribution.sampled(np.random.default_rng(0).normal(size=(300, 3)))
+        answers.append((found.cost, *(one.beta for one in found.fitted), sampled.values))
+    for one, other in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("cause", lambda a: np.array([2, 0, 1])),
+        ("cause", lambda a: np.array([0, 0, 7])),
+        ("effect", lambda a: np.array([1, 1, 2])),
+        ("expected", lambda a: np.where(np.arange(4) == 3, 1.0, a)),
+        ("expected", lambda a: a * np.nan),
+        ("knots", lambda a: -a),
+        ("knots", lambda a: a * np.nan),
+        ("error_sd", lambda a: a * 0.0),
+        ("log_spread", lambda a: -a),
+        ("log_spread", lambda a: a * 1e3),
+        ("form", lambda a: a + 5),
+        ("n_levels", lambda a: a - 1),
+        ("sd", lambda a: -a),
+        ("order", lambda a: np.array([0, 0, 1])),
+        ("factor", lambda a: np.array([2])),
+    ],
+)
+def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
+    mechanism = three().mechanism
+    arrays = {key: value.copy() for key, value in mechanism.arrays().items()}
+    assert BentMechanism.from_arrays(arrays, 3).order.tolist() == mechanism.order.tolist()
+    arrays[name] = change(arrays[name])
+    with pytest.raises(ValueError):
+        BentMechanism.from_arrays(arrays, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("curves", lambda a: a * np.nan),
+        ("curves", lambda a: a + 1.0),
+        ("quantiles", lambda a: -a),
+        ("quantiles", lambda a: a[:, :-1]),
+        ("factor", lambda a: a + 9),
+        ("intercept", lambda a: a * np.inf),
+        ("average", lambda a: np.array([1e300])),
+    ],
+)
+def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
+    attribution = three()
+    arrays = {key: value.copy() for key, value in attribution.arrays().items()}
+    again = BentAttribution.from_arrays(arrays, attribution.mechanism)
+    assert again.base_value == attribution.base_value
+    arrays[name] = change(arrays[name])
+    with pytest.raises(ValueError):
+        BentAttribution.from_arrays(arrays, attribution.mechanism)
+
+
+def test_halves_of_many_models_are_packed_and_unpacked() -> None:
+    some = [three(), three(spread=False), three(risk_bends=False)]
+    mechanisms = BentMechanism.unpack(
+        BentMechanism.pack([one.mechanism for one in some]), np.array([3, 3, 3]), 3
+    )
+    again = BentAttribution.unpack(BentAttribution.pack(some), mechanisms)
+    errors = np.random.default_rng(0).normal(size=(4, 3))
+    for one, other in zip(some, again, strict=True):
+        np.testing.assert_array_equal(one.shapley(errors), other.shapley(errors))
+        assert other.mechanism.forms() == one.mechanism.forms()
+
+
+def test_arrow_curves_show_what_was_learned() -> None:
+    mechanism = three().mechanism
+    z = np.linspace(-2, 2, 9)
+    curve = mechanism.arrow_curve(0, 1, z)
+    np.testing.assert_allclose(
+        curve.expected, curve_at(mechanism.expected[0], pieces_at(mechanism.knots[0], z), z)
+    )
+    assert (np.diff(curve.spread) > 0).all()
+    assert KNOTS.size == PIECES - 1

@@ -1,0 +1,348 @@
+"""RCI(mechanism=): bent mechanisms through every door, and over the zoo of life-like cohorts."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run
+from zoo import ZOO, Animal
+
+from rootcausal import RCI, InputError, Knowledge, RCISurvival, plots
+from rootcausal.data import load_pbc, simulate
+
+
+def bent_cohort(n: int = 800, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A dose that saturates, a marker whose spread grows with it, sex, stage and ward; and an outcome."""
+    rng = np.random.default_rng(seed)
+    dose = rng.exponential(size=n)
+    sex = rng.integers(2, size=n)
+    level = 3 * np.tanh(1.5 * dose) + 0.5 * sex + 0.3 * rng.standard_t(5, n)
+    marker = level + (0.2 + 0.4 * level.clip(0)) * rng.uniform(-1, 1, n)
+    stage = np.searchsorted([0.5, 2.0, 3.5], marker + rng.logistic(scale=0.5, size=n))
+    ward = np.where(rng.random(n) < 0.3, "a", np.where(level + rng.normal(size=n) > 2, "b", "c"))
+    log_odds = 0.9 * (marker - marker.mean()) + 0.4 * (stage - stage.mean())
+    y = (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(int)
+    X = pd.DataFrame(
+        {"marker": marker, "dose": dose, "level": level, "sex": sex, "stage": stage, "ward": ward}
+    )
+    return X, y
+
+
+KINDS = {"stage": "ordinal", "ward": "nominal"}
+
+
+@pytest.fixture(scope="module")
+def cohort() -> tuple[pd.DataFrame, np.ndarray]:
+    return bent_cohort()
+
+
+@pytest.fixture(scope="module")
+def model(cohort: tuple[pd.DataFrame, np.ndarray]) -> RCI:
+    X, y = cohort
+    return RCI(mechanism="nonlinear", kinds=KINDS).fit(X, y).bootstrap(6)
+
+
+def holds_together(model: RCI, X: object) -> None:
+    """What is said of patients is finite, and adds up to what is predicted."""
+    told = model.explain(X)
+    for table in (told.values, told.errors, told.predictor, told.sampling_sd):
+        assert table is not None and np.isfinite(table).all()
+    size = max(1.0, np.abs(told.predictor).max())
+    np.testing.assert_allclose(told.predictor, model.decision_function(X), atol=1e-9 * size)
+
+
+def test_the_relations_are_found(cohort: tuple[pd.DataFrame, np.ndarray], model: RCI) -> None:
+    X, _ = cohort
+    names = list(X)
+    mechanism = model._model.mechanism
+    assert mechanism.kind == "bent"
+    order = [names[c] for c in model.causal_order_]
+    assert order.index("dose") < order.index("level") < order.index("marker") < order.index("stage")
+    forms = dict(
+        zip([model._encoding.column_names[c] for c in mechanism.order], mechanism.forms(), strict=True)
+    )
+    assert (
+        forms["level"] in ("bent", "uneven") and forms["marker"] == "uneven" and forms["dose"] == "straight"
+    )
+    holds_together(model, X)
+
+
+def test_everything_that_a_model_answers(
+    cohort: tuple[pd.DataFrame, np.ndarray], model: RCI, tmp_path: Path
+) -> None:
+    X, y = cohort
+    errors = model.transform(X)
+    assert errors.shape == (len(X), model.causal_order_.size)
+    np.testing.assert_allclose(errors.std(axis=0), 1.0, atol=0.35)
+    with pytest.raises(AttributeError, match=r"coef_.*differs between patients.*plots\.mechanism"):
+        _ = model.coef_
+    assert not hasattr(model, "coef_")
+    assert model.predict_proba(X).shape == (len(X), 2)
+    assert model.cross_validate()["auc"] > 0.6
+    told = model.explain(X)
+    assert told.lower is not None and (told.lower <= told.values).all()
+    frame = told.to_frame()
+    assert set(frame["variable"]) == set(X)
+    after = told.what_if("dose", 0.0)
+    place = list(X).index("level")
+    assert np.abs(after.data[:, place] - told.data[:, place]).max() > 0.1  # what lies downstream follows
+    sex = list(X).index("sex")
+    np.testing.assert_array_equal(after.data[:, sex], told.data[:, sex])
+    diagnosis = model.diagnose(X, y)
+    assert {check.name for check in diagnosis.checks} >= {"linear", "independent", "calibrated"}
+    model.report(X, tmp_path / "page.html", y)
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_a_file_keeps_it_to_the_last_bit(
+    cohort: tuple[pd.DataFrame, np.ndarray], model: RCI, tmp_path: Path
+) -> None:
+    X, _ = cohort
+    model.save(tmp_path / "model.rci")
+    again = RCI.load(tmp_path / "model.rci")
+    assert again.get_params()["mechanism"] == "nonlinear"
+    assert again.provenance_ == model.provenance_
+    one, other = model.explain(X), again.explain(X)
+    for table in ("values", "errors", "lower", "upper", "frequency", "sampling_sd"):
+        np.testing.assert_array_equal(getattr(one, table), getattr(other, table))
+
+
+def test_resamples_are_the_same_for_any_number_of_jobs(tmp_path: Path) -> None:
+    X, y = bent_cohort(250)
+    X = X[["dose", "level", "marker"]]
+    one = RCI(mechanism="nonlinear").fit(X, y).bootstrap(6)
+    other = RCI(mechanism="nonlinear").fit(X, y).bootstrap(3, resume=tmp_path / "r.npz")
+    other.bootstrap(6, n_jobs=2, resume=tmp_path / "r.npz")
+    np.testing.assert_array_equal(one.explain(X).lower, other.explain(X).lower)
+    with pytest.raises(InputError, match="other options"):
+        RCI().fit(X, y).bootstrap(6, resume=tmp_path / "r.npz")
+
+
+def test_auto_takes_what_the_data_call_for() -> None:
+    X, y = bent_cohort()
+    bent = RCI(mechanism="auto").fit(X[["dose", "level", "marker"]], y)
+    said = bent.provenance_["mechanism"]
+    assert said["asked"] == "auto" and said["taken"] == "nonlinear" and said["why"]
+    lines = simulate(1000, 8, random_state=3)
+    straight = RCI(mechanism="auto").fit(lines.X, lines.y)
+    assert straight.provenance_["mechanism"]["taken"] == "linear"
+    np.testing.assert_array_equal(straight.coef_, RCI().fit(lines.X, lines.y).coef_)
+    assert "mechanism" not in RCI().fit(lines.X, lines.y).provenance_
+    again = bent.fit(lines.X, lines.y)  # an estimator that was bent before has coefficients again
+    assert again.coef_.shape == (7,)
+
+
+def test_what_is_known_of_the_order_holds(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = cohort
+    known = Knowledge(first=["sex"], tiers=[["stage", "ward"], ["dose", "level", "marker"]])
+    model = RCI(mechanism="nonlinear", kinds=KINDS, knowledge=known).fit(X, y)
+    order = [list(X)[c] for c in model.causal_order_]
+    assert order[0] == "sex" and set(order[1:3]) == {"stage", "ward"}
+    effects = model._model.direct_effects()
+    assert not effects[0].any()  # nothing acts on what comes first
+    assert not np.triu(effects).any()
+    holds_together(model, X)
+
+
+def test_covariates_are_adjusted_for(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = cohort
+    known = Knowledge(covariates=["sex", "dose"])
+    model = RCI(mechanism="nonlinear", kinds=KINDS, knowledge=known).fit(X, y)
+    told = model.explain(X)
+    assert told.covariates == ("dose", "sex")
+    assert not told.values[:, [1, 3]].any() and told.covariate_effect.any()
+    holds_together(model, X)
+
+
+def test_missing_values_are_filled_in(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = cohort
+    holed = X.mask(np.random.default_rng(1).random(X.shape) < 0.05)
+    model = RCI(mechanism="nonlinear", kinds=KINDS).fit(holed, y)
+    assert model.provenance_["missing"]["draws"] > 1
+    holds_together(model, holed)
+    numbers = ["dose", "level", "marker"]
+    some, whole = (RCI(mechanism="nonlinear").fit(table[numbers], y) for table in (holed, X))
+    np.testing.assert_array_equal(some.causal_order_, whole.causal_order_)
+    told, of_whole = some.shapley_values(X[numbers]), whole.shapley_values(X[numbers])
+    assert np.corrcoef(told[:, 2], of_whole[:, 2])[0, 1] > 0.8
+
+
+def test_cases_and_controls_are_weighted_to_the_population() -> None:
+    X, y = bent_cohort(3000, seed=5)
+    X = X[["dose", "level", "marker"]]
+    cases, controls = np.flatnonzero(y == 1), np.flatnonzero(y == 0)[:300]
+    rows = np.concatenate([cases, controls])
+    model = RCI(mechanism="nonlinear", prevalence=0.3).fit(X.iloc[rows], y[rows])
+    plain = RCI(mechanism="nonlinear").fit(X.iloc[rows], y[rows])
+    assert model.predict_proba(X)[:, 1].mean() < plain.predict_proba(X)[:, 1].mean() - 0.1
+    holds_together(model, X)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_both_backends_say_the_same(backend: str) -> None:
+    X, y = bent_cohort(300)
+    X = X[["dose", "level", "marker", "stage"]]
+    one = RCI(mechanism="nonlinear", backend=backend).fit(X, y)
+    other = RCI(mechanism="nonlinear").fit(X, y)
+    np.testing.assert_array_equal(one.causal_order_, other.causal_order_)
+    np.testing.assert_allclose(one.shapley_values(X), other.shapley_values(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("animal", ZOO, ids=lambda animal: animal.name)
+def test_the_zoo(animal: Animal) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which warnings are due is the linear method's business
+        if animal.refused:
+            with pytest.raises(InputError, match=animal.refused):
+                RCI(mechanism="nonlinear").fit(animal.X, animal.y)
+            return
+        model = RCI(mechanism="nonlinear").fit(animal.X, animal.y)
+        holds_together(model, animal.X)
+    told = model.explain(animal.X)
+    for names, sign in ((animal.raises, 1.0), (animal.lowers, -1.0)):
+        for name in names:
+            place = animal.names.index(name)
+            assert sign * float(np.cov(told.errors[:, place], told.values[:, place])[0, 1]) > 0, name
+    for name in animal.null:
+        assert np.abs(told.values[:, animal.names.index(name)]).max() < 0.5, name
+
+
+@pytest.mark.parametrize(
+    ("case", "X", "y"),
+    [
+        ("four rows", [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 3.0]], [0, 1, 0, 1]),
+        ("three values", np.random.default_rng(0).integers(3, size=(200, 2)), np.arange(200) % 2),
+        ("heavy tails", np.random.default_rng(1).standard_cauchy((300, 3)), np.arange(300) % 2),
+        ("a sum of others", None, None),
+        ("a square of another", None, None),
+        ("separated", np.linspace(-1, 1, 200)[:, None] ** np.arange(1, 3), np.arange(200) >= 100),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_odd_cohorts_get_an_answer(case: str, X: object, y: object) -> None:
+    if X is None:
+        base = np.random.default_rng(2).exponential(size=(300, 2))
+        last = base.sum(axis=1) if "sum" in case else base[:, 0] ** 2
+        X, y = np.column_stack([base, last]), base[:, 0] > np.random.default_rng(3).exponential(size=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RCI(mechanism="nonlinear", variant="plus").fit(
+            np.asarray(X, dtype=float), np.asarray(y).astype(int)
+        )
+        holds_together(model, np.asarray(X, dtype=float))
+
+
+def test_two_rows_and_constants_are_refused() -> None:
+    with pytest.raises(InputError):
+        RCI(mechanism="nonlinear").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(InputError, match="constant"):
+        RCI(mechanism="nonlinear").fit(np.ones((20, 2)), np.arange(20) % 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mechanism": "bent"}, "unknown mechanism 'bent': choose one of linear, nonlinear, auto"),
+        ({"mechanism": "auto", "attribution": "paper"}, "attribution='paper'.*mechanism='linear'"),
+        ({"mechanism": ["auto"]}, "unknown mechanism"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], said: str) -> None:
+    X, y = bent_cohort(100)
+    with pytest.raises(InputError, match=said):
+        RCI(**options).fit(X[["dose"]], y)
+
+
+def test_other_outcomes_have_no_such_option() -> None:
+    with pytest.raises(TypeError):
+        RCISurvival(mechanism="nonlinear")
+
+
+def test_new_patients_far_from_the_cohort_get_finite_answers(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = cohort
+    model = RCI(mechanism="nonlinear").fit(X[["dose", "level", "marker"]], y)
+    far = pd.DataFrame({"dose": [1e6, -1e6, 0.0], "level": [0.0, 1e9, -50.0], "marker": [1e3, 0.0, -1e12]})
+    holds_together(model, far)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    X, y = bent_cohort(300)
+    table = tmp_path / "cohort.csv"
+    X[["dose", "level", "marker"]].assign(ill=y).to_csv(table, index=False)
+    fit = run("fit", table, "--target", "ill", "--mechanism", "auto", "--out", tmp_path / "m.rci")
+    assert "mechanism: nonlinear. A curve of 'dose' explains" in fit.output
+    assert re.search(r"spread that differs by patient: .*marker", fit.output)
+    explained = run("explain", tmp_path / "m.rci", table, "--out", tmp_path / "e.csv")
+    assert explained.exit_code == 0, explained.output
+    check = run("check", table, "--target", "ill", "--mechanism", "nonlinear", "--json")
+    assert json.loads(check.output)["provenance"]["mechanism"]["taken"] == "nonlinear"
+    page = run(
+        "report", table, "--target", "ill", "--mechanism", "nonlinear", "--out", tmp_path / "page.html"
+    )
+    assert page.exit_code == 0 and (tmp_path / "page.html").exists(), page.output
+    times = tmp_path / "times.csv"
+    X[["dose"]].assign(time=np.arange(1.0, 301.0), event=y).to_csv(times, index=False)
+    refused = run(
+        "fit",
+        times,
+        "--time",
+        "time",
+        "--event",
+        "event",
+        "--mechanism",
+        "nonlinear",
+        "--out",
+        tmp_path / "t.rci",
+    )
+    assert refused.exit_code != 0 and "diagnosis" in refused.output and not (tmp_path / "t.rci").exists()
+
+
+def test_pbc_is_told_apart_better_than_by_straight_lines() -> None:
+    pbc = load_pbc()
+    X = pd.DataFrame(pbc.X, columns=list(pbc.feature_names))
+    bent = RCI(mechanism="auto", knowledge=pbc.knowledge).fit(X, pbc.y)
+    assert bent.provenance_["mechanism"]["taken"] == "nonlinear"
+    straight = RCI(knowledge=pbc.knowledge).fit(X, pbc.y)
+    assert bent.cross_validate()["auc"] > straight.cross_validate()["auc"]
+    order = [X.columns[c] for c in bent.causal_order_]
+    assert order.index("bili") < min(order.index(name) for name in ("chol", "copper", "ast"))
+
+
+@pytest.mark.parametrize("of", ["nonlinear", "linear"])
+def test_mechanisms_are_drawn(cohort: tuple[pd.DataFrame, np.ndarray], of: str) -> None:
+    X, y = cohort
+    model = RCI(mechanism=of, kinds=KINDS, variant="plus").fit(X, y)
+    ax = plots.mechanism(model, "dose", "level", units={"dose": "mg"}, labels={"level": "blood level"})
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose mg", "blood level")
+    (line,) = ax.get_lines()
+    x, height = line.get_data()
+    bend = np.abs(np.diff(height, 2)).max()
+    assert (bend > 1e-3) == (of == "nonlinear")
+    assert X["dose"].min() <= x[0] < x[-1] <= X["dose"].max()
+    assert plots.mechanism(model, "sex", "level").get_lines()[0].get_xdata().size == 2  # levels are points
+    assert "log-odds" in plots.mechanism(model, "marker").get_ylabel()
+    with pytest.raises(InputError, match="no curve"):
+        plots.mechanism(model, "ward", "level")
+    with pytest.raises(InputError, match="'nobody' is not in the causal order"):
+        plots.mechanism(model, "nobody")
+
+
+def test_checks_speak_of_curves_where_the_model_has_them() -> None:
+    X, y = bent_cohort(400)
+    X = X[["dose", "level", "marker"]]
+    diagnosis = RCI(mechanism="nonlinear").fit(X, y).diagnose(X, y)
+    linear = next(check for check in diagnosis.checks if check.name == "linear")
+    assert "curves of the model" in linear.question and linear.verdict != "broken"
+    assert not any(check.name == "logarithm" for check in diagnosis.checks)
+    assert "logarithms" in diagnosis.not_made
+    straight = RCI().fit(X, y).diagnose(X, y)
+    assert next(check for check in straight.checks if check.name == "linear").verdict in (
+        "doubtful",
+        "broken",
+    )
