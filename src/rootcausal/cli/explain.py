@@ -226,8 +226,7 @@ def _print_root_causes(
         say(f"in brackets: 95% interval{share}")
     elif printed and explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
-    n_more = n_rows - PATIENTS_SHOWN
-    if n_more > 0:
+    if (n_more := n_rows - PATIENTS_SHOWN) > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
