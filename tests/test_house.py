@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "nonlinear", "version", "wording"},
     "choosing": {"core", "diagnostics", "errors", "inputs", "nonlinear"},
     "arrows": {"core", "uncertainty"},
-    "mechanism_figure": {"core", "figure_style", "inputs"},
+    "mechanism_figure": {"core", "errors", "estimator", "figure_names", "figure_style", "inputs"},
     "graph_figure": {"arrows", "figure_style"},
     "figure_style": {"core", "errors"},
     "figure_axes": {"explanation", "figure_names", "figure_style", "outcome_words", "wording"},

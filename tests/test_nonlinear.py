@@ -182,12 +182,24 @@ def test_common_values_are_spread_and_others_stay() -> None:
     rounded = np.round(rng.normal(size=600), 0)
     spread = spread_out(rounded)
     assert np.unique(spread).size > 500
-    assert np.abs(spread - rounded).max() <= 0.5 + 1e-9
+    assert np.abs(spread - rounded).max() <= 0.75
     assert (spread_out(rounded) == spread).all()
     continuous = rng.normal(size=600)
     assert spread_out(continuous) is continuous
     zeros = np.where(rng.random(600) < 0.4, 0.0, rng.exponential(size=600))
     assert (spread_out(zeros)[zeros > 0] == zeros[zeros > 0]).all()
+
+
+def test_heaps_do_not_hide_that_a_column_depends_on_another() -> None:
+    """Pulses are read as multiples of five, now and then of two, whatever their cause."""
+    rng = np.random.default_rng(1)
+    cause = rng.exponential(size=2000)
+    pulse = 75 + 6 * cause + 9 * rng.standard_t(6, 2000)
+    pulse = np.where(rng.random(2000) < 0.7, 5 * np.round(pulse / 5), 2 * np.round(pulse / 2))
+    Z = np.stack([cause, pulse])
+    Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+    found = GraphSearch(fitter(Z), [[0], [1]], ~np.eye(2, dtype=bool)).run()
+    assert found.causes == (frozenset(), {0})
 
 
 def fitter(Z: np.ndarray, bent: bool = True) -> Fitter:

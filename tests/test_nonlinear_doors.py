@@ -13,7 +13,7 @@ import pytest
 from command_line import run
 from zoo import ZOO, Animal
 
-from rootcausal import RCI, InputError, Knowledge, RCISurvival
+from rootcausal import RCI, InputError, Knowledge, RCISurvival, plots
 from rootcausal.data import load_pbc, simulate
 
 
@@ -312,3 +312,37 @@ def test_pbc_is_told_apart_better_than_by_straight_lines() -> None:
     assert bent.cross_validate()["auc"] > straight.cross_validate()["auc"]
     order = [X.columns[c] for c in bent.causal_order_]
     assert order.index("bili") < min(order.index(name) for name in ("chol", "copper", "ast"))
+
+
+@pytest.mark.parametrize("of", ["nonlinear", "linear"])
+def test_mechanisms_are_drawn(cohort: tuple[pd.DataFrame, np.ndarray], of: str) -> None:
+    X, y = cohort
+    model = RCI(mechanism=of, kinds=KINDS, variant="plus").fit(X, y)
+    ax = plots.mechanism(model, "dose", "level", units={"dose": "mg"}, labels={"level": "blood level"})
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose mg", "blood level")
+    (line,) = ax.get_lines()
+    x, height = line.get_data()
+    bend = np.abs(np.diff(height, 2)).max()
+    assert (bend > 1e-3) == (of == "nonlinear")
+    assert X["dose"].min() <= x[0] < x[-1] <= X["dose"].max()
+    assert plots.mechanism(model, "sex", "level").get_lines()[0].get_xdata().size == 2  # levels are points
+    assert "log-odds" in plots.mechanism(model, "marker").get_ylabel()
+    with pytest.raises(InputError, match="no curve"):
+        plots.mechanism(model, "ward", "level")
+    with pytest.raises(InputError, match="'nobody' is not in the causal order"):
+        plots.mechanism(model, "nobody")
+
+
+def test_checks_speak_of_curves_where_the_model_has_them() -> None:
+    X, y = bent_cohort(400)
+    X = X[["dose", "level", "marker"]]
+    diagnosis = RCI(mechanism="nonlinear").fit(X, y).diagnose(X, y)
+    linear = next(check for check in diagnosis.checks if check.name == "linear")
+    assert "curves of the model" in linear.question and linear.verdict != "broken"
+    assert not any(check.name == "logarithm" for check in diagnosis.checks)
+    assert "logarithms" in diagnosis.not_made
+    straight = RCI().fit(X, y).diagnose(X, y)
+    assert next(check for check in straight.checks if check.name == "linear").verdict in (
+        "doubtful",
+        "broken",
+    )

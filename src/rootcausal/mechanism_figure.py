@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,17 @@ import numpy as np
 from .core.halves import BENT, UNEVEN
 from .core.model import CausalModel
 from .core.table import F64
-from .figure_style import ADJUSTED, INK
+from .errors import InputError
+from .figure_names import Names, names_shown, with_labels, with_units
+from .figure_style import ADJUSTED, INK, new_axes
+from .inputs.cohort import names_of
 from .inputs.kinds import Variable
 from .inputs.levels import codes_of, level_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from .estimator import Estimator
 
 POINTS = 121
 # Where the model does not know how its cohort is spread, a curve is drawn this many SDs to either side.
@@ -25,6 +31,63 @@ SAID = {
     UNEVEN: "a bent line, and a spread that differs",
 }
 STRAIGHT_LINE = "a straight line"
+
+
+def mechanism(
+    model: Estimator,
+    cause: str | int,
+    effect: str | int | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """What a variable does to another directly, or to the outcome: a curve, and how much patients differ.
+
+    Other causes are held at their average. Between the first and the last percent of the cohort; straight
+    where the mechanism is linear.
+
+    Parameters
+    ----------
+    model : a fitted estimator.
+    cause : the variable that acts, by its name or place.
+    effect : the variable that it acts on; None for the outcome.
+    """
+    causal, variables = model._model, model._encoding.variables
+    names = names_shown(names_of(model), with_labels(variables, labels))
+    words = Names.of(
+        names_of(model), causal.attribution, model.provenance_, None, with_units(variables, units), target
+    )
+    one, place = _in_order(model, cause)
+    other, at = (None, None) if effect is None else _in_order(model, effect)
+    if causal.layout is not None and any(
+        v is not None and causal.layout.columns_of(v).size > 1 for v in (one, other)
+    ):
+        raise InputError("levels without an order have no curve: choose numbers, or levels in order")
+    quantiles = None if model._quantiles is None else model._quantiles.values[:, place]
+    z = values_to_draw(variables[one], quantiles, *causal.location(place))
+    drawn = curve_of(causal, place, at, z, (variables[one], None if other is None else variables[other]))
+    assert drawn is not None
+    ax = new_axes(ax, height=3.6, width=5.0)
+    draw_curve(ax, drawn, variables[one], None if other is None else variables[other])
+    ax.set_xlabel(" ".join(filter(None, (names[one], words.units[one]))))
+    if other is None:
+        ax.set_ylabel(f"{words.words.scale} that it adds")
+    else:
+        ax.set_ylabel(" ".join(filter(None, (names[other], words.units[other]))))
+        ax.set_title(drawn.form, loc="left", fontsize="medium")
+        ax.legend(frameon=False, loc="best")
+    return ax
+
+
+def _in_order(model: Estimator, variable: str | int) -> tuple[int, int]:
+    """A variable and its place in the causal order."""
+    names = names_of(model)
+    found = names.index(variable) if variable in names else variable
+    if not isinstance(found, int | np.integer) or found not in model.causal_order_:
+        raise InputError(f"{variable!r} is not in the causal order of this model: see causal_order_")
+    return int(found), int(np.flatnonzero(model.causal_order_ == found)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -179,8 +179,8 @@ def test_address_keeps_the_patient(watched, pbc):
         watched.open(path, address)
         assert page.locator("h2:visible").inner_text() == f"Patient {explanation.ids[0]}"
         assert f"No patient “{said}” is on this page" in page.locator("#unknown").inner_text()
-    page.locator("#next").click()
-    assert page.locator("#unknown").count() == 0
+        page.locator("#next").click()
+        assert page.locator("#unknown").count() == 0
 
 
 def test_keyboard_alone_is_enough(watched, pbc):
@@ -209,33 +209,38 @@ def test_keyboard_alone_is_enough(watched, pbc):
     assert page.locator("h2:visible").inner_text() != f"Patient {wanted}"
 
 
+def said_how_sure(card, explanation, row, column, draws):
+    """A card says how often the resamples agree, with which grade, and the interval."""
+    value = explanation.values[row, column]
+    lower, upper = explanation.lower[row, column], explanation.upper[row, column]
+    # A resample that left the variable out neither raises nor lowers.
+    share = round(100 * ((draws > 0) if value > 0 else (draws < 0)).mean())
+    said = card.inner_text()
+    assert f"{'raises' if value > 0 else 'lowers'} the risk in {share} % of 20 resamples" in said
+    assert f"95 % interval {signed(lower)} to {signed(upper)}" in said
+    grade = "firm" if share >= 98 else "likely" if share >= 80 else "unsure"
+    assert card.locator(".grade").inner_text() == grade
+    ends = round(lower, 2) == 0 or round(upper, 2) == 0
+    assert ("of the resamples left it out, as no cause at all" in said) == (ends and (draws == 0).any())
+
+
 def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched, tmp_path):
     cohort = load_pbc()
     model = RCI().fit(cohort.X, cohort.y).bootstrap(20)
     path = tmp_path / "sure.html"
     model.report(cohort.X, path, ids=cohort.ids)
     explanation = model.explain(cohort.X, ids=cohort.ids)
-    page = watched.open(path, "#patient/10")
-    page.locator("#scale-switch").check()
-    row = explanation.ids.index(10)
-    for card in page.locator(".card").all():
-        column = explanation.feature_names.index(card.get_attribute("data-variable"))
-        lower, upper = explanation.lower[row, column], explanation.upper[row, column]
-        draws = np.array([one.shapley(cohort.X[[row]])[0, column] for one in model.bootstrap_.models])
-        value = explanation.values[row, column]
-        share = round(100 * ((draws > 0) if value > 0 else (draws < 0)).mean())
-        way = "raises" if value > 0 else "lowers"
-        said = card.inner_text()
-        assert f"{way} the risk in {share} % of 20 resamples" in said
-        assert f"95 % interval {signed(lower)} to {signed(upper)}" in said
-        grade = "firm" if share >= 98 else "likely" if share >= 80 else "unsure"
-        assert card.locator(".grade").inner_text() == grade
-        ends = round(lower, 2) == 0 or round(upper, 2) == 0
-        dropped = (draws == 0).any()
-        assert ("of the resamples left it out, as no cause at all" in said) == (ends and dropped)
-    low, high = explanation.predicted_interval[:, row]
-    assert f"95 % interval {percent(low)} to {percent(high)}" in page.locator(".risks").inner_text()
-    assert page.locator("#waterfall .whisker path").count() == page.locator(".card").count() > 0
+    for label in (10, 4, 87):
+        page = watched.open(path, f"#patient/{label}")
+        page.locator("#scale-switch").check()
+        row = explanation.ids.index(label)
+        for card in page.locator(".card").all():
+            column = explanation.feature_names.index(card.get_attribute("data-variable"))
+            draws = np.array([one.shapley(cohort.X[[row]])[0, column] for one in model.bootstrap_.models])
+            said_how_sure(card, explanation, row, column, draws)
+        low, high = explanation.predicted_interval[:, row]
+        assert f"95 % interval {percent(low)} to {percent(high)}" in page.locator(".risks").inner_text()
+        assert page.locator("#waterfall .whisker path").count() == page.locator(".card").count() > 0
     page.locator("#tab-about").click()
     assert "repeated on 20 resamples" in page.locator("#about").inner_text()
 

@@ -28,6 +28,8 @@ from .patients import check_range
 
 __all__ = ["Check", "Checked", "Diagnosis", "check_straight", "diagnose"]
 
+NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations straight."
+
 #: Which checks are made of an outcome, by the names that attributions have for it.
 OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
     one.kind: one for one in (YesNoChecks, SurvivalChecks, NumberChecks)
@@ -51,10 +53,11 @@ def _diagnose(checked: Checked) -> Diagnosis:
     checks = (
         *of_outcome.checks(checked, evidence),
         *_of_errors(evidence, checked, of_outcome),
-        check_logarithm(checked, checked.score),
+        *(() if checked.bent else (check_logarithm(checked, checked.score),)),
         *of_model,
     )
     not_made = [of_outcome.not_asked, _of_levels(of_outcome) if evidence.with_levels.any() else ""]
+    not_made.append(NOT_OF_CURVES if checked.bent else "")
     return Diagnosis(checks, provenance, " ".join(filter(None, not_made)))
 
 
@@ -83,7 +86,7 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
     seen = dependent_pairs(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen, estimator)
-        yield check_linearity(population, seen, checked.transforms, estimator)
+        yield check_linearity(population, seen, checked.transforms, estimator, checked.bent)
         yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..core.halves import STRAIGHT
 from ..core.model import CausalModel
 from ..core.number import Number
 from ..core.outcome import Outcome
@@ -81,6 +82,11 @@ class Checked:
         assert self.known is not None
         rows = self.outcome.of(self.known).rows(self.known)
         return rows if rows.ndim == 1 else rows[:, SCORE]
+
+    @property
+    def bent(self) -> bool:
+        """Whether the model has curves in place of straight lines."""
+        return any(form != STRAIGHT for form in self.model.mechanism.forms())
 
     @property
     def prevalence(self) -> float | None:

@@ -18,6 +18,7 @@ from .independence import visible
 from .log_option import how_to_log
 
 QUESTION = "Do the variables depend on each other along straight lines?"
+OF_CURVES = "Do the variables depend on each other along the curves of the model?"
 NOTHING = "nothing, but look at scatter plots of the variables that matter."
 # Share of what a straight line leaves that a curve explains.
 SCALE = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)
@@ -47,20 +48,30 @@ class _Bend:
         return verdict if self.in_model or verdict != "broken" else "doubtful"
 
 
-def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, str], estimator: str) -> Check:
-    """``logged`` are columns that are on a log scale already; ``estimator`` is the class that users call."""
+def check_linearity(
+    evidence: Evidence, seen: Dependence, logged: Mapping[str, str], estimator: str, bent: bool = False
+) -> Check:
+    """``logged`` are columns that are on a log scale already; ``estimator`` is the class that users call.
+
+    With ``bent`` the model has curves of its own: what is asked is whether these are enough.
+    """
+    question = OF_CURVES if bent else QUESTION
+    line, shape = "a straight line", "a curve rather than a line"
+    if bent:
+        line, shape = "the model", "another curve than that of the model"
     bends = sorted(_bends(evidence, seen), key=lambda bend: (-bend.in_model, -bend.curve.share))
     smallest = visible(seen) ** 2
     if not bends:
         verdict: Verdict = "fine" if smallest <= VISIBLE else "cannot tell"
-        statement = "No variable was seen to follow another along a curve rather than a line."
+        statement = f"No variable was seen to follow another along {shape}."
         limit = ""
         if verdict == "cannot tell":
             statement = "So few patients show only a strong bend, and none was seen."
-            limit = "Whether relations are straight cannot be told: so few patients would hide a bend."
+            of_what = "the curves of the model are right" if bent else "relations are straight"
+            limit = f"Whether {of_what} cannot be told: so few patients would hide a bend."
         return Check(
             "linear",
-            QUESTION,
+            question,
             verdict,
             0.0,
             None,
@@ -78,14 +89,14 @@ def check_linearity(evidence: Evidence, seen: Dependence, logged: Mapping[str, s
     low, middle, high = curve.shape
     return Check(
         "linear",
-        QUESTION,
+        question,
         verdict,
         curve.share,
         curve.p_value,
-        f"A curve of {cause} explains {curve.share:.0%} of what a straight line leaves of {effect} "
-        f"({in_words(curve.p_value)}): against the line {effect} lies {_above(low)} where {cause} is in its "
-        f"lowest tenth, {_above(middle)} in its middle and {_above(high)} in its highest tenth."
-        + _others(bends[1:]),
+        f"A curve of {cause} explains {curve.share:.0%} of what {line} leaves of {effect} "
+        f"({in_words(curve.p_value)}): against {'what it expects' if bent else 'the line'} {effect} "
+        f"lies {_above(low)} where {cause} is in its lowest tenth, {_above(middle)} in its middle and "
+        f"{_above(high)} in its highest tenth." + _others(bends[1:]),
         _what_to_do(worst, logged, estimator),
         (worst.cause, worst.effect),
         f"Do not read the shock of {effect} by itself: it holds the bend over {cause}."

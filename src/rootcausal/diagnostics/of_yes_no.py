@@ -55,7 +55,7 @@ class YesNoChecks:
         evidence = evidence.of_strongest(evidence.n_rows)
         fit = fit_plain(evidence.errors, evidence.known)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
-        yield check_terminal(evidence, fit, values, evidence.rest_on_measurements)
+        yield check_terminal(evidence, fit, values, evidence.rest_on_measurements, checked.bent)
         yield check_link(checked.stated, y, checked.prevalence, checked.of_fit)
         yield check_mechanism(evidence, fit)
         yield check_influence(evidence, fit, checked)

@@ -47,11 +47,13 @@ def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     return p_values, np.sqrt(statistic / len(y))
 
 
-def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray) -> Check:
+def check_terminal(
+    evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray, bends_itself: bool = False
+) -> Check:
     """Whether a column is shifted by D.
 
     ``values`` (n, k) are those of the columns of ``evidence``; ``measured`` (n, k) says which errors are made
-    of measurements alone: what was drawn knows D.
+    of measurements alone: what was drawn knows D. Of a model that ``bends_itself`` no bend is a finding.
     """
     if _separates(fit, evidence.known):
         return _cannot_tell(
@@ -81,7 +83,7 @@ def check_terminal(evidence: Evidence, fit: PlainLogit, values: F64, measured: n
     bent = [
         place
         for place in np.argsort(-bend)
-        if BENT.judge(corrected(p_values[place], numbers.size), bend[place]) != "fine"
+        if not bends_itself and BENT.judge(corrected(p_values[place], numbers.size), bend[place]) != "fine"
     ]
     if bent:
         return _bent(

@@ -30,11 +30,10 @@ function drawGraph() {
     asked(content.made) ?? "",
     orderLimits() ?? "",
     element("div", { class: "title-line" }, element("h3", { id: "order-title" }, "Choose a variable"), element("span", { class: "tools no-print" }, arrowSwitch(), ...chartButtons(arcs, "graph", () => graphPicture(EXPORT_WIDTH, true)))),
-    element("div", { class: `graph${tall() ? " many" : ""}` }, element("div", { class: "order" }, orderButtons()), arcs),
+    element("div", { class: "graph-room" }, graphAndList(view.clientWidth, arcs), downstream),
     caption(edgeRule(graph)),
     starLegend(graph.shown),
     element("details", {}, element("summary", {}, "All arrows in words"), arrowTable()),
-    downstream,
   );
   drawArcs(arcs);
   drawDownstream(downstream);
@@ -128,10 +127,9 @@ function arrowTable() {
 
 // Beyond so many arrows only those of the chosen variable are drawn, unless all are asked for.
 const ARROWS_AT_ONCE = 40;
-// Lines of the list and of the drawing are as high as these, so that they stand side by side.
-const LINE_HEIGHTS = { few: 40, many: 26 };
 const tall = () => content.graph.shown.length > 16;
-const lineHeightOf = () => (tall() ? LINE_HEIGHTS.many : LINE_HEIGHTS.few);
+// Lines of the list and of the drawing are of this height, so that they stand side by side; arcs grow with it.
+let lineHeight = 40;
 let allArrowsShown = null;
 
 function arrowSwitch() {
@@ -171,16 +169,37 @@ function orderButtons() {
             "aria-pressed": String(variable === chosenVariable),
             onclick: () => chooseVariable(variable),
           },
-          element("bdi", {}, shortVariable(variable, listLetters()), star(variable)),
+          element("bdi", {}, shortVariable(variable, listLetters), star(variable)),
           element("span", {}, coefficient(variables[variable])),
         ),
       ),
     ),
-    element("li", { class: "outcome" }, element("bdi", { title: shownName(outcome) }, shortened(outcome, listLetters()))),
+    element("li", { class: "outcome" }, element("bdi", { title: shownName(outcome) }, shortened(outcome, listLetters))),
   );
 }
 
-const listLetters = () => (window.innerWidth < 640 ? 15 : 34);
+// Of the width of the view; room for names of tiers beside the arcs; letters of the list, and what else stands on its lines.
+const MOST_FOR_ARCS = 0.55;
+const TIER_NAMES = 110;
+const LIST_LETTER = { narrow: 7, wide: 8.5 };
+const LIST_NUMBERS = { narrow: 72, wide: 100 };
+let listLetters = 34;
+
+/** The list has the room that arcs leave: an arc is at most as wide as half of the lines that it spans. */
+function graphAndList(width, arcs) {
+  const size = width < 520 ? "narrow" : "wide";
+  lineHeight = tall() ? 26 : size === "wide" && content.graph.shown.length <= 10 ? 54 : 40;
+  const spans = Math.max(d3.max(allArrows(), lines) ?? 1, 2);
+  const ofArcs = Math.min((spans * lineHeight) / 2 + TIER_NAMES, MOST_FOR_ARCS * width);
+  const ofList = width - ofArcs;
+  listLetters = Math.max(Math.floor((ofList - LIST_NUMBERS[size]) / LIST_LETTER[size]), 10);
+  const longest = d3.max([...content.graph.shown.map((variable) => variables[variable].name), outcome], (name) => Array.from(name).length);
+  const needed = Math.max(longest * LIST_LETTER[size] + LIST_NUMBERS[size], 240);
+  const made = element("div", { class: `graph${tall() ? " many" : ""}` }, element("div", { class: "order" }, orderButtons()), arcs);
+  made.style.gridTemplateColumns = `minmax(0, ${Math.round(Math.min(ofList, needed))}px) ${Math.round(ofArcs)}px`;
+  made.style.setProperty("--line-height", `${lineHeight}px`);
+  return made;
+}
 
 /** Which way an edge works; levels without an order have no more and no less. */
 const DASHES = { more: null, less: "6,4", none: "2,4" };
@@ -212,7 +231,6 @@ function graphPicture(width, alone = false) {
   const { shown, tiers } = content.graph;
   const chosen = shown.indexOf(chosenVariable);
   const edges = allArrows().filter((edge) => allArrowsShown || edge.cause === chosen || edge.effect === chosen);
-  const lineHeight = lineHeightOf();
   const height = (shown.length + 1) * lineHeight;
   const room = width - marginLeft - 24;
   // An arc of bend b over a chord of length c bulges by c/2 · tan(b/2): the longest one must fit.

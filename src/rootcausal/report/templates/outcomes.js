@@ -88,7 +88,7 @@ const ofDiagnosis = {
   scaleWord: " log-odds",
   itDoes: () => "",
   thePrediction: "the risk",
-  titles: () => [`Base risk: all ${ofAverage} average (not the prevalence)`, "This patient's risk"],
+  titles: () => [[term("Base risk"), `: all ${ofAverage} average (not the prevalence)`], "This patient's risk"],
   besidePrediction: (predictor) => element("small", { class: "scale" }, ` log-odds ${signed(predictor)}`),
   beside: (value) => signed(value),
   does: (value) => `adds ${signed(value)} to the log-odds`,

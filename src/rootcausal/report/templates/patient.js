@@ -69,7 +69,7 @@ function riskSummary(row) {
 function notesOf(row) {
   const ends = predictedInterval(row);
   return [
-    ...(ends === null ? [] : [[`95 % interval ${range(ends.map(told.predictedText))}`]]),
+    ...(ends === null ? [] : [[term("95 % interval"), ` ${range(ends.map(told.predictedText))}`]]),
     ...(hasKnown ? [told.happened(row)] : []),
   ];
 }

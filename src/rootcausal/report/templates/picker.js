@@ -93,7 +93,7 @@ function onSearchKey(event) {
 /** Keep what is shown in the address: a link can be passed on, and Back goes back. */
 function keepAddress(view) {
   const address = addressOf(view);
-  if (decodeURI(location.hash) === decodeURI(address)) return;
+  if (location.hash === address) return;
   // The first address of a visit, or one that names nobody, is not worth going back to.
   if (location.hash === "" || askedFor !== null) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
