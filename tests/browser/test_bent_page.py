@@ -1,4 +1,4 @@
-"""The page of a model with bent relations, in a real browser: every view opens, and arrows have their curves."""
+"""The page of a model with bent relations, in a real browser: views open, and arrows have their curves."""
 
 import numpy as np
 import pandas as pd
