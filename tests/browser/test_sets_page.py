@@ -73,3 +73,22 @@ def test_the_other_views_stand(view, watched, made):
         assert set(tops) <= {JOINT, "sodium", "none stands out"} and JOINT in tops
     if view == "about":
         assert f"Read as one: {JOINT}." in text
+
+
+def test_a_page_of_bent_relations_has_the_set_too(watched, tmp_path):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.chisquare(3, (1200, 4)) - 3.0, columns=["ldl", COPPER, "sodium", BILI])
+    X[[COPPER, BILI]] += (rng.chisquare(3, 1200) - 3.0)[:, None]
+    X["ldl"] += np.tanh(X["sodium"]) * 3.0
+    raised = 0.3 * X[COPPER] + 0.3 * X[BILI] - 0.4 * X["ldl"]
+    y = (raised + rng.logistic(size=1200) > 0).astype(int)
+    with pytest.warns(UserWarning, match="are read as one"):
+        model = RCI(mechanism="nonlinear", confounding="merge").fit(X, y)
+    model.report(X[:30], tmp_path / "bent.html")
+    strongest = [one[0].variable if one else "" for one in model.explain(X[:30]).root_causes(top=1)]
+    page = watched.open(tmp_path / "bent.html", f"#patient/{strongest.index(JOINT)}")
+    assert f"{JOINT} ({COPPER} " in page.locator("#in-words").inner_text()
+    for view in ("patient-view", "cohort", "list", "graph", "about"):
+        page = watched.open(tmp_path / "bent.html", f"#{view}" if view != "patient-view" else "#patient/1")
+        text = page.locator(f"#{view}").text_content()
+        assert text and "NaN" not in text and "undefined" not in text
