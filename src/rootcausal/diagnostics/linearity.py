@@ -96,8 +96,7 @@ def check_linearity(
         f"A curve of {cause} explains {curve.share:.0%} of what {line} leaves of {effect} "
         f"({in_words(curve.p_value)}): against {'what it expects' if bent else 'the line'} {effect} "
         f"lies {_above(low)} where {cause} is in its lowest tenth, {_above(middle)} in its middle and "
-        f"{_above(high)} in its highest tenth."
-        + _others(bends[1:]),
+        f"{_above(high)} in its highest tenth." + _others(bends[1:]),
         _what_to_do(worst, logged, estimator),
         (worst.cause, worst.effect),
         f"Do not read the shock of {effect} by itself: it holds the bend over {cause}."

@@ -111,7 +111,7 @@ def page_content(
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
         | {"predicted": view.predictions(explanation.predicted)},
-        "graph": graph_facts(causal, values, model.bootstrap_, names),
+        "graph": graph_facts(causal, values, model.bootstrap_, names, model._quantiles),
         "bootstrap": bootstrap,
         "intervals": kept,
         "not_measured": {

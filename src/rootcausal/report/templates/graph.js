@@ -116,13 +116,62 @@ function strength(arrow) {
   return Math.abs(arrow.weight) * (intoOutcome(arrow) ? weakest / onOutcome : 1);
 }
 
+const FORMS = { straight: "a straight line", bent: "a bent line", uneven: "a bent line, and a spread that differs between patients" };
+const bends = () => allArrows().some((arrow) => arrow.curve !== undefined);
+
 function arrowTable() {
   const rows = allArrows().map((arrow) => [
     element("span", {}, named(nodeName(arrow.cause)), " → ", named(nodeName(arrow.effect))),
     arrowWeight(arrow),
+    ...(bends() ? [arrowCurve(arrow)] : []),
     arrow.said,
   ]);
-  return tableOf("Arrows, strongest first", ["Arrow", "For one SD of the cause", "How sure"], rows, "arrow-table");
+  const heads = ["Arrow", "For one SD of the cause", ...(bends() ? ["Curve"] : []), "How sure"];
+  return element(
+    "div",
+    {},
+    bends()
+      ? caption(
+          "Curves run from what the lowest percent of the cohort has of the cause to what the highest has, others being average; the band is one standard deviation of patients around it. Each is drawn as high as it is: a small change fills its frame as a large one does.",
+        )
+      : "",
+    tableOf("Arrows, strongest first", heads, rows, "arrow-table"),
+  );
+}
+
+/** What a cause does to its effect: a line with the spread of patients around it, and which of both is bent. */
+function arrowCurve({ cause, effect, curve }) {
+  if (curve === undefined) return "levels without an order";
+  const [width, height] = [96, 36];
+  const band = curve.spread ?? curve.y.map(() => 0);
+  const tops = curve.y.map((y, at) => y + band[at]);
+  const bottoms = curve.y.map((y, at) => y - band[at]);
+  const x = d3.scaleLinear([0, curve.y.length - 1], [2, width - 2]);
+  const y = d3.scaleLinear([Math.min(...bottoms), Math.max(...tops)], [height - 3, 3]);
+  const said = `${nodeName(effect)} over ${nodeName(cause)}${curve.form ? `: ${FORMS[curve.form]}` : ""}`;
+  const svg = d3
+    .create("svg")
+    .attr("class", "arrow-curve")
+    .attr("width", width)
+    .attr("height", height)
+    .attr("viewBox", `0 0 ${width} ${height}`)
+    .attr("role", "img")
+    .attr("aria-label", said);
+  svg.append("title").text(said);
+  if (curve.spread !== null) {
+    const area = d3
+      .area()
+      .x((_, at) => x(at))
+      .y0((_, at) => y(bottoms[at]))
+      .y1((_, at) => y(tops[at]));
+    svg.append("path").attr("class", "band").attr("d", area(curve.y));
+  }
+  const line = d3
+    .line()
+    .x((_, at) => x(at))
+    .y((one) => y(one));
+  svg.append("path").attr("class", "line").attr("d", line(curve.y));
+  return element("span", { class: "curve-cell" }, svg.node(), curve.form && curve.form !== "straight" ? element("small", {}, curve.form === "uneven" ? "bent, uneven" : "bent") : "");
 }
 
 // Beyond so many arrows only those of the chosen variable are drawn, unless all are asked for.
