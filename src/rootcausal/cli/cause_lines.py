@@ -1,4 +1,4 @@
-"""The root causes of patients as ``rootcausal explain`` prints them: a line for each patient."""
+"""What ``explain`` prints of patients: what is predicted, and their root causes with what each adds."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ COVARIATES_WIDTH = 24
 def print_root_causes(
     patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
 ) -> None:
-    """Print the root causes of some patients, a line each, and what the numbers mean."""
+    """Print a line for each of the first patients, and say what its numbers mean; the file has ``n_rows``."""
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
     shown_names = short_names([variable.shown for variable in explanation.variables])
     called = dict(zip(explanation.feature_names, shown_names, strict=True))
