@@ -14,14 +14,7 @@ from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
 from ..wording import listed, plural, quoted, shown
 from .cause_lines import PATIENTS_SHOWN, print_root_causes
-from .console import (
-    made_with,
-    provenance,
-    say,
-    say_adjusted,
-    say_removed,
-    status_if_slow,
-)
+from .console import made_with, provenance, say, say_adjusted, say_removed, status_if_slow
 from .options import (
     DropMissing,
     Labels,
