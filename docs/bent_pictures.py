@@ -45,7 +45,14 @@ def main() -> None:
     path = sys.argv[1] if len(sys.argv) > 1 else None
     model = side_by_side("pbc", load_pbc())
     figure = Figure(figsize=(12, 6.4), layout="constrained")
-    arrows = [("bili", "copper"), ("bili", "chol"), ("bili", "platelet"), ("bili", "albumin"), ("bili", None), ("age", None)]
+    arrows = [
+        ("bili", "copper"),
+        ("bili", "chol"),
+        ("bili", "platelet"),
+        ("bili", "albumin"),
+        ("bili", None),
+        ("age", None),
+    ]
     for ax, (cause, effect) in zip(figure.subplots(2, 3).ravel(), arrows, strict=True):
         plots.mechanism(model, cause, effect, units=PBC, ax=ax)
     save(figure, "mechanism-pbc")

@@ -17,7 +17,7 @@ from page_facts import facts_of
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.choose import BACKENDS
-from rootcausal.data import load_pbc, simulate
+from rootcausal.data import load_pbc, simulate, simulate_nonlinear
 
 # --- bad input and outputs --------------------------------------------------------------------------
 
@@ -203,6 +203,34 @@ def test_simulate_refuses_options_of_another_outcome(tmp_path: Path) -> None:
     assert "--prevalence" in refused and "only a diagnosis has it, not --outcome number" in refused
     assert "must be a share between 0 and 1" in error(2, *asked, "--outcome", "survival", "--events", 35)
     assert not list(tmp_path.iterdir())
+
+
+def test_simulate_writes_bent_relations(tmp_path: Path) -> None:
+    out, truth = tmp_path / "cohort.csv", tmp_path / "truth.csv"
+    asked = (
+        "simulate",
+        "--mechanism",
+        "nonlinear",
+        "--rows",
+        50,
+        "--variables",
+        5,
+        "--seed",
+        7,
+        "--out",
+        out,
+    )
+    printed = ok(*asked, "--truth", truth)
+    drawn = simulate_nonlinear(50, 5, random_state=7)
+    table = arrow_csv.read_csv(out)
+    assert table.column_names == ["x0", "x1", "x2", "x3", "d"]
+    assert np.array_equal(np.column_stack(table.columns[:4]), drawn.X)
+    assert np.array_equal(table["d"].to_numpy(), drawn.y)
+    assert np.array_equal(np.column_stack(arrow_csv.read_csv(truth).columns), drawn.true_shapley)
+    assert "seed=7, mechanism=nonlinear" in printed and "true Shapley values (log-odds)" in printed
+    for option in (("--outcome", "number"), ("--prevalence", 0.1)):
+        refused = error(2, *asked, *option)
+        assert option[0] in refused and "leave it out with --mechanism nonlinear" in refused
 
 
 def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

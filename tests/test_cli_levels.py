@@ -13,8 +13,9 @@ from command_line import error, ok
 from level_cohort import BILI, SEX, VARIABLES, WARD, draw, fitted, frame_of, with_holes
 
 from rootcausal import RCI, InputError
+from rootcausal.cli.cause_lines import print_root_causes
 from rootcausal.cli.console import say_order
-from rootcausal.cli.explain import Asked, _print_root_causes, _Scores
+from rootcausal.cli.explain import Asked, _Scores
 from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
 from rootcausal.files.results import write_tables
@@ -47,7 +48,7 @@ def test_root_causes_are_said_by_level(model, capsys):
     # What is expected of a variable may itself be a root cause, where it is unusual.
     told = (found.imputed & (found.values >= found.notable_from))[:, [SEX, WARD]].all(axis=1)
     explanation = model.explain(holed[told | (holed["sex"] == "male")].head(12))
-    _print_root_causes(patients(12), explanation, lines_of(model), 6, 12)
+    print_root_causes(patients(12), explanation, lines_of(model), 6, 12)
     printed = " ".join(capsys.readouterr().out.split())
     causes = [cause for causes in explanation.root_causes(6) for cause in causes]
     measured = next(cause for cause in causes if cause.level and not cause.imputed)
@@ -117,7 +118,7 @@ def test_hostile_levels_stay_harmless(capsys, tmp_path):
     hostile[SEX] = Variable("sex", "binary", HOSTILE)
     model = fitted(tuple(hostile))
     explanation = model.explain(with_holes(frame_of(draw()[0][:4], tuple(hostile)), sex=1, bili=1))
-    _print_root_causes(patients(4), explanation, lines_of(model), 6, 4)
+    print_root_causes(patients(4), explanation, lines_of(model), 6, 4)
     for level in HOSTILE:
         print_answers(Question("sex", level=level), patients(4), explanation, lines_of(model))
     printed = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The rows in results/paper and results/outcomes are what the code gives: single cells, run again."""
+"""Rows in results/paper, results/nonlinear and results/outcomes are what the code gives: cells, run again."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import pytest
 
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, read_rows
-from rootcausal.experiments.sources import CohortSource, Resampled, Synthetic
+from rootcausal.experiments.sources import Bent, CohortSource, Resampled, Synthetic
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
 from rootcausal.experiments.tasks import Accuracy, Timing
 
 ROOT = Path(__file__).parent.parent
 ROWS = ROOT / "results" / "paper" / "rows"
+BENT = ROOT / "results" / "nonlinear"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_full_run_is_there_without_a_failure(name: str) -> None:
     scope = Scope()
     wanted = EXPERIMENTS[name].tasks(scope)
-    rows = rows_of(wanted, ROWS, scope.seed)
+    rows = rows_of(wanted, BENT / "rows" if name == "nonlinear" else ROWS, scope.seed)
     cells = {(task.file, task.number, method) for task in wanted for method in task.methods}
     assert len(rows) == len(cells)
     assert [row for row in rows if row.error] == []
@@ -53,6 +54,27 @@ def test_timed_variants_compare_the_same_pairs() -> None:
     committed = {(row.number, row.method): row for row in read_rows(ROWS / f"times-{source.name}.parquet")}
     for row in Timing(source, 3, ("local_plus", "original"), seed=0).run():
         assert row.pairs == committed[3, row.method].pairs
+
+
+@pytest.mark.parametrize(
+    "source",
+    [Bent(500, 10, heteroscedastic=True), Bent(500, 20, heteroscedastic=False), Synthetic(1_000, 50)],
+)
+def test_a_cell_of_bent_relations_run_again_gives_the_same_rows(source: CohortSource) -> None:
+    committed = {
+        row.method: row for row in read_rows(BENT / "rows" / f"{source.name}.parquet") if row.number == 29
+    }
+    for row in Accuracy(source, 29, tuple(committed), seed=0).run():
+        same(row, committed[row.method])
+
+
+def test_the_page_of_bent_relations_is_what_its_rows_say() -> None:
+    scope, experiment = Scope(), EXPERIMENTS["nonlinear"]
+    shown = experiment.show(scope, rows_of(experiment.tasks(scope), BENT / "rows", scope.seed))
+    page = (BENT / "README.md").read_text(encoding="utf-8")
+    assert len(shown.tables) == 2
+    for table in shown.tables.values():
+        assert table.to_markdown() in page
 
 
 # --- outcomes -----------------------------------------------------------------------------------------------

@@ -103,6 +103,20 @@ def test_labels_units_and_the_outcome_are_said(pbc):
         assert "Bilirubin" in said_by(draw(kind, pbc, **words))
 
 
+def test_labels_of_the_model_are_shown_unless_others_are_given():
+    cohort = load_pbc()
+    X = pd.DataFrame(cohort.X, columns=cohort.feature_names)
+    model = RCI().fit(X, cohort.y)
+    model.set_labels({"bili": {"label": "Bilirubin", "unit": "mg/dl", "digits": 0}, "age": "Age of life"})
+    drawn = model, model.explain(X, ids=cohort.ids), 10
+    assert "Bilirubin = 13 mg/dl" in said_by(draw("waterfall", drawn))
+    assert "Bili = 13 mg%" in said_by(
+        draw("waterfall", drawn, labels={"bili": "Bili"}, units={"bili": "mg%"})
+    )
+    for kind in ("beeswarm", "graph"):
+        assert "Bilirubin" in said_by(draw(kind, drawn)) and "Age of life" in said_by(draw(kind, drawn))
+
+
 def test_columns_with_the_same_label_keep_their_names(pbc):
     ax = draw("beeswarm", pbc, labels={"bili": "Liver", "albumin": "Liver"})
     assert {"Liver (bili)", "Liver (albumin)"} <= {label.get_text() for label in ax.get_yticklabels()}
@@ -136,6 +150,8 @@ def test_colours_are_those_of_the_page():
         "guard": "PROTECTIVE",
         "adjusted": "ADJUSTED",
         "middle": "NEUTRAL",
+        "low": "LOW_VALUE",
+        "high": "HIGH_VALUE",
         "ink": "INK",
     }
     assert {name: getattr(figure_style, ours) for name, ours in names.items()} == {

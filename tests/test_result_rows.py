@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +27,17 @@ LINE = {
     "error": None,
     "version": "0.1.0",
 }
+
+
+def test_rows_of_older_files_chose_no_mechanism(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    file = RowFile(path, 0)
+    row = Row(**{name: value for name, value in LINE.items() if name != "seed"}, mechanism="linear")
+    file.add([row])
+    file.freeze()
+    assert read_rows(path, 0) == [row]
+    parquet.write_table(parquet.read_table(path).drop_columns("mechanism"), path)
+    assert read_rows(path, 0) == [replace(row, mechanism=None)]
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def test_a_file_that_lacks_a_column(files: Path, monkeypatch: pytest.MonkeyPatch
     )
     assert done.stderr.count("warning") == 1
     assert pd.read_csv(files / "less.csv")["imputed"].str.contains("ward; .*bili").all()
-    assert "bili (not measured; " in " ".join(ok(*command, "--top", 6).split())
+    assert "ward (not measured; " in " ".join(ok(*command, "--top", 6).split())
     HOLED.rename(columns={"bili": "Bili"}).to_parquet(files / "less.parquet", index=False)
     assert "'bili' (is it 'Bili'?)" in error(3, *command)
 

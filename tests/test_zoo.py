@@ -191,6 +191,23 @@ def test_root_causes(animal: Animal) -> None:
 
 
 @every_animal
+def test_set_labels(animal: Animal) -> None:
+    model = resampled(animal)
+    names = model._encoding.names
+    try:
+        explanation = model.set_labels(
+            {names[0]: {"label": "=<b>first\u202e", "unit": "g", "digits": 2}}
+        ).explain(animal.X)
+        assert explanation.variables[0].shown == "=<b>first\u202e" and explanation.feature_names == names
+        tidy = explanation.to_frame()
+        assert (tidy["notable"] == (tidy["shapley"].abs() >= explanation.notable_from)).all()
+        assert tidy["notable"].sum() == explanation.notable.sum()
+        assert set(tidy["unit"]) == ({"g", ""} if len(names) > 1 else {"g"})
+    finally:
+        model.set_labels({})
+
+
+@every_animal
 def test_to_frame(animal: Animal) -> None:
     tidy = explained(animal).to_frame()
     assert len(tidy) == animal.X.size

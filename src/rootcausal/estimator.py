@@ -16,11 +16,12 @@ from . import saving
 from .backends.choose import check_backend
 from .choosing import learn_cohort
 from .core.completion import Completion
+from .core.merged import Merged, Sets, Together
 from .core.model import CausalModel
 from .core.pipeline import Settings
-from .core.quantiles import CohortQuantiles
+from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
-from .diagnostics import Checked, Diagnosis, diagnose
+from .diagnostics import Checked, Diagnosis, diagnose, read_together
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed
@@ -36,12 +37,20 @@ from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
 from .parameters import (
     TransformIsAParameter,
+    chosen_confounding,
     chosen_settings,
     chosen_wishes,
     parameter_names,
     plain_parameters,
 )
-from .provenance import how_it_was_made, how_it_was_resampled, warn_of_fit, warn_of_resamples
+from .provenance import (
+    how_it_was_made,
+    how_it_was_merged,
+    how_it_was_resampled,
+    warn_of_fit,
+    warn_of_resamples,
+    warn_of_sets,
+)
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
@@ -64,10 +73,13 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     kinds: dict[str | int, Any] | None
     missing: str
     knowledge: Knowledge | dict[str, Any] | None
+    confounding: str | None
 
+    merged_sets_: Sets
     _encoding: Encoding
     _quantiles: CohortQuantiles | None = None  # files of older models have none
     _cohort: TrainingRows | None = None
+    _set_quantiles: F64 | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, as in scikit-learn; ``deep`` makes no difference."""
@@ -88,10 +100,16 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         self._settings()
         self._wishes()
+        chosen_confounding(self.confounding)
         check_backend(self.backend)
 
     def _learn(self, cohort: Cohort) -> Self:
-        settings = self._settings()
+        settings, merge = self._settings(), chosen_confounding(self.confounding)
+        if merge and cohort.rows is None:
+            raise InputError(
+                "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
+                "cluster: fit on a sample of them in memory, or without it"
+            )
         self._take_classes(cohort.classes)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         with ordering_progress() if self.progress else nullcontext() as on_round:
@@ -120,7 +138,23 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
         if chosen.said is not None:
             self.provenance_["mechanism"] = chosen.said
+        if merge:
+            missing = np.isnan(values) if learned.imputation is not None else None
+            found = self._merge(whole, missing, known)
+            self.provenance_ = {**self.provenance_, **how_it_was_merged(found, cohort)}
+            warn_of_sets(found, cohort)
         return self
+
+    def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
+        """Look among the patients of the fit for variables that are to be read as one."""
+        model = self._model
+        stated = np.zeros(len(X))  # nobody asks for it here, and it would take values of all of a wide table
+        found = read_together(
+            Checked(model, X, missing, known, stated, self._encoding, None, self.provenance_, of_fit=True)
+        )
+        self.merged_sets_ = found.sets
+        self._set_quantiles = quantiles_of(Merged(model, found.sets).errors_of(X))
+        return found
 
     def _settings(self) -> Settings:
         return chosen_settings(self.variant, self.alpha, self.attribution)
@@ -150,6 +184,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
         self._quantiles = None
+        self.merged_sets_ = ()
+        self._set_quantiles = None
 
     @property
     def _unit_effects(self) -> F64:
@@ -295,7 +331,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         matrix = self._patients(X, self._needed_variables())
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
-        return Explanation.of(model, resamples, matrix, variables, X, ids_of(X, ids), self.provenance_)
+        ids, made, sets = ids_of(X, ids), self.provenance_, self.merged_sets_
+        return Explanation.of(model, resamples, matrix, variables, X, ids, made, sets)
 
     def _needed_variables(self) -> Index:
         """The variables that explanations are made from: a resample may use what the model left out."""

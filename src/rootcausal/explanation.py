@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
+from .core.merged import Sets
 from .core.model import CausalModel
 from .core.table import F64
-from .errors import InputError, MissingExtraError
+from .errors import InputError
+from .handing_over import as_shap, frame_of
 from .inputs.from_frame import patient_ids
 from .inputs.kinds import Variable
 from .inputs.levels import TableInWords, level_texts
 from .inputs.matrices import Matrix
+from .listed_values import (
+    SPREAD,
+    Listed,
+    MergedSet,
+    RootCause,
+    listed_values,
+    named_sets,
+    spread_with_sets,
+)
 from .uncertainty.spread import (
     ranks,
     spread_of_adjustment,
@@ -26,32 +37,7 @@ from .uncertainty.spread import (
 )
 from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
 
-
-@dataclass(frozen=True)
-class RootCause:
-    """A variable whose shock notably raised one patient's risk, hazard or value.
-
-    Attributes
-    ----------
-    variable : its name.
-    shapley : what the shock adds, on the scale of ``Explanation.values``.
-    error : the shock, in standard deviations.
-    value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
-    lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in.
-    frequency : share of resamples in which it raises it at all; None without a bootstrap.
-    level : the level in words; None for a number.
-    imputed : whether the value was not measured.
-    """
-
-    variable: str
-    shapley: float
-    error: float
-    value: float
-    lower: float | None = None
-    upper: float | None = None
-    frequency: float | None = None
-    level: str | None = None
-    imputed: bool = False
+__all__ = ["Explanation", "RootCause"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +74,10 @@ class Explanation:
     covariate_effect : (n,) what they add together, on the scale of ``values``; zero where there are none.
     covariate_interval : (2, n) ends of its 95 % interval: over resamples, and over covariates that were not
         measured. None without covariates, and where ``lower`` is None.
+    sets : variables that are read as one, each with ``name``, ``members`` and ``places``; none unless the
+        model has ``merged_sets_``. ``values`` are those of each variable all the same: read those of members
+        only by their sum, ``set_values``. Whatever lists root causes (``root_causes``, ``to_frame``, figures,
+        page) lists a set once, in place of its members.
     """
 
     values: F64
@@ -111,6 +101,8 @@ class Explanation:
     imputation_sd: F64 | None = None
     sampling_sd: F64 | None = None
     covariate_interval: F64 | None = None
+    sets: tuple[MergedSet, ...] = ()
+    _set_spread: dict[str, F64] = field(default_factory=dict, repr=False)
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -123,12 +115,14 @@ class Explanation:
         X: Any,
         ids: Any,
         provenance: dict[str, Any],
+        sets: Sets = (),
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
 
         Parameters
         ----------
         variables : (p,) what the columns stand for.
+        sets : of variables that are read as one.
         """
         (values, sampling_sd), imputation_sd = model.sampled_shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
@@ -152,7 +146,7 @@ class Explanation:
             variables=cells.variables,
             ids=patient_ids(ids, X, matrix.values.shape[0]),
             provenance=provenance,
-            imputed=_filled_in(matrix, model),
+            imputed=matrix.filled_in(model),
             imputation_sd=imputation_sd,
             sampling_sd=sampling_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
@@ -161,6 +155,8 @@ class Explanation:
             _cells=cells,
             _model=model,
             _library=matrix.library,
+            sets=named_sets(sets, variables),
+            _set_spread=spread_with_sets(model, resamples, matrix, values, sets) if sets else {},
             _resamples=resamples,
             **spread,
         )
@@ -183,6 +179,19 @@ class Explanation:
     def notable(self) -> np.ndarray:
         """(n, p): which values are notable, up or down."""
         return np.abs(self.values) >= self.notable_from
+
+    @property
+    def set_values(self) -> F64:
+        """(n, s): what the shocks of each of the ``sets`` add together."""
+        return self.listed.values[:, self.values.shape[1] :]
+
+    @cached_property
+    def listed(self) -> Listed:
+        """What is listed: variables, and sets in place of their members."""
+        plain = (self.values, self.errors, self.data, self.imputed)
+        of_variables: Mapping[str, F64 | None] = {name: getattr(self, name) for name in SPREAD}
+        spread = self._set_spread if self.sets else of_variables
+        return listed_values(self._model, self.sets, self.feature_names, plain, spread)
 
     @property
     def predictor(self) -> F64:
@@ -223,11 +232,12 @@ class Explanation:
         ``notable_from``: a shock that changes next to nothing is named as the cause of nothing. A shock with
         a negative value is protective. With ``both_ways`` those below zero count as well, by their size: of a
         number, what raises it is not what is worse. Patients may have none, and covariates are never among
-        them. All values, however small, are in :meth:`to_frame`.
+        them. A set of variables that are read as one is listed once, and its members are not. All values,
+        however small, are in :meth:`to_frame`.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
-        strength = np.abs(self.values) if both_ways else self.values
+        strength = np.abs(self.listed.values) if both_ways else self.listed.values
         ranked = np.argsort(-strength, axis=1, kind="stable")[:, :top]
         return [
             [self._root_cause(row, c) for c in ranked[row] if strength[row, c] >= self.notable_from]
@@ -238,20 +248,26 @@ class Explanation:
         def here(values: F64 | None) -> float | None:
             return None if values is None else float(values[row, c])
 
+        listed, of_set = self.listed, self._set_at(c)
         return RootCause(
-            self.feature_names[c],
-            float(self.values[row, c]),
-            float(self.errors[row, c]),
-            float(self.data[row, c]),
-            here(self.lower),
-            here(self.upper),
-            here(self.frequency),
+            listed.names[c],
+            float(listed.values[row, c]),
+            float(listed.errors[row, c]),
+            float(listed.data[row, c]),
+            here(listed.lower),
+            here(listed.upper),
+            here(listed.frequency),
             self._level(row, c),
-            bool(self.imputed[row, c]),
+            bool(listed.imputed[row, c]),
+            () if of_set is None else of_set.members,
         )
 
+    def _set_at(self, c: int) -> MergedSet | None:
+        """The set at a place of what is listed; None where that is a variable."""
+        return self.sets[c - len(self.variables)] if c >= len(self.variables) else None
+
     def _level(self, row: int, c: int) -> str | None:
-        if not self.variables[c].levels:
+        if c >= len(self.variables) or not self.variables[c].levels:
             return None
         place = int(self._cells.said(c, row).places[0])
         return level_texts(self.variables[c])[place] if place >= 0 else None
@@ -261,8 +277,14 @@ class Explanation:
         return self._cells.levels()
 
     def text(self, row: int, c: int) -> str:
-        """The value of one patient on one variable for the screen: ``3.4``, ``male``, ``male (51%)``."""
-        return self._cells.text(row, c)
+        """The value of one patient on one variable for the screen: ``3.4``, ``male``, ``male (51%)``.
+
+        Sets come after the variables; theirs is ``bili 3.4, copper 84``.
+        """
+        of_set = self._set_at(c)
+        if of_set is None:
+            return self._cells.text(row, c)
+        return ", ".join(f"{self.feature_names[m]} {self._cells.text(row, m)}" for m in of_set.places)
 
     def what_if(self, variable: str | int, error: float | None = None, *, level: Any = None) -> WhatIf:
         """Predict outcome and measurements with one shock, or one level, set.
@@ -274,8 +296,19 @@ class Explanation:
             variable is on a log scale); by default 0, none.
         level : for a variable with levels, the level that it is set to. All other shocks stay as they are,
             and what lies downstream follows.
+
+        A variable that is read as one with others can be asked about, with a warning: what would have changed
+        it alone, and not them, is not known.
         """
         place = self._place(variable)
+        for one in self.sets:
+            if place in one.places:
+                warnings.warn(
+                    f"{self.feature_names[place]!r} is read as one with others ({one.name}): whatever sets "
+                    "it in life may move them too, so the answer for it alone is unsure",
+                    UserWarning,
+                    stacklevel=2,
+                )
         if place in self._model.covariates:
             refuse_covariate(self.feature_names[place])
         ask = question(self.variables[place], place, error, level)
@@ -291,7 +324,9 @@ class Explanation:
         )
 
     def to_frame(self) -> Any:
-        """Tidy table with one row for each patient and variable; covariates have none.
+        """Tidy table with one row for each patient and variable, or set of them; covariates have none.
+
+        A set that is read as one has a row in place of its members, without a value.
 
         Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
         (in words; null for numbers), imputed (the value was not measured), error (shock in standard
@@ -303,26 +338,28 @@ class Explanation:
         shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
         and covariates_upper. The table is of the library that X came in; for arrays it is a pandas DataFrame.
         """
-        shown = np.delete(np.arange(self.values.shape[1]), self._model.covariates)
+        listed, levels = self.listed, self.levels()
+        unlisted = np.union1d(self._model.covariates, listed.members)
+        shown = np.delete(np.arange(len(listed.names)), unlisted)
         n, p = len(self.values), shown.size
         columns = {
-            "value": self.data,
-            "level": self.levels(),
-            "imputed": self.imputed,
-            "error": self.errors,
-            "shapley": self.values,
-            "rank": ranks(self.values, self._model.covariates),
-            "root_cause": self.values > 0,
-            "notable": self.notable,
-            **{name: getattr(self, name) for name in ("lower", "upper", "frequency", "rank_stability")},
+            "value": listed.data,
+            "level": np.hstack([levels, np.full((n, len(self.sets)), None)]) if self.sets else levels,
+            "imputed": listed.imputed,
+            "error": listed.errors,
+            "shapley": listed.values,
+            "rank": ranks(listed.values, unlisted),
+            "root_cause": listed.values > 0,
+            "notable": np.abs(listed.values) >= self.notable_from,
+            **{name: getattr(listed, name) for name in SPREAD},
         }
         together = {"covariates": self.covariate_effect} if self.covariates else {}
         if self.covariate_interval is not None:
             together["covariates_lower"], together["covariates_upper"] = self.covariate_interval
-        return _frame(
+        return frame_of(
             {
                 "id": np.repeat(np.array(self.ids), p),
-                "variable": np.tile(np.array(self.feature_names)[shown], n),
+                "variable": np.tile(np.array(listed.names)[shown], n),
                 **{name: np.tile(texts[shown], n) for name, texts in self._labels().items()},
                 **{name: table[:, shown].ravel() for name, table in columns.items() if table is not None},
                 **{name: np.repeat(of_patients, p) for name, of_patients in together.items()},
@@ -331,12 +368,12 @@ class Explanation:
         )
 
     def _labels(self) -> dict[str, np.ndarray]:
-        """(p,) labels and units, where somebody gave any."""
+        """(p + s,) labels and units, where somebody gave any."""
         if not any(variable.label or variable.unit for variable in self.variables):
             return {}
         return {
-            "label": np.array([variable.shown for variable in self.variables]),
-            "unit": np.array([variable.unit for variable in self.variables]),
+            "label": np.array([*(one.shown for one in self.variables), *(one.shown for one in self.sets)]),
+            "unit": np.array([*(variable.unit for variable in self.variables), *("" for _ in self.sets)]),
         }
 
     def to_shap(self) -> Any:
@@ -344,49 +381,16 @@ class Explanation:
 
         ``data`` are the shocks, since it is their contributions that the values are; ``display_data`` are
         the measurements, levels in words, and ``instance_names`` the ids. What covariates add is part of
-        ``base_values``.
+        ``base_values``. A set that is read as one has a column after those of the variables, in place of its
+        members.
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise MissingExtraError("to_shap needs shap: pip install 'rootcausal[shap]'") from error
-        return shap.Explanation(
-            values=self.values,
-            base_values=self.base_value + self.covariate_effect,
-            data=self.errors,
-            display_data=self._display(),
-            feature_names=list(self.feature_names),
-            instance_names=[str(name) for name in self.ids],
-            lower_bounds=self.lower,
-            upper_bounds=self.upper,
-        )
+        return as_shap(self.listed, self.base_value + self.covariate_effect, self._display(), self.ids)
 
     def _display(self) -> np.ndarray:
-        if not any(variable.levels for variable in self.variables):
-            return self.data
-        levels = self.levels()
-        return np.where(levels == None, self.data.astype(object), levels)  # noqa: E711 (element by element)
-
-
-def _filled_in(matrix: Matrix, model: CausalModel) -> np.ndarray:
-    """(n, p): where a value was not measured, and an expected one stands in."""
-    if matrix.measured is None:
-        return np.zeros((len(matrix.values), model.n_variables), dtype=bool)
-    filled = np.isnan(matrix.measured) & ~np.isnan(matrix.values)
-    if model.layout is None:
-        return filled
-    # The dummies of a variable have the same holes.
-    return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
-
-
-def _frame(columns: dict[str, Any], library: Any) -> Any:
-    library = library or nw.Implementation.PANDAS
-    try:
-        # Of nothing but missing texts, no library would make texts by itself.
-        levels = nw.new_series("level", columns["level"].tolist(), nw.String, backend=library)
-        return nw.from_dict(columns | {"level": levels}, backend=library).to_native()
-    except ImportError as error:
-        raise MissingExtraError(
-            "tables from arrays are pandas DataFrames, and pandas is not installed: "
-            "pip install 'rootcausal[pandas]', or pass a dataframe of another library"
-        ) from error
+        display: np.ndarray = self.data
+        if any(variable.levels for variable in self.variables):
+            levels = self.levels()
+            display = np.where(levels == None, display.astype(object), levels)  # noqa: E711 (each element)
+        n, p = display.shape
+        of_sets = [[self.text(row, p + s) for row in range(n)] for s in range(len(self.sets))]
+        return np.column_stack([display, *(np.array(texts, dtype=object) for texts in of_sets)])

@@ -17,6 +17,7 @@ from .wording import LONGEST, one_line, shortened
 
 if TYPE_CHECKING:
     from .explanation import Explanation
+    from .listed_values import MergedSet
 
 NAME_LIMIT, VALUE_LIMIT = 30, 30
 
@@ -27,8 +28,9 @@ class Names:
 
     Attributes
     ----------
-    variables : (p,) texts that matplotlib shows as they are, no two alike.
-    units : (p,) what stands behind values; empty where there is none.
+    variables : (p + s,) texts that matplotlib shows as they are, no two alike; after variables come sets of
+        them that are read as one, where there are any.
+    units : (p + s,) what stands behind values; empty where there is none.
     words : of the outcome.
     """
 
@@ -60,7 +62,10 @@ class Names:
         )
 
     def value(self, explanation: Explanation, row: int, column: int) -> str:
-        """One patient's value of a variable: ``12.6 mg/dl``, ``male``; expected ones are said to be so."""
+        """One patient's value: ``12.6 mg/dl``, ``male``; of a set, all; expected ones are said to be so."""
+        if column >= len(explanation.variables):
+            places = explanation.sets[column - len(explanation.variables)].places
+            return ", ".join(self.value(explanation, row, place) for place in places)
         text = one_line(explanation.text(row, column), LONGEST)
         if not explanation.variables[column].levels:
             text = f"{minus(text)} {self.units[column]}".rstrip()
@@ -80,10 +85,13 @@ def names_shown(columns: Sequence[str], labels: Mapping[str, str] | None) -> lis
     return list(map(as_shown, shortened(different, NAME_LIMIT)))
 
 
-def with_labels(variables: Sequence[Variable], labels: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """What a figure is told to call columns, and else what the model calls them."""
-    known = {one.name: one.label for one in variables if one.label}
-    return {**known, **_texts(labels, "labels")}
+def with_labels(
+    variables: Sequence[Variable], labels: Mapping[str, str] | None, sets: Sequence[MergedSet] = ()
+) -> Mapping[str, str] | None:
+    """What a figure is told to call columns, and else what the model calls them; sets by their members."""
+    known = {one.name: one.label for one in variables if one.label} | _texts(labels, "labels")
+    joint = {one.name: " + ".join(known.get(member, member) for member in one.members) for one in sets}
+    return joint | known
 
 
 def with_units(variables: Sequence[Variable], units: Mapping[str, str] | None) -> Mapping[str, str] | None:

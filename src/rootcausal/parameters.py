@@ -21,6 +21,7 @@ from .wording import plain
 MISSING = ("impute", "refuse")
 TRANSFORMS = ("log",)
 MECHANISMS = ("linear", "nonlinear", "auto")
+MERGE = "merge"
 
 
 class MethodAndParameter:
@@ -63,6 +64,13 @@ def chosen_variant(name: str) -> Variant:
     if name not in list(VARIANTS):  # a list can also be asked for what has no hash
         raise InputError(f"unknown variant {name!r}: choose one of {', '.join(VARIANTS)}")
     return VARIANTS[name]
+
+
+def chosen_confounding(word: Any) -> bool:
+    """Whether variables whose errors stay dependent are to be read as one."""
+    if word is not None and not (isinstance(word, str) and word == MERGE):
+        raise InputError(f"unknown confounding {word!r}: choose {MERGE!r}, or None to tell variables apart")
+    return word is not None
 
 
 def chosen_settings(

@@ -12,7 +12,7 @@ does for a whole table. Long names are shortened in the middle, never two to the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from .arrows import graph_of, graph_without_outcome
 from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
+from .figure_axes import average_of, axis_words, name_rows, name_steps, patient_called, reached
 from .figure_names import NAME_LIMIT, Names, as_shown, names_shown, with_labels, with_units
 from .figure_style import (
     HARMFUL,
     HARMFUL_LIGHT,
     INK,
     diverging,
-    minus,
     new_axes,
     strongest,
     value_bar,
@@ -36,10 +36,10 @@ from .figure_style import (
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
 from .mechanism_figure import mechanism as mechanism
-from .outcome_words import OutcomeWords, SurvivalWords
+from .outcome_words import SurvivalWords
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
-from .wording import short_names, shortened, together
+from .wording import shortened, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 # The heat map orders patients by similarity, which needs the distance of every pair.
 HEAT_PATIENTS = 2000
 CURVE_POINTS = 200
-AXIS_LIMIT, PATIENT_LIMIT = 60, 30
-# Axes of ratios have a tick for each doubling: for some of them where these are many, and halves where few.
-MOST_TICKS, FEWEST_DOUBLINGS = 9, 2
 
 
 def waterfall(
@@ -96,11 +93,11 @@ def waterfall(
     base, words = explanation.base_value, names.words
     base_predicted = float(explanation._model.attribution.predicted(np.array([base]))[0])
     ax.set_xlabel(
-        f"{_axis_words(words.axis)}\n"
-        f"dotted: average {_average(explanation)}, {_reached(words, base, base_predicted)}\n"
-        f"dashed: {_patient(patient)}, {_reached(words, at, float(explanation.predicted[row]))}"
+        f"{axis_words(words.axis)}\n"
+        f"dotted: average {average_of(explanation)}, {reached(words, base, base_predicted)}\n"
+        f"dashed: {patient_called(patient)}, {reached(words, at, float(explanation.predicted[row]))}"
     )
-    _name_steps(ax.xaxis, words)
+    name_steps(ax.xaxis, words)
     return ax
 
 
@@ -127,14 +124,14 @@ def survival(
     row, hazard = _row(explanation, patient), explanation._model.attribution
     if not isinstance(hazard, HazardAttribution):
         raise InputError("only the time to an event has survival curves: see RCISurvival")
-    names = _names(explanation, labels, units, target)
+    names, values = _names(explanation, labels, units, target), explanation.listed.values[row]
     ax = new_axes(ax, height=4.4)
-    now, first = explanation.predictor[row], int(explanation.values[row].argmax())
-    curves = [(_patient(patient), now, "-", INK)]
-    if explanation.values[row, first] >= explanation.notable_from:
+    now, first = explanation.predictor[row], int(values.argmax())
+    curves = [(patient_called(patient), now, "-", INK)]
+    if values[first] >= explanation.notable_from:
         without = f"without the shock on {names.variables[first]}"
-        curves.append((without, now - explanation.values[row, first], "--", HARMFUL))
-    curves.append((f"all {_average(explanation)} average", explanation.base_value, ":", INK))
+        curves.append((without, now - values[first], "--", HARMFUL))
+    curves.append((f"all {average_of(explanation)} average", explanation.base_value, ":", INK))
     # Steep stretches need more points than the edges of the baseline hazard.
     shown = np.union1d(hazard.edges, np.linspace(0.0, hazard.edges[-1], CURVE_POINTS))
     for label, predictor, line, colour in curves:
@@ -148,9 +145,9 @@ def survival(
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     words = names.words
     unit = f" ({words.unit})" if isinstance(words, SurvivalWords) and words.unit else ""
-    ax.set_ylabel(f"without {_axis_words(words.of_what)}")
+    ax.set_ylabel(f"without {axis_words(words.of_what)}")
     ax.set_xlabel(
-        f"time{unit}\nline: {_axis_words(words.prediction)}, {words.predicted(explanation.predicted[row])}"
+        f"time{unit}\nline: {axis_words(words.prediction)}, {words.predicted(explanation.predicted[row])}"
         + ("" if explanation.predicted_interval is None else ", with its 95 % interval")
     )
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1)
@@ -168,22 +165,25 @@ def beeswarm(
 ) -> Axes:
     """What each shock adds, one dot for each patient; light dots: the measured value is low, dark: high.
 
-    Grey dots are of levels without an order, crosses of values that were not measured. Of more than 500
-    patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp as the ``dpi`` they are saved with.
+    Grey dots are of levels without an order and of variables that are read as one, crosses of values that
+    were not measured. Of more than 500 patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp
+    as the ``dpi`` they are saved with.
     """
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
     ax = new_axes(ax, height=0.5 * len(shown) + 1.4)
     for place, column in enumerate(shown):
         draw_swarm(ax, explanation, column, place)
     ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
-    _name_rows(ax, names, shown)
+    name_rows(ax, names, shown)
+    unordered = unordered_of(explanation, shown)
+    grey = "levels without an order" + (", or several variables" if explanation.sets else "")
     said = [
-        *(["grey: levels without an order"] if unordered_of(explanation, shown) else []),
-        *(["crosses: not measured"] if explanation.imputed[:, shown].any() else []),
+        *([f"grey: {grey}"] if unordered else []),
+        *(["crosses: not measured"] if explanation.listed.imputed[:, shown].any() else []),
     ]
-    ax.set_xlabel("\n".join([_axis_words(names.words.added), "; ".join(said)]).strip())
-    _name_steps(ax.xaxis, names.words)
-    if len(shown) > len(unordered_of(explanation, shown)):
+    ax.set_xlabel("\n".join([axis_words(names.words.added), "; ".join(said)]).strip())
+    name_steps(ax.xaxis, names.words)
+    if len(shown) > len(unordered):
         value_bar(ax)
     return ax
 
@@ -202,17 +202,18 @@ def prevalence(
     Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
     the variables whose shock raises it.
     """
-    values = explanation.values
+    values = explanation.listed.values
     raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
-    shown = sorted(_most_important(explanation, top), key=lambda column: -most[column])
+    causes = [column for column in _most_important(explanation, top) if any_cause[column]]
+    shown = sorted(causes, key=lambda column: -most[column])
     names = _names(explanation, labels, units, target)
     ax = new_axes(ax, height=0.35 * len(shown) + 1.2)
     places, (raises, raises_most) = range(len(shown)), names.words.raises
     ax.barh(places, any_cause[shown], color=HARMFUL_LIGHT, edgecolor=INK, linewidth=0.6, label=raises)
     ax.barh(places, most[shown], color=HARMFUL, edgecolor=INK, linewidth=0.6, label=raises_most)
-    _name_rows(ax, names, shown)
+    name_rows(ax, names, shown)
     ax.set_xlabel(f"patients, of {len(values)}")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
@@ -238,7 +239,7 @@ def heatmap(
             "explain a sample of them"
         )
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
-    values = explanation.values[:, shown]
+    values = explanation.listed.values[:, shown]
     ax = new_axes(ax, height=0.3 * len(shown) + 1.2)
     if len(shown):
         end = strongest(values)
@@ -252,10 +253,10 @@ def heatmap(
         )
         beyond = "both" if np.abs(values).max() > end else "neither"
         bar = ax.figure.colorbar(
-            drawn, ax=ax, label=_axis_words(names.words.added), extend=beyond, aspect=30, pad=0.02
+            drawn, ax=ax, label=axis_words(names.words.added), extend=beyond, aspect=30, pad=0.02
         )
-        _name_steps(bar.ax.yaxis, names.words)
-    _name_rows(ax, names, shown, turned=False)
+        name_steps(bar.ax.yaxis, names.words)
+    name_rows(ax, names, shown, turned=False)
     ax.set_xticks([])
     ax.set_xlabel(f"{n} patients, similar ones side by side")
     return ax
@@ -313,16 +314,12 @@ def _names(
     units: Mapping[str, str] | None,
     target: str | None,
 ) -> Names:
-    attribution, made, variables = (
+    variables = explanation.variables
+    return Names.of(
+        explanation.listed.names,
         explanation._model.attribution,
         explanation.provenance,
-        explanation.variables,
-    )
-    return Names.of(
-        explanation.feature_names,
-        attribution,
-        made,
-        with_labels(variables, labels),
+        with_labels(variables, labels, explanation.sets),
         with_units(variables, units),
         target,
     )
@@ -334,45 +331,7 @@ def _row(explanation: Explanation, patient: Any) -> int:
     return explanation.ids.index(patient)
 
 
-def _average(explanation: Explanation) -> str:
-    """What is average in a patient of the base value."""
-    return "shocks and covariates" if explanation.covariates else "shocks"
-
-
-def _name_steps(axis: Any, words: OutcomeWords) -> None:
-    """Say an axis of the outcome's scale in ratios, ×0.5, ×1, ×2, where steps on it multiply."""
-    if not words.is_ratio:
-        return
-    low, high = sorted(axis.get_view_interval())
-    doublings = (high - low) / np.log(2.0)
-    step = np.log(2.0) * max(np.ceil(doublings / MOST_TICKS), 1.0 if doublings > FEWEST_DOUBLINGS else 0.5)
-    axis.set_ticks(np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step)
-    axis.set_major_formatter(lambda value, _: f"×{np.exp(value):{',.0f' if value > np.log(10.0) else '.2g'}}")
-
-
-def _reached(words: OutcomeWords, predictor: float, predicted: float) -> str:
-    """Where a patient stands on the axis, and the risk that this is, where the axis does not say it."""
-    place = minus(words.reached(predictor, predicted))
-    risk = words.predicted(predicted)
-    return f"{place} ({words.prediction} {risk})" if words.is_chance and place != risk else place
-
-
-def _axis_words(text: str) -> str:
-    return as_shown(shortened([text], AXIS_LIMIT)[0])
-
-
-def _patient(patient: Any) -> str:
-    text = short_names([patient], PATIENT_LIMIT)[0]
-    return as_shown(f"patient {text}" if text.isdigit() else text)
-
-
 def _most_important(explanation: Explanation, top: int) -> list[int]:
-    size = np.abs(explanation.values).mean(axis=0)
+    size = np.abs(explanation.listed.values).mean(axis=0)
     ranked = np.argsort(-size, kind="stable")[:top]
     return [int(column) for column in ranked if size[column] > 0]
-
-
-def _name_rows(ax: Axes, names: Names, shown: Sequence[int], turned: bool = True) -> None:
-    ax.set_yticks(range(len(shown)), [names.variables[column] for column in shown])
-    if turned:
-        ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)

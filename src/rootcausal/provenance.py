@@ -11,6 +11,7 @@ import numpy as np
 
 from .core.halves import BENT, UNEVEN, Mechanism
 from .core.imputation import MOST_COLUMNS, Imputation
+from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
 from .core.table import Index
@@ -20,7 +21,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
-from .wording import listed, one_line, quoted
+from .wording import listed, one_line, plural, quoted
 
 # Older files name the class that summed over the rows instead of the backend.
 BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
@@ -71,6 +72,17 @@ def how_it_was_resampled(bootstrap: Bootstrap) -> dict[str, Any]:
         "resamples": len(bootstrap),
         "random_state": bootstrap.random_state,
         "unsettled": bootstrap.unsettled,
+    }
+
+
+def how_it_was_merged(found: Together, cohort: Cohort) -> dict[str, Any]:
+    """What a model remembers of the variables that are read as one, by their names."""
+    return {
+        "merged": {
+            "sets": [cohort.named(np.array(some)) for some in found.sets],
+            "pairs": [cohort.named(np.array(pair)) for pair in found.pairs],
+            "pairs_asked": found.n_asked,
+        }
     }
 
 
@@ -245,6 +257,22 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         _warn(
             f"the {what} did not settle within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
+        )
+
+
+def warn_of_sets(found: Together, cohort: Cohort) -> None:
+    """Say which variables are read as one, and that not all could be asked."""
+    for some in found.sets:
+        names = [quoted(name) for name in cohort.named(np.array(some))]
+        _warn(
+            f"{', '.join(names[:-1])} and {names[-1]} are read as one: their errors depend on each other, "
+            "and neither a bend nor a column that was measured explains it. Something unmeasured may move "
+            "them, or their order is not sure"
+        )
+    if found.n_untried:
+        _warn(
+            f"of {plural(found.n_untried, 'further dependent pair')} of errors nobody asked why, and they "
+            "are not read as one: see diagnose() for what is wrong with so many"
         )
 
 

@@ -70,6 +70,10 @@ class RCI(ClassifierMixin, Estimator):
         that: Shapley values are sampled where paths are bent, and there is no ``coef_``. ``auto`` takes it
         where the check of straight lines finds a bend, or bent lines describe the cohort in clearly less, and
         the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+    confounding : {"merge"}, default None
+        What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
+        them: with "merge" they are looked for, and what they add is told as that of one set
+        (``merged_sets_``); patients have to be in memory. None tells it of each variable.
 
     Attributes
     ----------
@@ -87,6 +91,7 @@ class RCI(ClassifierMixin, Estimator):
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next
         to nothing could be another one in a slightly different cohort. Where the mechanism is not linear,
         what it would cost, in nats, to turn round the least sure arrow of the variable.
+    merged_sets_ : tuple of tuples of column indices, the variables that are read as one; see ``confounding``.
     bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
@@ -110,6 +115,7 @@ class RCI(ClassifierMixin, Estimator):
         knowledge: Knowledge | dict[str, Any] | None = None,
         transform: dict[str | int, str] | None = None,
         mechanism: str = "linear",
+        confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -123,6 +129,7 @@ class RCI(ClassifierMixin, Estimator):
         self.knowledge = knowledge
         self.__dict__["transform"] = transform
         self.mechanism = mechanism
+        self.confounding = confounding
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -29,12 +29,12 @@ class RCIRegressor(RegressorMixin, Estimator):
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not correlate with y. None takes the
         level at which about 20 variables without any effect pass, and never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
         :class:`rootcausal.RCI`.
 
     Attributes
     ----------
-    causal_order_, covariates_, ancestor_probability_, margins_, bootstrap_, n_features_in_,
+    causal_order_, covariates_, ancestor_probability_, margins_, merged_sets_, bootstrap_, n_features_in_,
     feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
     coef_ : (p,) what each unit-variance error adds to y; zero where dropped.
     intercept_ : what is expected of a patient whose shocks are all average.
@@ -54,6 +54,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         transform: dict[str | int, str] | None = None,
+        confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -64,6 +65,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         self.missing = missing
         self.knowledge = knowledge
         self.__dict__["transform"] = transform
+        self.confounding = confounding
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> RCIRegressor:
         """Learn causal order, errors and what they add to y from a cohort.

@@ -52,6 +52,8 @@ def save(model: Estimator, path: str | PathLike[str]) -> None:
         },
         completion=model._completion,
         provenance=model.provenance_,
+        sets=model.merged_sets_,
+        set_quantiles=model._set_quantiles,
     )
     model_file.write(path, saved)
 
@@ -122,6 +124,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model.provenance_ = saved.provenance
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._quantiles = saved.quantiles
+    names = [[variables[place].name for place in some] for some in saved.sets]
+    if names != saved.provenance.get("merged", {"sets": []})["sets"] or (names and model.confounding is None):
+        raise ValueError("its sets are not those that it remembers")
+    model.merged_sets_, model._set_quantiles = saved.sets, saved.set_quantiles
     if saved.resamples is not None:
         kept = saved.resamples
         model.bootstrap_ = Bootstrap(kept.models, kept.random_state, kept.unsettled)

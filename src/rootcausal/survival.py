@@ -37,7 +37,7 @@ class RCISurvival(Estimator):
         Level of the test by which local variants drop variables that do not go with the martingale residuals
         of the cohort. None takes the level at which about 20 variables without any effect pass, and never
         less than 0.2: all of 20 variables, and 40 % of those of 50.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
@@ -48,7 +48,7 @@ class RCISurvival(Estimator):
 
     Attributes
     ----------
-    causal_order_, covariates_, ancestor_probability_, margins_, bootstrap_, n_features_in_,
+    causal_order_, covariates_, ancestor_probability_, margins_, merged_sets_, bootstrap_, n_features_in_,
     feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
     coef_ : (p,) log-hazard for each unit-variance error; zero where dropped; ``exp`` of it is a hazard ratio.
     intercept_ : 0; hazards are relative to a patient whose shocks are all average.
@@ -72,6 +72,7 @@ class RCISurvival(Estimator):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         transform: dict[str | int, str] | None = None,
+        confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -84,6 +85,7 @@ class RCISurvival(Estimator):
         self.missing = missing
         self.knowledge = knowledge
         self.__dict__["transform"] = transform
+        self.confounding = confounding
 
     def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
         """Learn causal order, errors and their effects on the hazard from a cohort.

@@ -20,12 +20,13 @@ VECTOR_DOTS = 500
 
 
 def draw_swarm(ax: Axes, explanation: Explanation, column: int, place: int) -> None:
-    """Draw the patients' dots of one variable along a line of the figure."""
-    values, height = explanation.values[:, column], place + _spread(explanation.values[:, column])
+    """Draw the patients' dots of one variable, or set of them, along a line of the figure."""
+    listed = explanation.listed
+    values, height = listed.values[:, column], place + _spread(listed.values[:, column])
     ordered = not unordered_of(explanation, [column])
-    share = np.argsort(np.argsort(explanation.data[:, column])) / max(len(values) - 1, 1)
+    share = np.argsort(np.argsort(listed.data[:, column])) / max(len(values) - 1, 1)
     for missing, marker in ((False, "o"), (True, "x")):
-        some = explanation.imputed[:, column] == missing
+        some = listed.imputed[:, column] == missing
         if not some.any():
             continue
         if ordered:
@@ -44,8 +45,9 @@ def draw_swarm(ax: Axes, explanation: Explanation, column: int, place: int) -> N
 
 
 def unordered_of(explanation: Explanation, columns: Sequence[int]) -> list[int]:
-    """Those of the columns whose levels have no order."""
-    return [column for column in columns if explanation.variables[column].kind == "nominal"]
+    """Those of the columns whose levels have no order, and sets: nothing in them is high or low."""
+    kinds = [*(variable.kind for variable in explanation.variables), *("nominal" for _ in explanation.sets)]
+    return [column for column in columns if kinds[column] == "nominal"]
 
 
 def _spread(values: F64) -> F64:

@@ -35,7 +35,7 @@ class Bar:
 
 def bars_of(explanation: Explanation, row: int, names: Names, top: int) -> list[Bar]:
     """Covariates, the strongest shocks from what raises most to what lowers most, and the others together."""
-    values = explanation.values[row]
+    values = explanation.listed.values[row]
     ranked = np.argsort(-np.abs(values), kind="stable")
     ranked = ranked[values[ranked] != 0]
     shown = sorted(ranked[:top], key=lambda column: -values[column])
@@ -68,13 +68,14 @@ def draw_bar(ax: Axes, bar: Bar, place: int, start: float, words: OutcomeWords) 
 
 
 def _shock(explanation: Explanation, row: int, column: int, names: Names) -> Bar:
-    value, lower, upper = float(explanation.values[row, column]), explanation.lower, explanation.upper
+    listed = explanation.listed
+    value, lower, upper = float(listed.values[row, column]), listed.lower, listed.upper
     ends = None
     if lower is not None and upper is not None:
         ends = float(lower[row, column]), float(upper[row, column])
     name, measured = names.variables[column], f"= {names.value(explanation, row, column)}"
     label = f"{name} {measured}" if len(name) + len(measured) < LABEL_LIMIT else f"{name}\n{measured}"
-    return Bar(label, value, colour_of(value), bool(explanation.imputed[row, column]), ends)
+    return Bar(label, value, colour_of(value), bool(listed.imputed[row, column]), ends)
 
 
 def _adjustment(explanation: Explanation, row: int, names: Names) -> Bar:

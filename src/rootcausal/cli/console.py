@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5
 LEVELS_SHOWN = 6
+SETS_SHOWN = 10
 LOGS_SHOWN = 25
 LEAST_KNOWN_SHOWN = 3
 SECONDS_BEFORE_STATUS = 2.0
@@ -173,6 +174,20 @@ def say_filled_in(model: "Estimator") -> None:
             f"measured in the same patient (EM, {plural(filled['rounds'], 'round')}); variance that is not "
             f"known, at most: {', '.join(least)}"
         )
+
+
+def say_sets(model: "Estimator") -> None:
+    """Say which variables are read as one, where that was asked for."""
+    merged = model.provenance_.get("merged")
+    if merged is None:
+        return
+    if not merged["sets"]:
+        asked = plural(merged["pairs_asked"], "pair")
+        say(f"read as one: no variables; of {asked} that an arrow joins, no errors stayed dependent")
+        return
+    called = short_names(model._encoding.shown_names)
+    named = [" + ".join(called[member] for member in some) for some in model.merged_sets_]
+    say(f"read as one, since their errors stay dependent: {listed(named, SETS_SHOWN)}")
 
 
 def kinds_lines(variables: "Sequence[Variable]") -> list[str]:
@@ -367,7 +382,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         del parameters["missing"]
     if "horizon" in parameters:
         parameters["horizon"] = f"{model.provenance_['horizon']:g}"
-    for name in ("alpha", "prevalence"):
+    for name in ("alpha", "prevalence", "confounding"):
         if name in parameters and parameters[name] is None:
             del parameters[name]
     if kinds:

@@ -12,19 +12,9 @@ from ..errors import InputError
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, refuse_streams, table_format
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, short_names, shown, together
-from .console import (
-    made_with,
-    patient_label,
-    percent,
-    print_table,
-    provenance,
-    say,
-    say_adjusted,
-    say_meaning,
-    say_removed,
-    status_if_slow,
-)
+from ..wording import listed, plural, quoted, shown
+from .cause_lines import PATIENTS_SHOWN, print_root_causes
+from .console import made_with, provenance, say, say_adjusted, say_removed, status_if_slow
 from .options import (
     DropMissing,
     Labels,
@@ -40,14 +30,11 @@ from .outcome_options import Horizon
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation, RootCause
+    from ..explanation import Explanation
     from ..inputs.patients import Patients
     from ..loading import Fitted
     from .outcome_lines import OutcomeLines
 
-PATIENTS_SHOWN = 10
-# Letters for the names of covariates, above the column of what they add; their number needs fewer.
-COVARIATES_WIDTH = 24
 # What tells how sure a score is, where it is known.
 KINDS = ("lower", "upper", "frequency")
 
@@ -96,8 +83,9 @@ def explain(
     the patient's shock on it adds (its Shapley value). Of the time to an
     event these are the risk by the horizon, log_hazard, and log-hazards; of a
     number predicted, and what each shock adds to it. Covariates, which are
-    adjusted for, have one column together, covariates. In a CSV file, a name
-    or id that a spreadsheet would run as a formula gets a leading apostrophe;
+    adjusted for, have one column together, covariates; so has each set of
+    variables that the model reads as one ("bili + copper"). In a CSV file, a
+    name or id that a spreadsheet would run as a formula gets a leading apostrophe;
     numbers read back exactly as computed. A model fitted with --bootstrap
     adds the ends of a 95% interval and the share of resamples in which the
     variable is a root cause, and --what-if the risk and the measurements it
@@ -197,66 +185,7 @@ def _print_first(
     if question is not None:
         print_answers(question, first, explanation, asked.lines)
     else:
-        _print_root_causes(first, explanation, asked.lines, top, pieces.n_rows)
-
-
-def _print_root_causes(
-    patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
-) -> None:
-    covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
-    shown_names = short_names([variable.shown for variable in explanation.variables])
-    called = dict(zip(explanation.feature_names, shown_names, strict=True))
-    causes = explanation.root_causes(top, both_ways=lines.both_ways)
-    rows = [
-        (
-            patient_label(patients, row),
-            *lines.cells(predicted[row], predictor[row]),
-            *([_adjustment(explanation, lines, row)] if covariates else []),
-            ", ".join(_cause(cause, called[cause.variable], explanation, lines, row) for cause in of_patient)
-            or lines.no_causes,
-        )
-        for row, of_patient in enumerate(causes)
-    ]
-    adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
-    apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
-    print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
-    printed = any(causes) or bool(covariates)  # else nothing stands in brackets
-    if printed and explanation.frequency is not None:
-        share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
-        say(f"in brackets: 95% interval{share}")
-    elif printed and explanation.lower is not None:
-        say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
-    n_more = n_rows - PATIENTS_SHOWN
-    if n_more > 0:
-        noun = "more patient" if patients.groups is None else "more row"
-        say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
-
-
-def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    """What covariates add to one patient, with its interval, and which of them were not measured."""
-    added = lines.size(explanation.covariate_effect[row])
-    if explanation.covariate_interval is not None:
-        lower, upper = explanation.covariate_interval[:, row]
-        # Without resamples, covariates that were all measured have no interval: it is the value.
-        added += f" ({lines.end(lower)} to {lines.end(upper)})" if lower < upper else ""
-    places = explanation._model.covariates
-    expected = [one_line(explanation.variables[k].shown, 20) for k in places if explanation.imputed[row, k]]
-    # On a line of its own, so that the column stays narrow.
-    return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
-
-
-def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
-    value = one_line(explanation.text(row, explanation.feature_names.index(cause.variable)), 40)
-    if cause.imputed:
-        name += f" (not measured; {value} expected)"
-    elif cause.level is not None:
-        name += f" = {value}"
-    text = f"{name} {lines.size(cause.shapley)}"
-    if cause.lower is None or cause.upper is None or cause.lower == cause.upper:
-        return text
-    sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
-    return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"
+        print_root_causes(first, explanation, asked.lines, top, pieces.n_rows)
 
 
 class _Scores:
@@ -309,9 +238,10 @@ class _Scores:
         import pyarrow as pa
 
         explanation = self._asked.explain(patients.X)
-        names = explanation.feature_names
-        ranked = [k for k in range(len(names)) if k not in self._model.covariates_]
-        scores = {str(names[k]): explanation.values[:, k] for k in ranked}
+        entries = explanation.listed
+        unlisted = {*self._model.covariates_, *entries.members}
+        ranked = [k for k in range(len(entries.names)) if k not in unlisted]
+        scores = {str(entries.names[k]): entries.values[:, k] for k in ranked}
         who: tuple[str, Any] = ("row", patients.row_numbers)
         if self._id_column is not None:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
@@ -325,7 +255,9 @@ class _Scores:
         if self.kinds is None:  # a table in one piece
             self.kinds = [] if explanation.lower is None else ["lower", "upper"]
         self.n_imputed += int(explanation.imputed.any(axis=1).sum())
-        used = ranked if not self.of_measurement_only else sorted(self._model.causal_order_)
+        used = ranked
+        if self.of_measurement_only:
+            used = [k for k in ranked if k >= len(explanation.variables) or k in self._model.causal_order_]
         more = _uncertainty_columns(explanation, self.kinds, used)
         if self.covariates and self.kinds:
             ends, effect = explanation.covariate_interval, explanation.covariate_effect
@@ -350,12 +282,13 @@ def _uncertainty_columns(
     explanation: "Explanation", kinds: Sequence[str], variables: Iterable[int]
 ) -> list[tuple[str, Any]]:
     """For some variables the ends of the interval and the frequency, as far as there are such ``kinds``."""
-    tables = {kind: getattr(explanation, kind) for kind in kinds}
+    entries = explanation.listed
+    tables = {kind: getattr(entries, kind) for kind in kinds}
     return [
         # Patients of whom all was measured have no interval of their own: it is the value.
         (
-            f"{explanation.feature_names[place]}_{kind}",
-            (explanation.values if table is None else table)[:, place],
+            f"{entries.names[place]}_{kind}",
+            (entries.values if table is None else table)[:, place],
         )
         for place in variables
         for kind, table in tables.items()

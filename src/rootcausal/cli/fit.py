@@ -10,7 +10,7 @@ import typer
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order
+from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order, say_sets
 from .findings import warn_of_limits
 from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
 from .options import (
@@ -18,6 +18,7 @@ from .options import (
     After,
     Alpha,
     AttributionName,
+    Confounding,
     Drop,
     DropMissing,
     IdColumn,
@@ -118,6 +119,7 @@ def fit(
     ] = None,
     attribution: AttributionName = "sharp",
     mechanism: MechanismName = "linear",
+    confounding: Confounding = None,
     bootstrap: Resamples = None,
     jobs: Jobs = None,
     resume: Annotated[
@@ -157,6 +159,7 @@ def fit(
     rootcausal fit labs.csv --target ill --first age,sex --out m.rci
     rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci
+    rootcausal fit labs.csv --target ill --confounding merge --out m.rci
     rootcausal fit *.parquet --target ill --scheduler tcp://host:8786 --out m.rci
     """
     from .outcome_lines import lines_of
@@ -176,10 +179,13 @@ def fit(
         "attribution": attribution,
         "kinds": kinds,
         "missing": missing,
+        "confounding": confounding,
     }
     if on_cluster:
         if mechanism != "linear":
             raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
+        if confounding is not None:
+            raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
         if na or negative is not None:
@@ -201,6 +207,7 @@ def fit(
     say_names(model, knowledge)
     say_arrows(model, lines)
     say_filled_in(model)
+    say_sets(model)
     for line in lines.populations():
         say(line)
     say(f"model written to {shown(out)}")

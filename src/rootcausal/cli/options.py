@@ -152,6 +152,14 @@ MechanismName = Annotated[
         help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
     ),
 ]
+Confounding = Annotated[
+    Literal["merge"] | None,
+    typer.Option(
+        metavar="merge",
+        rich_help_panel=MODEL,
+        help="Tell what variables add whose errors stay dependent as that of one set.",
+    ),
+]
 Resamples = Annotated[
     int | None,
     typer.Option(

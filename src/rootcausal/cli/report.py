@@ -26,6 +26,7 @@ from .options import (
     AttributionName,
     BackendName,
     CohortFile,
+    Confounding,
     Drop,
     DropMissing,
     IdColumn,
@@ -92,6 +93,7 @@ FIT_ONLY = (
     "backend",
     "attribution",
     "mechanism",
+    "confounding",
     "bootstrap",
     "jobs",
 )
@@ -139,6 +141,7 @@ def report(
     backend: BackendName = "auto",
     attribution: AttributionName = "sharp",
     mechanism: MechanismName = "linear",
+    confounding: Confounding = None,
     bootstrap: Resamples = None,
     jobs: Jobs = None,
 ) -> None:
@@ -192,6 +195,7 @@ def report(
             "backend": backend,
             "kinds": kinds,
             "missing": missing,
+            "confounding": confounding,
             "knowledge": roles.knowledge,
         }
         model = fitted(patients, chosen, settings)

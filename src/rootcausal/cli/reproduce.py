@@ -29,6 +29,7 @@ class What(StrEnum):
     scaling = "scaling"
     pbc = "pbc"
     fhs = "fhs"
+    nonlinear = "nonlinear"
 
 
 def reproduce(
@@ -48,8 +49,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Names with commas between: RCI, ICA, CO, MS, HPC, TT, LR, 'RCI original', or "
-            "package.module:Class for one of your own.",
+            help="Names with commas between: RCI, ICA, CO, MS, HPC, TT, LR, 'RCI original', 'RCI linear', "
+            "'RCI nonlinear', 'RCI auto', or package.module:Class for one of your own.",
             show_default="all",
         ),
     ] = None,
@@ -74,6 +75,7 @@ def reproduce(
 
     Rows are kept as they come: the same command goes on where it was stopped.
     The tables: rbo (accuracy), mse, speedup, scaling; the cohorts: pbc, fhs.
+    Beyond the paper: nonlinear, RCI on relations that bend.
 
     rootcausal reproduce --quick
     rootcausal reproduce rbo --reps 20 --methods RCI,HPC,my_module:MyMethod

@@ -1,4 +1,4 @@
-"""``rootcausal simulate``: a cohort from the paper's generator, in a file."""
+"""``rootcausal simulate``: a cohort from the paper's generator, or one with bent relations, in a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +13,7 @@ from .options import check_output, table_path
 from .outcome_options import Events, Prevalence
 
 if TYPE_CHECKING:
-    from ..data import SimulatedCohort
+    from ..data import NonlinearCohort, SimulatedCohort
 
 # What the true values add to.
 SCALES = {"yes_no": "log-odds", "survival": "log-hazard", "number": "in the unit of severity"}
@@ -43,6 +43,10 @@ def simulate(
         ),
     ] = "yes_no",
     events: Events = None,
+    mechanism: Annotated[
+        Literal["linear", "nonlinear"],
+        typer.Option(help="Relations that are straight lines, as in the paper, or that bend."),
+    ] = "linear",
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -59,38 +63,29 @@ def simulate(
     rootcausal simulate --seed 1 --out cohort.csv --truth truth.csv
     rootcausal simulate --design case-control --prevalence 0.02 --out study.csv
     rootcausal simulate --outcome survival --events 0.35 --out cohort.csv
+    rootcausal simulate --mechanism nonlinear --out cohort.csv --truth truth.csv
     """
     import pyarrow as pa
-
-    from ..data import simulate as draw
 
     check_output(out)
     if truth is not None:
         check_output(truth, out)
-    if design == "case-control" and prevalence is None:
-        raise typer.BadParameter("--design case-control needs --prevalence.", param_hint="--design")
-    if design == "case-control" and rows % 2:
-        raise typer.BadParameter("half of the rows are cases: give an even number.", param_hint="--rows")
-    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
-        hint = "--design" if prevalence is None else "--prevalence"
-        raise typer.BadParameter(f"only a diagnosis has it, not --outcome {outcome}.", param_hint=hint)
-    if events is not None and outcome != "survival":
-        raise typer.BadParameter("it needs --outcome survival.", param_hint="--events")
+    beyond: dict[str, Any] = {
+        "design": design,
+        "prevalence": prevalence,
+        "outcome": outcome,
+        "events": events,
+    }
+    _check(rows, mechanism, **beyond)
     details: dict[str, Any] = {"rows": rows, "variables": variables, "seed": seed}
     if prevalence is not None:
         details |= {"design": design, "prevalence": prevalence}
     if outcome != "yes_no":
         details |= {"outcome": outcome} | ({} if events is None else {"events": events})
+    if mechanism == "nonlinear":
+        details |= {"mechanism": mechanism}
     with status_if_slow("drawing and writing the cohort"):
-        cohort = draw(
-            n_samples=rows,
-            n_variables=variables,
-            random_state=seed,
-            design=design,
-            prevalence=prevalence,
-            outcome=outcome,
-            events=events,
-        )
+        cohort = _drawn(rows, variables, seed, mechanism, beyond)
         names = cohort.feature_names
         tables: dict[Path, Any] = {
             out: pa.table({**dict(zip(names, cohort.X.T, strict=True)), **_outcome_columns(cohort)})
@@ -105,17 +100,46 @@ def simulate(
     say(provenance("simulate", details))
 
 
-def _outcome_columns(cohort: "SimulatedCohort") -> dict[str, Any]:
-    name = cohort.target_name.lower()
-    return {name: cohort.y} if cohort.time is None else {"time": cohort.time, name: cohort.y}
+def _check(
+    rows: int, mechanism: str, design: str, prevalence: float | None, outcome: str, events: float | None
+) -> None:
+    """Refuse options that do not go together."""
+    if design == "case-control" and prevalence is None:
+        raise typer.BadParameter("--design case-control needs --prevalence.", param_hint="--design")
+    if design == "case-control" and rows % 2:
+        raise typer.BadParameter("half of the rows are cases: give an even number.", param_hint="--rows")
+    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
+        hint = "--design" if prevalence is None else "--prevalence"
+        raise typer.BadParameter(f"only a diagnosis has it, not --outcome {outcome}.", param_hint=hint)
+    if events is not None and outcome != "survival":
+        raise typer.BadParameter("it needs --outcome survival.", param_hint="--events")
+    if mechanism == "nonlinear" and (outcome != "yes_no" or prevalence is not None):
+        hint = "--prevalence" if prevalence is not None else "--outcome"
+        raise typer.BadParameter("leave it out with --mechanism nonlinear.", param_hint=hint)
 
 
-def _outcome_line(cohort: "SimulatedCohort", prevalence: float | None) -> str:
+def _drawn(
+    rows: int, variables: int, seed: int, mechanism: str, beyond: dict[str, Any]
+) -> "SimulatedCohort | NonlinearCohort":
+    from ..data import simulate as draw
+    from ..data import simulate_nonlinear
+
+    if mechanism == "nonlinear":
+        return simulate_nonlinear(rows, variables, random_state=seed)
+    return draw(rows, variables, random_state=seed, **beyond)
+
+
+def _outcome_columns(cohort: "SimulatedCohort | NonlinearCohort") -> dict[str, Any]:
+    name, time = cohort.target_name.lower(), getattr(cohort, "time", None)
+    return {name: cohort.y} if time is None else {"time": time, name: cohort.y}
+
+
+def _outcome_line(cohort: "SimulatedCohort | NonlinearCohort", prevalence: float | None) -> str:
     from ..inputs.outcome_columns import disease_line
 
     *_, name = _outcome_columns(cohort)
     y, rows = cohort.y, len(cohort.y)
-    if cohort.time is not None:
+    if "time" in _outcome_columns(cohort):
         return f"{name} = 1 in {y.sum()} of {rows} patients; the others were last seen without it, at time"
     if y.dtype.kind == "f":
         return f"{name}: mean {y.mean():.2f}, standard deviation {y.std():.2f}"

@@ -44,7 +44,7 @@ class Grouping:
         ends = np.searchsorted(owner[by_owner], variables, side="right")
         places = tuple(by_owner[a:b] for a, b in zip(starts, ends, strict=True))
         weights = tuple(
-            np.ones(1) if single else _unit_length(unit_effects[some])
+            np.ones(1) if single else unit_length(unit_effects[some])
             for single, some in zip(alone, places, strict=True)
         )
         return cls(variables, alone, places, weights)
@@ -105,6 +105,7 @@ class Grouping:
         return np.array([self.norms(one) for one in along]).reshape(v, v).T
 
 
-def _unit_length(effects: F64) -> F64:
+def unit_length(effects: F64) -> F64:
+    """Weights proportional to effects; where these are all zero, the first alone counts."""
     size = float(np.linalg.norm(effects))
     return effects / size if size > 0 else np.eye(1, effects.size)[0]

@@ -44,7 +44,7 @@ class CohortQuantiles:
         for start in range(0, k, width):
             some = np.arange(start, min(start + width, k))
             both = np.concatenate([X[:, order[some]], _errors(X, model, some)], axis=1)
-            found.values[:, some], found.errors[:, some] = np.hsplit(_quantiles(both), 2)
+            found.values[:, some], found.errors[:, some] = np.hsplit(quantiles_of(both), 2)
         if model.layout is None or not (model.layout.grouped or model.covariates.size):
             return found
         return cls(*(_by_variable(X, model, model.layout, *both) for both in vars(found).items()))
@@ -67,9 +67,9 @@ def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_colum
         columns = layout.columns_of(variable)
         if columns.size > 1 and what == "values":
             levels = shares_of_levels(X[:, columns]).argmax(axis=1)
-            found[:, [place]] = _quantiles(levels[:, None].astype(np.float64))
+            found[:, [place]] = quantiles_of(levels[:, None].astype(np.float64))
         elif columns.size > 1:
-            found[:, [place]] = _quantiles(model.errors_of(X, place)[:, None])
+            found[:, [place]] = quantiles_of(model.errors_of(X, place)[:, None])
     return found
 
 
@@ -81,7 +81,8 @@ def _errors(X: F64, model: CausalModel, places: Index) -> F64:
     return errors
 
 
-def _quantiles(columns: F64) -> F64:
+def quantiles_of(columns: F64) -> F64:
+    """(101, m): quantiles of columns (n, m)."""
     # A sort and a look-up: many times faster than np.quantile, which selects for each quantile.
     ranked = np.sort(np.ascontiguousarray(columns.T), axis=1)
     low, high, share = _steps(len(columns))

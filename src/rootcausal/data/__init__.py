@@ -1,6 +1,17 @@
-"""Cohorts that come with the package: the paper's generator, and its two real data sets."""
+"""Cohorts that come with the package: two generators, the paper's and a bent one, and two real data sets."""
 
+from .bent_truth import BentTruth
 from .cohorts import RealCohort, load_framingham, load_pbc
 from .simulate import SimulatedCohort, simulate
+from .simulate_nonlinear import NonlinearCohort, simulate_nonlinear
 
-__all__ = ["RealCohort", "SimulatedCohort", "load_framingham", "load_pbc", "simulate"]
+__all__ = [
+    "BentTruth",
+    "NonlinearCohort",
+    "RealCohort",
+    "SimulatedCohort",
+    "load_framingham",
+    "load_pbc",
+    "simulate",
+    "simulate_nonlinear",
+]

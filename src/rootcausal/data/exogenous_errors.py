@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv, stdtrit
 
 from ..core.table import F64
 
 FAMILIES = 3
+# Of Student's t, chi-square and uniform errors.
+STANDARD_DEVIATIONS = np.sqrt([5 / 3, 6, 1 / 3])
 # Of a population, drawn at once: the first of them also set what is to be so common in it.
 ROWS_A_BLOCK = 100_000
 
@@ -22,6 +25,18 @@ def draw_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Genera
     errors[:, chi_square] = rng.chisquare(3, (n_samples, len(chi_square))) - 3
     errors[:, uniform] = rng.uniform(-1, 1, (n_samples, len(uniform)))
     return errors
+
+
+def draw_unit_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Generator) -> F64:
+    """The same, with unit variance."""
+    return draw_errors(n_samples, family, rng) / STANDARD_DEVIATIONS[family]
+
+
+def unit_error_quantiles(shares: F64, kind: int) -> F64:
+    """Quantiles of one of the three distributions, with mean zero and unit variance."""
+    raw = (stdtrit(5, shares), 2 * gammaincinv(1.5, shares) - 3, 2 * shares - 1)[kind]
+    quantiles: F64 = raw / STANDARD_DEVIATIONS[kind]
+    return quantiles
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,8 @@ def simulate(
     >>> cohort.time.shape, int(cohort.event.sum())
     ((200,), 83)
     """
-    n_samples = _integer_of_at_least(2 * ROWS_PER_CLASS, n_samples, "n_samples")
-    n_variables = _integer_of_at_least(2, n_variables, "n_variables")
+    n_samples = integer_of_at_least(2 * ROWS_PER_CLASS, n_samples, "n_samples")
+    n_variables = integer_of_at_least(2, n_variables, "n_variables")
     if not (math.isfinite(expected_neighbors) and expected_neighbors > 0):
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
     _check_design(design, prevalence, n_samples)
@@ -173,7 +173,7 @@ def simulate(
     rng = np.random.default_rng(random_state)
 
     for _ in range(MAX_DRAWS):
-        graph = _draw_graph(n_variables, edge_probability, rng)
+        graph = draw_graph(n_variables, edge_probability, rng)
         if graph.nnz == 0:
             continue
         cohort = _draw_cohort(graph, n_samples, outcomes[outcome], rng)
@@ -219,7 +219,7 @@ def _check_outcome(outcome: str, events: float | None, design: str, prevalence: 
         raise InputError(f"{name} belongs to outcome='yes_no', not to {outcome!r}: leave it out")
 
 
-def _draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:
+def draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:
     """Draw a lower triangular matrix of weights; ``[i, j]`` is the effect of j on i, so j < i.
 
     It is the transpose of the paper's theta.
@@ -289,7 +289,7 @@ def _draw_cohort(
     )
 
 
-def _integer_of_at_least(smallest: int, value: int, name: str) -> int:
+def integer_of_at_least(smallest: int, value: int, name: str) -> int:
     try:
         value = operator.index(value)
     except TypeError:

@@ -25,8 +25,9 @@ from .of_number import NumberChecks
 from .of_survival import SurvivalChecks
 from .of_yes_no import YesNoChecks
 from .patients import check_range
+from .together import read_together
 
-__all__ = ["Check", "Checked", "Diagnosis", "check_straight", "diagnose"]
+__all__ = ["Check", "Checked", "Diagnosis", "check_straight", "diagnose", "read_together"]
 
 NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations straight."
 

@@ -96,7 +96,7 @@ def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
     asked = ~evidence.with_levels[later] & evidence.searched[later]
     pairs = np.column_stack([earlier[asked], later[asked]])
     n = evidence.errors.shape[0]
-    trial = _Trial(evidence)
+    trial = Trial(evidence)
     from_outside = tuple(trial.bends_from_outside(OUTSIDE_LEVEL))
     if not pairs.size:
         return Dependence(0, n, 1.0, 0.0, (), from_outside)
@@ -114,7 +114,7 @@ def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
     found = [
         pair
         for m in sorted(tried, key=lambda m: float(p_values[m]))
-        if (pair := _explained(evidence, trial, pairs[m], len(pairs), level)) is not None
+        if (pair := explained(evidence, trial, pairs[m], len(pairs), level)) is not None
     ]
     of_others = np.flatnonzero(~bends_alone)
     strongest = float(moments.strength[of_others[p_values[of_others].argmin()]]) if of_others.size else 0.0
@@ -137,10 +137,13 @@ def _rows_behind(evidence: Evidence) -> int:
     return max(1, round(n * float(np.median(evidence.measured.mean(axis=0))) ** 2))
 
 
-def _explained(
-    evidence: Evidence, trial: _Trial, pair: Index, n_pairs: int, level: float
+def explained(
+    evidence: Evidence, trial: Trial | None, pair: Index, n_pairs: int, level: float
 ) -> Dependent | None:
-    """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed."""
+    """What is behind a pair, or None where measurements alone do not show it, or nothing was assumed.
+
+    Without a ``trial`` nothing is behind it.
+    """
     i, j = int(pair[0]), int(pair[1])
     rows = evidence.measured_for((i, j))
     errors = columns_of(evidence.errors, pair)
@@ -152,9 +155,11 @@ def _explained(
     p_value = corrected(float(moments.p_values[0]), n_pairs)
     if p_value >= level:
         return None
-    if rows is not None:
-        trial = _Trial(evidence.of_patients(rows))
-    explanation, curve = trial.explain(i, j)
+    explanation: Explanation = "nothing"
+    curve = None
+    if trial is not None:
+        trial = trial if rows is None else Trial(evidence.of_patients(rows))
+        explanation, curve = trial.explain(i, j)
     if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
         # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
         # comes before a number cannot be tried by straight lines.
@@ -162,7 +167,7 @@ def _explained(
     return Dependent(i, j, p_value, float(moments.strength[0]), moments.correlation[0], explanation, curve)
 
 
-class _Trial:
+class Trial:
     """Regressions of columns on each other, from one Gram matrix."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -222,7 +227,7 @@ class _Trial:
             rows = self._evidence.measured_for((j,), int(column))
             if rows is not None and rows.size < FEWEST_MEASURED:
                 continue
-            trial = self if rows is None else _Trial(self._evidence.of_patients(rows))
+            trial = self if rows is None else Trial(self._evidence.of_patients(rows))
             curve = trial.curve_from_outside(int(column), j)
             if curve is not None:
                 yield int(column), j, curve

@@ -24,6 +24,11 @@ FRAMINGHAM_NOTE = (
     "was altered to keep participants anonymous and is not for findings about people. It checks methods here."
 )
 
+METHOD_NOTE = (
+    'RCI is `RCI(attribution="paper")`, the method as published; the package\'s default attribution is '
+    "sharper. p counts the diagnosis."
+)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -66,13 +71,15 @@ def write_results(names: Sequence[str], scope: Scope, out: Path, made: Made, pag
 
 
 def _page(shown: dict[str, Shown], scope: Scope, made: Made) -> str:
+    beyond = list(shown) == ["nonlinear"]
+    drawn = any(each.figures for each in shown.values())
+    figures = ", each figure in `figures/` as PNG and SVG" if drawn else ""
     parts = [
-        "# The paper's experiments, run again\n",
+        "# RCI where relations bend\n" if beyond else "# The paper's experiments, run again\n",
         f"Made by `{made.command}` with rootcausal {__version__}, seed {scope.seed}, {made.jobs} at a time, "
         f"on {_machine()}. Every number comes from the rows in `rows/`; each table is also in `tables/` as "
-        "Markdown and LaTeX, each figure in `figures/` as PNG and SVG.\n",
-        'RCI is `RCI(attribution="paper")`, the method as published; the package\'s default attribution is '
-        "sharper. p counts the diagnosis.\n",
+        f"Markdown and LaTeX{figures}.\n",
+        "p counts the diagnosis.\n" if beyond else f"{METHOD_NOTE}\n",
     ]
     for name, each in shown.items():
         parts.append(f"## {name}\n")

@@ -60,7 +60,7 @@ def overlap_table(rows: Sequence[Row], methods: Sequence[str]) -> ResultTable:
         "The paper has 100 data sets a cell. By default we draw 300 where n = 100, where means scatter most.",
         *_method_notes(methods),
         *far,
-        *_failures(rows),
+        *failures(rows),
     ]
     return ResultTable("Rank-biased overlap, synthetic data", ["n", "p", "sets", *methods], lines, notes)
 
@@ -83,7 +83,7 @@ def error_table(rows: Sequence[Row], methods: Sequence[str]) -> ResultTable:
         "overlap. Variables that a method leaves unranked count as 0.",
         *_method_notes(methods),
         *divergent,
-        *_failures(rows),
+        *failures(rows),
     ]
     title = "Mean squared error of Shapley values, synthetic data"
     return ResultTable(title, ["n", "p", "sets", *methods], lines, notes)
@@ -110,7 +110,7 @@ def inset_table(rows: Sequence[Row]) -> ResultTable:
         lines,
         [
             "The paper shows this as a figure only and says that Local Plus is slightly more accurate.",
-            *_failures(rows),
+            *failures(rows),
         ],
     )
 
@@ -133,7 +133,7 @@ def speed_up_table(rows: Sequence[Row]) -> ResultTable:
         "all four on the same data, with the same kernel, on one thread, taking turns; the shortest of three "
         "runs, or of one where a turn of all four takes more than a second.",
         SMALL_DATA_NOTE,
-        *_failures(rows),
+        *failures(rows),
     ]
     header = ["n", "p", "sets", "Local Plus", "Local", "Plus", "original", "original takes"]
     return ResultTable("Speed-up over the original Direct LiNGAM", header, lines, notes)
@@ -157,7 +157,7 @@ def scaling_table(rows: Sequence[Row]) -> ResultTable:
         "Seconds for Local Plus",
         ["n", "p", "sets", "ours", "paper", "paper / ours"],
         lines,
-        ["One thread here; the paper's machine is not named.", *_failures(rows)],
+        ["One thread here; the paper's machine is not named.", *failures(rows)],
     )
 
 
@@ -183,7 +183,7 @@ def cohort_table(rows: Sequence[Row], methods: Sequence[str], name: str) -> Resu
         "the p-value of a paired t-test. Columns are in random order in each sample.",
         paper.COHORT_WORDS[name],
         *_method_notes(methods),
-        *_failures(rows),
+        *failures(rows),
     ]
     return ResultTable(
         f"Rank-biased overlap, {name.upper()}",
@@ -219,7 +219,7 @@ def cohort_times_table(rows: Sequence[Row], name: str) -> ResultTable:
             paper.COHORT_WORDS[name],
             "One thread, the shortest of three runs a sample, the variants taking turns.",
             SMALL_DATA_NOTE,
-            *_failures(rows),
+            *failures(rows),
         ],
     )
 
@@ -275,7 +275,7 @@ def _divergent(found: Mapping[int, float], n: int, p: int, method: str) -> str |
     )
 
 
-def _failures(rows: Sequence[Row]) -> list[str]:
+def failures(rows: Sequence[Row]) -> list[str]:
     """How many cells failed, and why: each method and error once."""
     why = Counter(f"{row.method} on {row.source}: {row.error}" for row in rows if row.error is not None)
     if not why:

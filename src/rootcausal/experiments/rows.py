@@ -20,10 +20,12 @@ from ..files.atomic_write import atomic_write, cannot_write
 from ..wording import one_line, shown
 
 SEED_KEY = b"rootcausal_seed"
-TEXTS = ("source", "method", "error", "version")
+TEXTS = ("source", "method", "error", "version", "mechanism")
 COUNTS = {"n": 2**31, "p": 2**31, "number": 2**31, "pairs": 2**63}  # what their Parquet columns can hold
 MEASURES = ("overlap", "mse", "seconds")
-MAY_BE_MISSING = (*MEASURES, "pairs", "error")
+MAY_BE_MISSING = (*MEASURES, "pairs", "error", "mechanism")
+# Files of older versions have no such column.
+LATER = ("mechanism",)
 # Rows are a few hundred bytes each, and hardly shrink in Parquet: a file that grows more is a bomb.
 LONGEST_LINE, LONGEST_TEXT = 1 << 16, 1000
 FREE_ROWS = 100_000
@@ -42,6 +44,7 @@ class Row:
     pairs : pairs of columns that were compared; timings only.
     error : why there is no result, or None.
     version : of rootcausal.
+    mechanism : "linear" or "nonlinear", where the method chose between them; otherwise None.
     """
 
     source: str
@@ -55,6 +58,7 @@ class Row:
     pairs: int | None
     error: str | None
     version: str
+    mechanism: str | None = None
 
 
 class RowFile:
@@ -123,7 +127,9 @@ def _read_columns(path: Path) -> tuple[dict[str, list[Any]], int]:
     from pyarrow import parquet
 
     size = path.stat().st_size
-    with parquet.ParquetFile(path, read_dictionary=list(TEXTS), page_checksum_verification=True) as file:
+    held = parquet.read_schema(path).names
+    texts = [name for name in TEXTS if name in held or name not in LATER]
+    with parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         check_inflation(sum(group.total_byte_size for group in groups), size)
         if file.metadata.num_rows > max(FREE_ROWS, size):
@@ -132,8 +138,11 @@ def _read_columns(path: Path) -> tuple[dict[str, list[Any]], int]:
         expected = _schema(seed)
         table = file.read(columns=expected.names)
     table.validate(full=True)
-    columns = {}
+    columns: dict[str, list[Any]] = {}
     for field in expected:
+        if field.name in LATER and field.name not in held:
+            columns[field.name] = [None] * table.num_rows
+            continue
         column = table.column(field.name)
         if field.name in TEXTS:
             column = column.combine_chunks()
@@ -222,7 +231,9 @@ def _check_seed(path: Path, made_from: int, seed: int) -> None:
 def _schema(seed: int) -> Any:
     import pyarrow as pa
 
-    kinds = dict.fromkeys(("source", "method", "version"), pa.dictionary(pa.int32(), pa.string()))
+    kinds = dict.fromkeys(
+        ("source", "method", "version", "mechanism"), pa.dictionary(pa.int32(), pa.string())
+    )
     kinds |= {"error": pa.string(), "pairs": pa.int64()}
     kinds |= dict.fromkeys(("n", "p", "number"), pa.int32()) | dict.fromkeys(MEASURES, pa.float64())
     return pa.schema(

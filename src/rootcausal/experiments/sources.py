@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
-from ..data import RealCohort, load_framingham, load_pbc, simulate
+from ..data import RealCohort, load_framingham, load_pbc, simulate, simulate_nonlinear
 
 # Child and Turcotte's cut-off, in mg/dL: from here on bilirubin is the stronger cause of death.
 HIGH_BILIRUBIN = 2.0
@@ -29,12 +29,19 @@ class Sample:
     y : (n,) diagnosis, 0 or 1.
     truth : (n, p) whose positive entries, largest first, are each patient's root causes.
     weighted : whether the truth is known in log-odds, or only as a ranking.
+    cases_only : whether only patients with the diagnosis are scored.
     """
 
     X: F64
     y: Index
     truth: F64
     weighted: bool
+    cases_only: bool = False
+
+    @property
+    def scored(self) -> Index:
+        """Rows that are scored."""
+        return np.flatnonzero(self.y == 1) if self.cases_only else np.arange(len(self.y))
 
 
 class CohortSource(Protocol):
@@ -71,6 +78,27 @@ class Synthetic:
     def draw(self, seed: np.random.SeedSequence) -> Sample:
         cohort = simulate(self.n, self.p, random_state=seed)
         return Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True)
+
+
+@dataclass(frozen=True)
+class Bent:
+    """Cohorts whose relations bend, their spread uneven or even; scored are those with the diagnosis."""
+
+    n: int
+    p: int
+    heteroscedastic: bool
+
+    @property
+    def name(self) -> str:
+        return f"{'bent' if self.heteroscedastic else 'bent-even'}-n{self.n}-p{self.p}"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.p
+
+    def draw(self, seed: np.random.SeedSequence) -> Sample:
+        cohort = simulate_nonlinear(self.n, self.p, heteroscedastic=self.heteroscedastic, random_state=seed)
+        return Sample(cohort.X, cohort.y, cohort.true_shapley, weighted=True, cases_only=True)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import paper, paper_tables
+from . import bent_tables, paper, paper_tables
 from .methods import METHODS, families
 from .rows import Row
 from .sources import CohortSource, Resampled, Synthetic
@@ -20,6 +20,7 @@ DATA_SETS, RESAMPLES = 100, 1_000
 # Overlaps scatter most with few patients, where a data set costs least: there we draw more than the paper.
 ACCURACY_DATA_SETS = {100: 300}
 QUICK_DATA_SETS, QUICK_RESAMPLES = 3, 20
+BENT_DATA_SETS = 30
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,19 @@ def _cohort(name: str) -> Callable[[Scope], list[Task]]:
     return tasks
 
 
+def _bent(scope: Scope) -> list[Task]:
+    """Bent relations for all three mechanisms; straight ones to see what choosing by itself costs there."""
+    numbers = scope.data_sets(BENT_DATA_SETS)
+    bent = [goal.source for goal in bent_tables.GOALS]
+    straight = [Synthetic(n, p) for n, p in paper.CELLS]
+    return [
+        task
+        for sources, methods in ((bent, bent_tables.METHODS), (straight, bent_tables.ON_LINES))
+        for source in sources
+        for task in _accuracy(source, numbers, scope.of_paper(methods), scope.seed)
+    ]
+
+
 def _cells(scope: Scope, names: Sequence[str]) -> list[Task]:
     return [
         task
@@ -177,6 +191,13 @@ def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
     return show
 
 
+def _show_bent(scope: Scope, rows: Sequence[Row]) -> Shown:
+    tables = {"nonlinear": bent_tables.gain_table(rows, scope.of_paper(bent_tables.METHODS))}
+    if all(name in scope.of_paper(bent_tables.ON_LINES) for name in bent_tables.ON_LINES):
+        tables["nonlinear-on-lines"] = bent_tables.lines_table(rows)
+    return Shown(tables)
+
+
 EXPERIMENTS = {
     "rbo": Experiment(paper.OVERLAP_METHODS, _synthetic, _show_overlap),
     "mse": Experiment(paper.ERROR_METHODS, _squared_error, _show_squared_error),
@@ -184,4 +205,5 @@ EXPERIMENTS = {
     "scaling": Experiment(None, _scaling, _show_scaling),
     "pbc": Experiment(paper.OVERLAP_METHODS, _cohort("pbc"), _show_cohort("pbc")),
     "fhs": Experiment(paper.OVERLAP_METHODS, _cohort("fhs"), _show_cohort("fhs")),
+    "nonlinear": Experiment(bent_tables.METHODS, _bent, _show_bent),
 }

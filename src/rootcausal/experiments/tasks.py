@@ -93,11 +93,12 @@ class Accuracy:
             sample, shared = drawn()
             model, spent = shared.fit(name)
             began = time.perf_counter()
-            scores = model.scores(sample.X)
+            scores = model.scores(sample.X[sample.scored])
             seconds = spent + time.perf_counter() - began
-            overlap = rank_biased_overlap(sample.truth, scores, weighted=sample.weighted)
-            mse = shapley_mse(sample.truth, scores) if sample.weighted else None
-            return {"overlap": overlap, "mse": mse, "seconds": seconds}
+            truth = sample.truth[sample.scored]
+            overlap = rank_biased_overlap(truth, scores, weighted=sample.weighted)
+            mse = shapley_mse(truth, scores) if sample.weighted else None
+            return {"overlap": overlap, "mse": mse, "seconds": seconds, "mechanism": _taken(model)}
 
         with _one_thread():
             return [_row(self.source, self.number, name, evaluate) for name in self.methods]
@@ -167,7 +168,7 @@ def _compile() -> None:
 
 def _row(source: CohortSource, number: int, method: str, evaluate: Callable[[str], dict[str, Any]]) -> Row:
     n, p = source.shape
-    found: dict[str, Any] = dict.fromkeys(("overlap", "mse", "seconds", "pairs", "error"))
+    found: dict[str, Any] = dict.fromkeys(("overlap", "mse", "seconds", "pairs", "error", "mechanism"))
     try:
         found |= _finite(evaluate(method))
     except Exception as error:  # whatever a method does wrong becomes a row that says so
@@ -177,10 +178,16 @@ def _row(source: CohortSource, number: int, method: str, evaluate: Callable[[str
 
 def _finite(found: dict[str, Any]) -> dict[str, Any]:
     """Refuse the score of a fit that diverged beyond the largest number."""
-    endless = [name for name, value in found.items() if value is not None and not math.isfinite(value)]
+    endless = [name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)]
     if endless:
         raise OverflowError(f"{' and '.join(endless)} not finite")
     return found
+
+
+def _taken(model: Any) -> str | None:
+    """The mechanism that a model chose by itself, where it says so."""
+    chosen = getattr(model, "provenance_", {}).get("mechanism", {})
+    return chosen["taken"] if chosen.get("asked") == "auto" else None
 
 
 @contextmanager

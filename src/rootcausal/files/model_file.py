@@ -4,7 +4,8 @@ Version 2 added the checksum, and the type of the labels; version 3 names arrays
 they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
 what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
 on, which variables are on a log scale: the parameters of the model say both. From version 7 on the outcome
-may be the time to an event, or a number, and from version 8 on relations may be bent. All are read.
+may be the time to an event, or a number: the attribution says which. From version 8 on relations may be bent,
+and variables may be read as one. All versions are read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from ..core.completion import Completion
 from ..core.halves import taken
 from ..core.layout import Layout
+from ..core.merged import Sets, check_sets
 from ..core.model import CausalModel
 from ..core.precedence import Precedence
 from ..core.quantiles import STEPS, CohortQuantiles
@@ -35,19 +37,20 @@ from .model_arrays import (
     model_from,
     model_names,
     named_by_half,
-    outcome_told_by,
     pack,
     packed_names,
     unpack,
 )
-from .written_dates import ORDERS
+from .model_provenance import checked_provenance
 
 # Arrays that a file may lack: those written before they existed, or with the paper's attribution.
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
+SET_QUANTILES = "set_quantiles"
 OTHERS = {"margins", PROBABILITY, *QUANTILES}
 LEVELS_SINCE = 4
+SETS_SINCE = 8
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -64,19 +67,10 @@ MODEL = FileKind(
         | packed_names(version)
         | OTHERS
         | (set(COMPLETION) if version >= LEVELS_SINCE else set())
+        | ({SET_QUANTILES} if version >= SETS_SINCE else set())
     ),
     compressed=True,
 )
-# What every model says of how it was made, and pages and summaries read.
-PROVENANCE = {
-    "rootcausal": str,
-    "parameters": dict,
-    "rows": int,
-    "columns": int,
-    "exhausted": list,
-    "separated": bool,
-    "pairs_evaluated": int,
-}
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[0-9]{1,4}|\|O")
 # By which interpolation may break the order of quantiles, beside the largest of them.
 ROUNDING = 1e-9
@@ -110,6 +104,8 @@ class SavedModel:
     with_levels : kind and levels of the variables that are no numbers, by their places.
     completion : None where the model did not keep it.
     provenance : how the model was made.
+    sets : of variables that are read as one.
+    set_quantiles : (101, s) of their shocks in the cohort; None where there are no sets.
     """
 
     model: CausalModel
@@ -123,6 +119,8 @@ class SavedModel:
     with_levels: Mapping[int, Levels]
     completion: Completion | None
     provenance: dict[str, Any]
+    sets: Sets = ()
+    set_quantiles: F64 | None = None
 
 
 def write(path: str | PathLike[str], saved: SavedModel) -> None:
@@ -137,12 +135,15 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         "classes": [_label(label) for label in saved.classes],
         "classes_type": saved.classes.dtype.newbyteorder("<").str,
         "provenance": saved.provenance,
+        "merged_sets": [list(some) for some in saved.sets],
     }
     arrays = arrays_of(saved.model) | {"margins": saved.margins}
     if saved.quantiles is not None:
         arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
     if saved.ancestor_probability is not None:
         arrays[PROBABILITY] = saved.ancestor_probability
+    if saved.sets and saved.set_quantiles is not None:
+        arrays[SET_QUANTILES] = saved.set_quantiles
     if saved.completion is not None:
         kept = saved.completion
         arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
@@ -206,12 +207,13 @@ def _restore(
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
         raise ValueError("its variables and its columns differ in number")
-    provenance = _provenance(header["provenance"], p, header["attribution"])
+    provenance = checked_provenance(header["provenance"], p, header["attribution"])
     names = None if header["feature_names"] is None else _names(header["feature_names"], p)
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
     model = model_from(header, arrays, layout)
-    _check_shapes(arrays, model.order.size, p)
+    sets = _sets(header.get("merged_sets", []), model)
+    _check_shapes(arrays, model.order.size, p, len(sets))
     _check_numbers(arrays)
     return SavedModel(
         model=model,
@@ -225,15 +227,28 @@ def _restore(
         with_levels=with_levels,
         completion=_completion(arrays, q),
         provenance=provenance,
+        sets=sets,
+        set_quantiles=arrays.get(SET_QUANTILES),
     )
 
 
-def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int) -> None:
+def _sets(described: Any, model: CausalModel) -> Sets:
+    """Variables that are read as one; ValueError where these cannot be sets of the model's."""
+    if type(described) is not list or not all(type(some) is list for some in described):
+        raise ValueError("its sets are none")
+    sets = tuple(map(tuple, described))
+    check_sets(sets, model.order)
+    return sets
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int, s: int) -> None:
     expected: dict[str, tuple[int, ...]] = {"margins": (k,)}
     if PROBABILITY in arrays:
         expected[PROBABILITY] = (p,)
     if any(name in arrays for name in QUANTILES):
         expected |= dict.fromkeys(QUANTILES, (STEPS, k))
+    if s or SET_QUANTILES in arrays:
+        expected[SET_QUANTILES] = (STEPS, s)
     for name, shape in expected.items():
         if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
             raise ValueError(f"array {name} has the wrong shape or type")
@@ -246,7 +261,7 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
     probability: F64 = arrays.get(PROBABILITY, np.zeros(0))
     if not ((probability >= 0) & (probability <= 1)).all():
         raise ValueError("a probability is not between 0 and 1")
-    for name in QUANTILES:
+    for name in (*QUANTILES, SET_QUANTILES):
         quantiles: F64 = arrays.get(name, np.zeros((STEPS, 0)))
         if not np.isfinite(quantiles).all():
             raise ValueError("a quantile is not a number")
@@ -293,69 +308,6 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
         raise ValueError("the covariance of its completion is none")
     np.linalg.cholesky(covariance / np.outer(sd, sd))  # a ValueError where it has no inverse
     return Completion(mean, columns, covariance)
-
-
-def _provenance(provenance: Any, p: int, attribution: Any) -> dict[str, Any]:
-    for name, kind in PROVENANCE.items():
-        if type(provenance[name]) is not kind:
-            raise ValueError(f"its {name!r} is of another type")
-    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
-        raise ValueError("its backend is no text")  # files of version 1 call it table
-    if provenance["columns"] != p:
-        raise ValueError("its numbers of rows, cases and columns do not fit together")
-    _check_outcome(provenance, attribution)
-    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
-    if not all(isinstance(name, str) for name in left_out):
-        raise ValueError("a name is not a text")
-    patients = provenance.get("patients", 1)
-    if type(patients) is not int or not 0 < patients <= provenance["rows"]:
-        raise ValueError("its number of patients does not fit that of its rows")
-    _check_reading(provenance.get("reading", {}))
-    return provenance
-
-
-def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
-    """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
-        raise ValueError("its attribution is not of the outcome that it remembers")
-    if "outcome" not in provenance:
-        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
-            raise ValueError("its numbers of rows, cases and columns do not fit together")
-    elif provenance["outcome"] == "survival":
-        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
-            raise ValueError("its numbers of rows and events do not fit together")
-        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
-            raise ValueError("a time that it remembers is none")
-    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
-        raise ValueError("its number does not vary")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
-
-
-def _check_reading(reading: Any) -> None:
-    """How new patients are to be read: words for missing, and the days from which dates are counted."""
-    if not (isinstance(reading, dict) and isinstance(reading.get("origins", {}), dict)):
-        raise ValueError("it does not say how its table was read")
-    words, origins = reading.get("na", []), reading.get("origins", {})
-    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        raise ValueError("its words for missing are no texts")
-    if not all(isinstance(day, str) for pair in origins.items() for day in pair):
-        raise ValueError("its first days are no texts")
-    np.array(list(origins.values()), dtype="datetime64[D]")
-    later = reading.get("after", [])
-    if not (isinstance(later, list) and all(isinstance(name, str) for name in later)):
-        raise ValueError("its columns measured after the outcome are no texts")
-    if not all(isinstance(reading.get(name, ""), str) for name in ("called", "unit")):
-        raise ValueError("what it calls its outcome is no text")
-    orders = reading.get("date_orders", {})
-    if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
-        raise ValueError("it does not say how dates are written")
 
 
 def _names(names: Any, p: int) -> np.ndarray:

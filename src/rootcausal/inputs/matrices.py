@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.completion import Completion
 from ..core.layout import Layout
+from ..core.merged import Merged
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
@@ -63,7 +64,7 @@ class Matrix:
     measured: F64 | None = None
     completion: Completion | None = None
 
-    def doubt(self, model: CausalModel) -> F64 | None:
+    def doubt(self, model: CausalModel | Merged) -> F64 | None:
         """(n, p): standard deviation that filling in leaves to Shapley values; None where nothing was."""
         if self.measured is None or self.completion is None:
             return None
@@ -78,6 +79,16 @@ class Matrix:
         holed = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
         doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
         return doubt
+
+    def filled_in(self, model: CausalModel) -> np.ndarray:
+        """(n, p): where a value was not measured, and an expected one stands in."""
+        if self.measured is None:
+            return np.zeros((len(self.values), model.n_variables), dtype=bool)
+        filled = np.isnan(self.measured) & ~np.isnan(self.values)
+        if model.layout is None:
+            return filled
+        # The dummies of a variable have the same holes.
+        return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:
         """(n, q): the values, and at random where they were filled in: they then vary as patients do."""

@@ -17,14 +17,15 @@ HEAT_VARIABLES = 30
 SWARM_PATIENTS = 300
 
 
-def cohort_facts(values: F64, predictor: F64, notable_from: float) -> dict[str, Any]:
+def cohort_facts(values: F64, predictor: F64, notable_from: float, unlisted: np.ndarray) -> dict[str, Any]:
     """Facts about the patients together.
 
     Parameters
     ----------
-    values : (n, k) Shapley values of the variables in causal order.
+    values : (n, k) Shapley values of the variables in causal order, and of sets of them.
     predictor : (n,) of the outcome: by it some of them are chosen to be drawn.
     notable_from : the size from which a value counts.
+    unlisted : (k,) which are members of sets, and have no place of their own in lists.
 
     Returns
     -------
@@ -40,6 +41,7 @@ def cohort_facts(values: F64, predictor: F64, notable_from: float) -> dict[str, 
         np.add.at(strongest, values[raised].argmax(axis=1), 1)
     importance = np.abs(values).mean(axis=0)
     by_importance = np.argsort(-importance, kind="stable")
+    by_importance = by_importance[~unlisted[by_importance]]
     by_risk = np.argsort(predictor, kind="stable")
     swarm = by_risk[np.unique(np.linspace(0, n - 1, min(n, SWARM_PATIENTS)).astype(np.intp))]
     return {

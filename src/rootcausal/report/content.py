@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from ..outcome_words import words_of
 from ..provenance import backend_used, left_out, parameters_in_words
@@ -23,6 +23,7 @@ from .cohort_view import cohort_facts
 from .graph_view import graph_facts
 from .level_view import not_measured, predictors_by_level, shown_data, shown_quantiles
 from .outcome_view import OutcomeView, view_of
+from .set_view import places_shown, set_facts, set_notes, set_quantiles
 from .variable_view import expected_values, variable_facts
 
 if TYPE_CHECKING:
@@ -68,17 +69,18 @@ def page_content(
     causal, target = model._model, None if target is None else _text(target, "target") or None
     units = {name: _unit(units, name) for name in units}
     view = view_of(explanation, units, target)
-    values = explanation.values[:, causal.order]
-    tables = _tables(explanation, causal)
+    listed, order = explanation.listed, places_shown(explanation, causal)
+    values = listed.values[:, order]
+    tables = _tables(explanation, causal, order)
     n, k = values.shape
     numbers = _number_type(n, k, len(tables))
     names = [variable.shown for variable in explanation.variables]
     blocks = {name: _packed(table, numbers) for name, table in tables.items()}
     if explanation.imputed.any():
-        blocks["imputed"] = _packed(not_measured(explanation, causal.order), "<u1")
+        blocks["imputed"] = _packed(not_measured(explanation, order), "<u1")
     kept = None
     if explanation.lower is not None:
-        kept, intervals = _interval_blocks(explanation, causal.order, _size(blocks), view)
+        kept, intervals = _interval_blocks(explanation, order, _size(blocks), view)
         blocks |= intervals
     blocks |= _covariate_blocks(explanation, numbers, view)
     happened = None if known is None else known.known_again(X, n, getattr(model, "classes_", np.empty(0)))
@@ -104,14 +106,18 @@ def page_content(
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
         "covariates": [explanation.variables[place].shown for place in causal.covariates],
-        "variables": variable_facts(model, explanation, units, view),
+        "variables": variable_facts(model, explanation, units, view) + set_facts(model, explanation),
         "notable": explanation.notable_from,
         # Whether the page can count out by itself what is expected, and what another shock would do.
         "linear": causal.mechanism.kind == "linear",
         "quantiles": _quantiles(model, explanation, numbers),
-        "cohort": cohort_facts(values, explanation.predictor, explanation.notable_from)
+        "cohort": cohort_facts(
+            values, explanation.predictor, explanation.notable_from, np.isin(order, listed.members)
+        )
         | {"predicted": view.predictions(explanation.predicted)},
-        "graph": graph_facts(causal, values, model.bootstrap_, names, model._quantiles),
+        "graph": graph_facts(
+            causal, explanation.values[:, causal.order], model.bootstrap_, names, model._quantiles
+        ),
         "bootstrap": bootstrap,
         "intervals": kept,
         "not_measured": {
@@ -146,7 +152,7 @@ def _quantiles(model: Estimator, explanation: Explanation, numbers: str) -> dict
     return {
         "of_fit": of_fit,
         "values": _by_variable(shown_quantiles(quantiles.values, explanation, model._model), numbers),
-        "errors": _by_variable(quantiles.errors, numbers),
+        "errors": _by_variable(np.hstack([quantiles.errors, set_quantiles(model, explanation)]), numbers),
     }
 
 
@@ -196,16 +202,15 @@ def _number_type(n: int, k: int, n_tables: int) -> str:
     return "<f8" if in_full <= BYTES_IN_FULL else "<f4"
 
 
-def _tables(explanation: Explanation, causal: CausalModel) -> dict[str, F64]:
+def _tables(explanation: Explanation, causal: CausalModel, order: Index) -> dict[str, F64]:
     """(n, k) numbers of which every patient's go on the page, as little-endian floats in causal order.
 
     Where a Shapley value is its shock times what a unit of it adds, it needs no place of its own.
     """
-    order = causal.order
-    tables = {"errors": explanation.errors[:, order], "data": shown_data(explanation, order)}
-    if causal.attribution.proportional:
+    tables = {"errors": explanation.listed.errors[:, order], "data": shown_data(explanation, order)}
+    if causal.attribution.proportional and not explanation.sets:
         return tables
-    return tables | {"shapley": explanation.values[:, order]}
+    return tables | {"shapley": explanation.listed.values[:, order]}
 
 
 def _size(blocks: Mapping[str, str]) -> int:
@@ -219,23 +224,24 @@ def _interval_blocks(
 
     All shocks where they fit. Numbers are kept as they are shown: in steps of the outcome, whole percent.
     """
-    assert explanation.lower is not None
-    assert explanation.upper is not None
-    n, k = explanation.values.shape[0], order.size
+    listed = explanation.listed
+    assert listed.lower is not None
+    assert listed.upper is not None
+    n, k = listed.values.shape[0], order.size
     bytes_a_shock = n * (2 + 2 + 2 + 1) * 4 / 3
     kept = min(k, max(FEWEST_INTERVALS, int((BYTES_IN_FULL - used) / bytes_a_shock)))
-    strongest = np.argsort(-np.abs(explanation.values[:, order]), axis=1, kind="stable")[:, :kept]
+    strongest = np.argsort(-np.abs(listed.values[:, order]), axis=1, kind="stable")[:, :kept]
 
     def chosen(table: F64) -> F64:
         return np.take_along_axis(table[:, order], strongest, axis=1)
 
     blocks = {
         "interval-of": _packed(strongest, "<u2"),
-        "lower": _steps(chosen(explanation.lower), view),
-        "upper": _steps(chosen(explanation.upper), view),
+        "lower": _steps(chosen(listed.lower), view),
+        "upper": _steps(chosen(listed.upper), view),
     }
-    if explanation.frequency is not None:
-        blocks["frequency"] = _packed(np.round(chosen(explanation.frequency) * 100), "<u1")
+    if listed.frequency is not None:
+        blocks["frequency"] = _packed(np.round(chosen(listed.frequency) * 100), "<u1")
     return kept, blocks
 
 
@@ -285,7 +291,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
             reason: None if names is None else [called[name] for name in names]
             for reason, names in why.items()
         },
-        "notes": [_text(note, "a note") for note in notes],
+        "notes": [*(_text(note, "a note") for note in notes), *set_notes(model)],
         **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
 

@@ -23,7 +23,7 @@ def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:
 
 def shown_data(explanation: Explanation, order: Index) -> F64:
     """(n, k) what was measured of the variables in causal order; of levels, their places among the levels."""
-    data = explanation.data[:, order]
+    data = explanation.listed.data[:, order]
     for place, variable in _with_levels(explanation, order):
         data[:, place] = explanation._cells.said(variable).places
     return data
@@ -43,7 +43,7 @@ def shown_quantiles(quantiles: F64, explanation: Explanation, causal: CausalMode
 
 def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
     """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest."""
-    marks = explanation.imputed[:, order].astype(np.uint8)
+    marks = explanation.listed.imputed[:, order].astype(np.uint8)
     for place, variable in _with_levels(explanation, order):
         percent = np.nan_to_num(np.round(100 * explanation._cells.said(variable).shares))
         marks[:, place] *= (1 + percent).astype(np.uint8)
@@ -64,4 +64,5 @@ def predictors_by_level(explanation: Explanation, causal: CausalModel, room: int
 
 def _with_levels(explanation: Explanation, order: Index) -> list[tuple[int, int]]:
     """Place in the causal order and number of each variable with levels."""
-    return [(place, int(v)) for place, v in enumerate(order) if explanation.variables[int(v)].levels]
+    variables = explanation.variables  # after them come sets, which have no levels
+    return [(at, int(v)) for at, v in enumerate(order) if v < len(variables) and variables[int(v)].levels]

@@ -55,6 +55,7 @@ def variable_facts(
             "own": _or_none(own[place]),
             "ancestor": None if ancestor is None else float(ancestor[column]),
             "dropped": None if dropped is None else float(dropped[place]),
+            "members": [],
             **level_facts(explanation, int(column)),
         }
         for place, column in enumerate(causal.order)
@@ -69,22 +70,27 @@ def dropped_shares(resamples: Bootstrap | None, causal: CausalModel) -> F64 | No
     """(v,) share of resamples in which a shock on each variable of the order adds nothing, to anybody."""
     if resamples is None:
         return None
-    acts = np.zeros((len(resamples.models), causal.n_variables), dtype=bool)
-    for one, model in zip(acts, resamples.models, strict=True):
-        one[model.order] = model.importance() > 0
-    return 1.0 - acts.mean(axis=0)[causal.order]
+    return 1.0 - np.mean([acting(model) for model in resamples.models], axis=0)[causal.order]
+
+
+def acting(model: CausalModel) -> np.ndarray:
+    """(p,) the variables on which a shock adds something, to anybody."""
+    acts = np.zeros(model.n_variables, dtype=bool)
+    acts[model.order] = model.importance() > 0
+    return acts
 
 
 def expected_values(explanation: Explanation, causal: CausalModel) -> F64 | None:
-    """(n, v) what is expected of each variable of the order from a patient's others, in its own unit.
+    """(n, v + s) what is expected of each variable of the order from a patient's others, in its own unit.
 
     That is its value without its own shock. None where a shock of so many standard deviations moves every
-    patient by the same amount: the page then counts it out itself. NaN for variables of several columns.
+    patient by the same amount: the page then counts it out itself. NaN for variables of several columns,
+    and for sets of variables that are read as one.
     """
     if causal.mechanism.kind == "linear":
         return None
     X, cells = explanation._cells.columns, explanation._cells
-    expected = np.full((len(X), causal.order.size), np.nan)
+    expected = np.full((len(X), causal.order.size + len(explanation.sets)), np.nan)
     for place, variable in enumerate(causal.order):
         if np.isfinite(causal.scale[place]):
             column = cells.layout.columns_of(variable)[0] if cells.layout is not None else variable

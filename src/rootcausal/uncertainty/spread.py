@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..backends.blas import one_blas_thread
+from ..core.merged import Merged
 from ..core.model import ROWS_A_BLOCK, CausalModel
 from ..core.table import F64, Index
 
@@ -21,6 +22,7 @@ SHARES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 STANDARD_NORMAL = 1.96
 # Values of all resamples held at once.
 VALUES_A_BLOCK = 8_000_000
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Spread:
 
 
 def spread_of_values(
-    models: Sequence[CausalModel],
+    models: Sequence[CausalModel | Merged],
     X: F64,
     values: F64,
     doubt: F64 | None = None,
@@ -191,7 +193,7 @@ def ranks(values: F64, last: Index | None = None) -> Index:
     return rank
 
 
-class _Resamples:
+class _Resamples(Generic[Asked]):
     """Models that answer about patients block by block, several models at a time.
 
     ``ask`` hears of a model, about patients (n, q), an array (n, ...) for each of the ``shapes``. Those of
@@ -201,8 +203,8 @@ class _Resamples:
 
     def __init__(
         self,
-        models: Sequence[CausalModel],
-        ask: Callable[[CausalModel, F64], tuple[F64, ...]],
+        models: Sequence[Asked],
+        ask: Callable[[Asked, F64], tuple[F64, ...]],
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
         self._models, self._ask, self._shapes = models, ask, shapes

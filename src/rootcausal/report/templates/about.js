@@ -20,7 +20,7 @@ function drawAbout() {
       "dl",
       { class: "facts" },
       told.cohort(made).map((facts) => line(...facts)),
-      line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nVariables.toLocaleString("en")} in the causal order`),
+      line("Variables", `${made.columns.toLocaleString("en")} in the table, ${nInOrder.toLocaleString("en")} in the causal order`),
       covariates.length ? line("Adjusted for", listOf(covariates), ": regressed out of all other variables first and part of the " + told.it + ", but no root causes") : [],
       made.log_scale.length ? line("On a log scale", listOf(made.log_scale), ": the model works with the logarithm, and the page shows the value in its own unit") : [],
       leftOut(made.left_out).map(([why, list]) => line(`Left out: ${why}`, list.length ? listOf(list) : "none")),

@@ -41,7 +41,7 @@ const FROM_OTHERS = "expected from this patient's other values";
 /** "12.6 mg/dl; 3.8 mg/dl expected from this patient's other values", as elements. */
 function measuredAgainstExpected(one, words = FROM_OTHERS) {
   const expected = expectedText(one);
-  if (one.imputed) return valueWords(one);
+  if (one.imputed || one.parts.length) return valueWords(one);
   const value = one.level === null ? inItsUnit(one, one.data) : null;
   if (expected === null) return value === null ? [] : [value];
   return [value === null ? "" : `${value}; `, `${expected} ${words}`];
@@ -102,7 +102,10 @@ function whyFirst(first) {
   const shockWord = term("shock");
   const words = [`${told.strongest(first.value)} ${verb} `, element("strong", {}, ...nameAndLevel(first))];
   const expected = expectedText(first);
-  if (first.imputed) {
+  if (first.parts.length) {
+    words.push(" (", ...valueWords(first), "), read as one, since something unmeasured may move them: their own ", shockWord, ", the part that their causes do not explain, is ");
+    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+  } else if (first.imputed) {
     words.push(" (", ...valueWords(first), "), going by all that was measured: its own ", shockWord, ", the part that its causes do not explain, would be ");
     words.push(`${standing("errors", first.variable, first.shock).words}. `);
   } else if (expected === null) {

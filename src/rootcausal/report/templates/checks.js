@@ -55,17 +55,25 @@ function riskMark(tag) {
   return ofRisk === null ? null : element(tag, { class: `mark ${verdictClass(ofRisk)}`, title: ofRisk.limit }, `${RISK_WORDS[ofRisk.verdict]}: see the checks`);
 }
 
+/** The name of a variable, or of all that are read as one. */
+function namesOf(variable) {
+  const { name, members } = variables[variable];
+  return members.length ? members.map((member) => variables[member].name) : [name];
+}
+
 /** The findings about a variable's values, rank or place in the order, the worst first. */
 function findingsOf(variable) {
-  const { name } = variables[variable];
-  const of = findings.filter((check) => ["variables", "order"].includes(check.touches) && check.concerned.includes(name));
+  const names = namesOf(variable);
+  // That two are not to be read apart is no news of a set of both.
+  const isNews = (check) => names.length === 1 || check.name !== "unconfounded" || !check.concerned.every((name) => names.includes(name));
+  const of = findings.filter((check) => ["variables", "order"].includes(check.touches) && check.concerned.some((name) => names.includes(name)) && isNews(check));
   // Of equally bad ones a leak comes first, and then that which names another variable to look at.
   return d3.sort(of, (check) => check.reading !== "do not read", (check) => !LEAKS.includes(check.name), (check) => check.name !== "unconfounded");
 }
 
 /** What a finding means for this variable, as elements of a sentence. */
 function meaning(check, variable) {
-  const others = check.concerned.filter((name) => name !== variables[variable].name);
+  const others = check.concerned.filter((name) => !namesOf(variable).includes(name));
   if (check.name !== "unconfounded" || !others.length) return [check.limit];
   const both = others.length === 1;
   return ["Read together with ", ...enumeration(others.map((name) => [named(name)]), " or "), `: something unmeasured may move ${both ? "both" : "them"}.`];

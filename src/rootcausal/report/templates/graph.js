@@ -1,7 +1,7 @@
 // Causal order, the arrows that were given and learned, and what one shock moves downstream.
 
 let chosenVariable = null;
-const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal");
+const unordered = d3.range(nVariables).filter((variable) => variables[variable].kind === "nominal" && !variables[variable].members.length);
 
 function drawGraph() {
   const view = document.getElementById("graph");
@@ -40,7 +40,7 @@ function drawGraph() {
 }
 
 function edgeRule(graph) {
-  const left = nVariables - graph.shown.length;
+  const left = nInOrder - graph.shown.length;
   return (
     `Drawn: ${count(graph.edges.length, "arrow")} of ${graph.n_possible.toLocaleString("en")} possible among the variables, those where one standard deviation ` +
     `of the cause moves the effect by at least ${graph.weakest} standard deviations, all else equal; and ${graph.into_outcome.length} into the outcome, ` +

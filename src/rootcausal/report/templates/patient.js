@@ -32,7 +32,7 @@ function drawPatient(row) {
     ...picture.parts,
     cards(told.raisingTitle(), harmful, told.raisingCards, "raise"),
     cards(told.loweringTitle(), protective, told.loweringCards, "lower"),
-    [...harmful, ...protective].some((one) => one.level === null) ? stripLegend() : null,
+    [...harmful, ...protective].some((one) => one.level === null && !one.parts.length) ? stripLegend() : null,
     content.bootstrap ? null : caption(`How sure each shock is was not assessed: no resampling was made.${content.intervals === null ? "" : " Intervals are those that values not measured leave."}`),
     whatIfPart(row, harmful, protective),
     alikePart(row),
@@ -127,8 +127,8 @@ function card(one) {
     element(
       "dl",
       {},
-      one.imputed ? [] : line(one.level === null ? "Measured value" : "This level", valueInCohort(one)),
-      line("Its own shock", `${signed(one.shock, 1)} SD, `, standing("errors", one.variable, one.shock).words),
+      one.imputed || one.parts.length ? [] : line(one.level === null ? "Measured value" : "This level", valueInCohort(one)),
+      line(one.parts.length ? "Their own shock" : "Its own shock", `${signed(one.shock, 1)} SD, `, standing("errors", one.variable, one.shock).words),
     ),
   );
 }
@@ -182,7 +182,7 @@ function allVariables(harmful, protective) {
     valueWords(one),
     expectedText(one) ?? "",
     typicalText(one),
-    one.imputed ? "" : valueInCohort(one),
+    one.imputed || one.parts.length ? "" : valueInCohort(one),
     signed(one.shock),
     standing("errors", one.variable, one.shock).words,
     told.inTable(one.value),
@@ -205,6 +205,7 @@ function tableSure(one) {
 
 /** The middle of the cohort: of levels the most common one. */
 function typicalText(one) {
+  if (one.parts.length) return one.parts.flatMap((part, place) => [place ? ", " : "", named(part.name), " ", typicalText({ ...part, variable: one.members[place] })]);
   const quantiles = content.quantiles.values[one.variable];
   if (!one.levels.length) return inItsUnit(one, quantiles[50]);
   if (one.kind === "ordinal") return element("bdi", {}, shownLevel(one.levels[Math.round(quantiles[50])]));

@@ -33,7 +33,7 @@ function peopleWords(here, base) {
 
 /** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */
 function stripOf(one) {
-  if (one.imputed || one.level !== null) return null;
+  if (one.imputed || one.level !== null || one.parts.length) return null;
   const quantiles = content.quantiles.values[one.variable];
   const [low, high] = [quantiles[1], quantiles.at(-2)];
   if (!(high > low)) return null;

@@ -3,6 +3,9 @@
 const content = JSON.parse(document.getElementById("content").textContent);
 const variables = content.variables;
 const nVariables = variables.length;
+// Variables that are read as one come last, once more, under their joint name; the causal order has none of these.
+const hasSets = variables.some((variable) => variable.members.length);
+const nInOrder = variables.filter((variable) => !variable.members.length).length;
 const onLogScale = variables.filter((variable) => variable.log);
 const labels = content.labels;
 // What a row of the table is: a patient, unless some have several.
@@ -73,12 +76,15 @@ function predictor(row) {
 // The page has a block of marks where something was not measured of somebody.
 const hasImputed = document.getElementById("block-imputed") !== null;
 
-/** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent. */
+/** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent; of variables that are read as one, what each says. */
 function valueOf(row, variable) {
-  const { levels, unit, digits } = variables[variable];
+  const { levels, unit, digits, members } = variables[variable];
   const data = cell("data", row, variable);
   const mark = hasImputed ? cell("imputed", row, variable) : 0;
-  return { data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null };
+  return {
+    data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null,
+    parts: members.map((member) => ({ ...variables[member], ...valueOf(row, member) })),
+  };
 }
 
 // Where each variable's levels start in a row of the predictors by level, and how many such levels there are.

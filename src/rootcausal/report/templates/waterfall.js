@@ -39,7 +39,7 @@ function waterfallSteps(row, harmful, protective) {
   }
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
     const alone = notable(shocks, WATERFALL_BARS);
-    alone.forEach((one) => add({ name: one.name, variable: one.variable, measured: valueText(one), value: one.value, interval: hasInterval(one) ? one.interval : null }));
+    alone.forEach((one) => add({ name: one.name, variable: one.variable, measured: one.parts.length ? "" : valueText(one), value: one.value, interval: hasInterval(one) ? one.interval : null }));
     const rest = shocks.slice(alone.length);
     if (rest.length) add({ name: `${rest.length} ${alone.length ? "more" : "small"} ${noun}`, value: d3.sum(rest, (one) => one.value) });
   }
@@ -49,7 +49,8 @@ function waterfallSteps(row, harmful, protective) {
 function stepLabel({ name, variable, measured, adjusted }, narrow) {
   if (adjusted) return covariatesInShort(narrow ? 16 : 34);
   if (variable === undefined) return shortName(name, narrow ? 16 : 24);
-  if (narrow || !measured) return shortVariable(variable, 16);
+  // The joint name of several takes the room of their values.
+  if (narrow || !measured) return shortVariable(variable, narrow ? 16 : 34);
   return `${shortVariable(variable, 34 - Math.min(measured.length, 16))} ${shortName(measured, 16)}`;
 }
 

@@ -7,7 +7,7 @@ const MOVED_SHOWN = 6;
 function whatIfPart(row, harmful, protective) {
   if (!nVariables) return null;
   const part = (...inside) => element("section", { "aria-label": "What if", id: "what-if", class: "no-print" }, element("h3", {}, "What if?"), ...inside);
-  if (!content.linear || hasShapley) {
+  if (!content.linear || (hasShapley && !hasSets)) {
     return part(element("p", { class: "caption" }, "There is no slider here: effects of this model are bent, and the page cannot count them out. The command does: rootcausal explain --what-if."));
   }
   const { shown } = content.graph;

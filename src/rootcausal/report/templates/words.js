@@ -39,14 +39,16 @@ function shownLevel(level) {
 
 /** A value as plain text, for drawings: "3.4 mg/dl", "= male", "3.4 mg/dl expected". */
 function valueText(one) {
-  const { data, level, imputed } = one;
+  const { data, level, imputed, parts } = one;
+  if (parts.length) return parts.map(valueText).join(", ");
   const text = level === null ? inItsUnit(one, data) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
   return imputed ? `${text} expected` : text;
 }
 
 /** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
 function valueWords(one) {
-  const { data, level, imputed, likely } = one;
+  const { data, level, imputed, likely, parts } = one;
+  if (parts.length) return parts.flatMap((part, place) => [place ? ", " : "", named(part.name), " ", ...valueWords(part)]);
   const value = level === null ? inItsUnit(one, data) : element("bdi", {}, shownLevel(level));
   return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
 }

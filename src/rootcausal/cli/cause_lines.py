@@ -1,0 +1,78 @@
+"""What ``explain`` prints of patients: what is predicted, and their root causes with what each adds."""
+
+from typing import TYPE_CHECKING
+
+from ..wording import listed, one_line, plural, short_names, together
+from .console import patient_label, percent, print_table, say, say_meaning
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation, RootCause
+    from ..inputs.patients import Patients
+    from .outcome_lines import OutcomeLines
+
+PATIENTS_SHOWN = 10
+# Letters for the names of covariates, above the column of what they add; their number needs fewer.
+COVARIATES_WIDTH = 24
+
+
+def print_root_causes(
+    patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
+) -> None:
+    """Print a line for each of the first patients, and say what its numbers mean; the file has ``n_rows``."""
+    covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
+    shown_names = short_names([variable.shown for variable in explanation.variables])
+    called = dict(zip(explanation.feature_names, shown_names, strict=True))
+    called |= {one.name: " + ".join(called[member] for member in one.members) for one in explanation.sets}
+    causes = explanation.root_causes(top, both_ways=lines.both_ways)
+    rows = [
+        (
+            patient_label(patients, row),
+            *lines.cells(predicted[row], predictor[row]),
+            *([_adjustment(explanation, lines, row)] if covariates else []),
+            ", ".join(_cause(cause, called[cause.variable], explanation, lines, row) for cause in of_patient)
+            or lines.no_causes,
+        )
+        for row, of_patient in enumerate(causes)
+    ]
+    adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
+    apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
+    print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
+    printed = any(causes) or bool(covariates)  # else nothing stands in brackets
+    if printed and explanation.frequency is not None:
+        share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
+        say(f"in brackets: 95% interval{share}")
+    elif printed and explanation.lower is not None:
+        say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
+    n_more = n_rows - PATIENTS_SHOWN
+    if n_more > 0:
+        noun = "more patient" if patients.groups is None else "more row"
+        say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
+    say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
+
+
+def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+    """What covariates add to one patient, with its interval, and which of them were not measured."""
+    added = lines.size(explanation.covariate_effect[row])
+    if explanation.covariate_interval is not None:
+        lower, upper = explanation.covariate_interval[:, row]
+        # Without resamples, covariates that were all measured have no interval: it is the value.
+        added += f" ({lines.end(lower)} to {lines.end(upper)})" if lower < upper else ""
+    places = explanation._model.covariates
+    expected = [one_line(explanation.variables[k].shown, 20) for k in places if explanation.imputed[row, k]]
+    # On a line of its own, so that the column stays narrow.
+    return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
+
+
+def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+    value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
+    if cause.imputed and cause.members:
+        name += " (not all measured)"
+    elif cause.imputed:
+        name += f" (not measured; {value} expected)"
+    elif cause.level is not None:
+        name += f" = {value}"
+    text = f"{name} {lines.size(cause.shapley)}"
+    if cause.lower is None or cause.upper is None or cause.lower == cause.upper:
+        return text
+    sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
+    return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"

@@ -1,0 +1,86 @@
+"""What a model file remembers of how the model was made, and whether that can be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .model_arrays import outcome_told_by
+from .written_dates import ORDERS
+
+# What every model says of how it was made, and pages and summaries read.
+PROVENANCE = {
+    "rootcausal": str,
+    "parameters": dict,
+    "rows": int,
+    "columns": int,
+    "exhausted": list,
+    "separated": bool,
+    "pairs_evaluated": int,
+}
+
+
+def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, Any]:
+    """The same; ValueError, or what wrong types raise, where it cannot be that of a model of p variables."""
+    for name, kind in PROVENANCE.items():
+        if type(provenance[name]) is not kind:
+            raise ValueError(f"its {name!r} is of another type")
+    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
+        raise ValueError("its backend is no text")  # files of version 1 call it table
+    if provenance["columns"] != p:
+        raise ValueError("its numbers of rows, cases and columns do not fit together")
+    _check_outcome(provenance, attribution)
+    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
+    if not all(isinstance(name, str) for name in left_out):
+        raise ValueError("a name is not a text")
+    patients = provenance.get("patients", 1)
+    if type(patients) is not int or not 0 < patients <= provenance["rows"]:
+        raise ValueError("its number of patients does not fit that of its rows")
+    _check_reading(provenance.get("reading", {}))
+    return provenance
+
+
+def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
+    """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
+    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
+        raise ValueError("its attribution is not of the outcome that it remembers")
+    if "outcome" not in provenance:
+        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
+            raise ValueError("its numbers of rows, cases and columns do not fit together")
+    elif provenance["outcome"] == "survival":
+        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
+            raise ValueError("its numbers of rows and events do not fit together")
+        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
+            raise ValueError("a time that it remembers is none")
+    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
+        raise ValueError("its number does not vary")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _check_reading(reading: Any) -> None:
+    """How new patients are to be read: words for missing, and the days from which dates are counted."""
+    if not (isinstance(reading, dict) and isinstance(reading.get("origins", {}), dict)):
+        raise ValueError("it does not say how its table was read")
+    words, origins = reading.get("na", []), reading.get("origins", {})
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise ValueError("its words for missing are no texts")
+    if not all(isinstance(day, str) for pair in origins.items() for day in pair):
+        raise ValueError("its first days are no texts")
+    np.array(list(origins.values()), dtype="datetime64[D]")
+    later = reading.get("after", [])
+    if not (isinstance(later, list) and all(isinstance(name, str) for name in later)):
+        raise ValueError("its columns measured after the outcome are no texts")
+    if not all(isinstance(reading.get(name, ""), str) for name in ("called", "unit")):
+        raise ValueError("what it calls its outcome is no text")
+    orders = reading.get("date_orders", {})
+    if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
+        raise ValueError("it does not say how dates are written")
