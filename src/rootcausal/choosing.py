@@ -16,9 +16,9 @@ from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
 AUTO = "auto"
 # Verdicts of the check of straight lines by which they are not kept to.
 BENT = ("doubtful", "broken")
-# So much shorter, in nats, a description by bent lines has to be: among many variables some bend by chance. In
-# cohorts of straight lines it was by less in nearly all; where lines were bent, by more in nine of ten from 500
-# patients on. Where the check of straight lines is not fine, a third of it is enough.
+# So much shorter, in nats, a description by bent lines has to be: among many variables some bend by chance.
+# In cohorts of straight lines it was by less in nearly all; where lines were bent, by more in nine of ten
+# from 500 patients on. Where the check of straight lines is not fine, a third of it is enough.
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
 
 
