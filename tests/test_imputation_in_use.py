@@ -102,7 +102,7 @@ def test_each_resample_draws_with_a_seed_of_its_own(monkeypatch: pytest.MonkeyPa
         return learn(raw, columns, settings, on_round, layout, outcome)
 
     model = RCI().fit(*half_measured(200))
-    monkeypatch.setattr(learning, "learn", noting)
+    monkeypatch.setattr(learning, "learn_mechanism", noting)
     model.bootstrap(3, n_jobs=1)
     assert len(set(seeds)) == 3
 

@@ -241,6 +241,7 @@ ALL_PARAMETERS: dict[str, Any] = {
     "kinds": {"bmi": "number"},
     "missing": "refuse",
     "knowledge": {"first": ["bmi"]},
+    "confounding": None,
     "transform": None,
 }
 EVERY_ESTIMATOR = [

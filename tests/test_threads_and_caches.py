@@ -48,7 +48,7 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
     """Two resamples overlap; the one that began first ends first."""
     both_are_at_work, first_is_done = threading.Barrier(2), threading.Event()
     seen: list[set[int]] = []
-    resample, learn = bootstrap_module.resample, learning_module.learn
+    resample, learn = bootstrap_module.resample, learning_module.learn_mechanism
 
     def watched_learn(*arguments: Any) -> Any:
         if both_are_at_work.wait(PATIENCE):
@@ -63,7 +63,7 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
 
     cohort = simulate(100, 4, random_state=0)
     model = RCI().fit(cohort.X, cohort.y)
-    monkeypatch.setattr(learning_module, "learn", watched_learn)
+    monkeypatch.setattr(learning_module, "learn_mechanism", watched_learn)
     monkeypatch.setattr(bootstrap_module, "resample", watched_resample)
     monkeypatch.setattr(bootstrap_module, "TRIED_HERE", 0)
     with (

@@ -304,6 +304,7 @@ def test_refused(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.
 NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealCohort", "load_framingham"}
 NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce"}
+NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "BentTruth"}
 
 
 def test_no_public_name_is_left_out() -> None:

@@ -45,7 +45,10 @@ def simulate(
     events: Events = None,
     mechanism: Annotated[
         Literal["linear", "nonlinear"],
-        typer.Option(help="Relations that are straight lines, as in the paper, or that bend."),
+        typer.Option(
+            metavar="linear|nonlinear",
+            help="Relations that are straight lines, as in the paper, or that bend.",
+        ),
     ] = "linear",
     truth: Annotated[
         Path | None,
@@ -125,8 +128,8 @@ def _drawn(
     from ..data import simulate_nonlinear
 
     if mechanism == "nonlinear":
-        return simulate_nonlinear(rows, variables, random_state=seed)
-    return draw(rows, variables, random_state=seed, **beyond)
+        return simulate_nonlinear(n_samples=rows, n_variables=variables, random_state=seed)
+    return draw(n_samples=rows, n_variables=variables, random_state=seed, **beyond)
 
 
 def _outcome_columns(cohort: "SimulatedCohort | NonlinearCohort") -> dict[str, Any]:

@@ -83,13 +83,14 @@ class Imputed:
 
 
 def most_dependent(
-    p_values: F64, layout: Layout, level: float, always: Index | None = None, most: int = MOST_COLUMNS
+    p_values: F64, layout: Layout, level: float, always: Index | None = None, most: int | None = None
 ) -> tuple[Index, float]:
     """Columns (m,) on which D depends most by its test, ascending, and the p-value that they had to be below.
 
-    That is ``level``, or less where more than ``most`` would pass. All dummies of a variable are
-    in if one is; ``always`` are in any case.
+    That is ``level``, or less where more than ``most`` (:data:`MOST_COLUMNS`) would pass. All dummies of a
+    variable are in if one is; ``always`` are in any case.
     """
+    most = MOST_COLUMNS if most is None else most
     smallest = np.full(layout.n_variables, np.inf)
     np.minimum.at(smallest, layout.variable, p_values)
     if always is not None:
