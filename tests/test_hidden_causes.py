@@ -423,7 +423,7 @@ def test_sets_are_called_by_the_labels_of_their_members(
     assert any(note.startswith(f"Read as one: {joint}.") for note in facts["made"]["notes"])
 
 
-def bent_labs(n: int = 1200, seed: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
+def bent_labs(n: int = 700, seed: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
     """As :func:`labs`, but what is hidden bends bilirubin, and sodium bends the ldl that lowers the risk."""
     rng = np.random.default_rng(seed)
     errors, cause = rng.chisquare(3, (n, 4)) - 3.0, rng.chisquare(3, n) - 3.0
@@ -443,7 +443,7 @@ def test_bent_mechanisms_have_sets_too(tmp_path: Path) -> None:
     assert model.merged_sets_ == ((1, 3),)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few resamples
-        model.bootstrap(3)
+        model.bootstrap(2)
     some = X[:30].copy()
     some.loc[4, "bili"] = np.nan
     explanation = model.explain(some)
