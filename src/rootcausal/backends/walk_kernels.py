@@ -12,10 +12,14 @@ import numpy as np
 from ..core.table import F64, Index
 from .compiled import compiled
 from .machine import Machine
-from .power_of_two import FASTMATH, LOG2_E, power_of_two
+from .power_of_two import LOG2_E, power_of_two
+
+# Multiply-adds may be fused; sums stay in order, since loops over one or two arrows are slower as vectors. What
+# is inlined has the options of who calls it.
+FUSED = {"contract", "nsz"}
 
 
-@compiled(nogil=True, fastmath=FASTMATH, inline="always")
+@compiled(nogil=True, inline="always")
 def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
     """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
 
@@ -66,7 +70,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
     return more
 
 
-@compiled(nogil=True, fastmath=FASTMATH, inline="always")
+@compiled(nogil=True, inline="always")
 def products_of(machine: Machine, z: F64) -> float:
     """What products of variables add to the predictor."""
     total, within = 0.0, machine.within
@@ -99,7 +103,7 @@ def by_itself(points: F64, heights: F64, error: float) -> float:
     return heights[low] * (1.0 - share) + heights[high] * share
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, fastmath=FUSED)
 def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) -> None:
     """Rows begin..end−1: the predictor of patients with these errors (n, k), less its constant."""
     k = errors.shape[1]
@@ -110,7 +114,7 @@ def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) ->
         out[row] = part.sum() + products_of(machine, z)
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, fastmath=FUSED)
 def walk_patients(
     machine: Machine,
     errors: F64,
