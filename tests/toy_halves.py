@@ -60,7 +60,7 @@ class SinhMechanism:
         return self.straight.total_effects()
 
     def forms(self):
-        return ["bent"] * self.order.size
+        return self.straight.forms()
 
     def arrow_curve(self, cause, effect, z):
         return self.straight.arrow_curve(cause, effect, z)
