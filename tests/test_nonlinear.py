@@ -25,6 +25,8 @@ from rootcausal.nonlinear.spacing import BINS, bin_of, spacing_entropy
 from rootcausal.nonlinear.ties import spread_out
 
 NO_LEVELS = np.empty(0)
+# No value of any patient lies beyond.
+WIDE = np.tile([-50.0, 50.0], (3, 1))
 
 
 def columns(n: int, seed: int = 0) -> np.ndarray:
@@ -275,7 +277,9 @@ def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
     mechanism.check()
     curves = np.stack([none, none, bend if risk_bends else line])
     quantiles = np.sort(np.random.default_rng(5).standard_normal((3, 129)), axis=1)
-    return BentAttribution.of(mechanism, 0.3, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles)
+    return BentAttribution.of(
+        mechanism, 0.3, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles, WIDE
+    )
 
 
 def exact_shapley(attribution: BentAttribution, errors: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -337,7 +341,7 @@ def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:
 def test_where_paths_are_lines_values_are_exact() -> None:
     straight = three(spread=False, risk_bends=False)
     lines = BentAttribution.of(
-        straight.mechanism, 0.3, straight.curves, straight.strength, [], straight.quantiles
+        straight.mechanism, 0.3, straight.curves, straight.strength, [], straight.quantiles, WIDE
     )
     # What reaches the outcome through the product, or a bent arrow, is sampled; the rest is not.
     assert lines._straight.tolist() == [2]

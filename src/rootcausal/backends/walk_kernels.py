@@ -14,8 +14,8 @@ from .compiled import compiled
 from .machine import Machine
 from .power_of_two import LOG2_E, power_of_two
 
-# Multiply-adds may be fused; sums stay in order, since loops over one or two arrows are slower as vectors. What
-# is inlined has the options of who calls it.
+# Multiply-adds may be fused; sums stay in order: loops over one or two arrows are slower as vectors. What is
+# inlined has the options of who calls it.
 FUSED = {"contract", "nsz"}
 
 
@@ -58,6 +58,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
         log_g = min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1])
         spread = power_of_two(LOG2_E * log_g)
     here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
+    here = min(max(here, machine.range[i, 0]), machine.range[i, 1])
     at = 0
     for knot in range(machine.knots.shape[1]):
         at += machine.knots[i, knot] <= here

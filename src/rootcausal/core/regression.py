@@ -8,7 +8,7 @@ then a weak Gaussian prior on the coefficients (a ridge penalty), of standard de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -54,6 +54,15 @@ def regress(loss: Loss, k: int) -> Coefficients:
         assert best is not None, "a penalized likelihood always has a maximum"
     beta, converged = best
     return Coefficients(beta[:k], beta[k:], separated, converged)
+
+
+def regress_shrunken(loss: Loss, k: int) -> Coefficients:
+    """The same with the weak prior in any case: few rows then do not make effects run away."""
+    best = _maximize(loss, np.append(np.zeros(k), loss.start), k, penalty=WEAK_PENALTY)
+    assert best is not None, "a penalized likelihood always has a maximum"
+    beta, converged = best
+    fitted = Coefficients(beta[:k], beta[k:], False, converged)
+    return replace(fitted, separated=k > 0 and separates(loss, fitted))
 
 
 def separates(loss: Loss, start: Coefficients) -> bool:

@@ -52,6 +52,8 @@ class BentAttribution:
     factor, other_factor : (b,) places of variables that are multiplied, kept within 2.5.
     product : (b,) what their product adds.
     quantiles : (k, STEPS) of the errors in the cohort, with mean zero.
+    range : (k, 2) lowest and highest value of each variable in the cohort, in standard units: risks beyond
+        them are those at them. Draws of errors that no patient has together would else decide the average.
     average : mean log-odds over errors so distributed: what Shapley values add up from.
     """
 
@@ -65,6 +67,7 @@ class BentAttribution:
         "other_factor",
         "product",
         "quantiles",
+        "range",
         "average",
     )
     PACKED: ClassVar[tuple[str, ...]] = (*ARRAYS, "n_products")
@@ -77,6 +80,7 @@ class BentAttribution:
     other_factor: Index
     product: F64
     quantiles: F64
+    range: F64
     average: float
 
     @classmethod
@@ -88,6 +92,7 @@ class BentAttribution:
         strength: F64,
         products: Sequence[tuple[int, int, float]],
         quantiles: F64,
+        within: F64,
     ) -> BentAttribution:
         """With the average of the predictor worked out."""
         middle = 0.5 * (quantiles[:, 1:] + quantiles[:, :-1])
@@ -100,6 +105,7 @@ class BentAttribution:
             np.array([b for _, b, _ in products], dtype=np.intp),
             np.array([weight for _, _, weight in products], dtype=np.float64),
             quantiles - middle.mean(axis=1, keepdims=True),
+            within,
             0.0,
         )
         many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, np.random.default_rng(SEED))
@@ -164,15 +170,15 @@ class BentAttribution:
         errors = np.ascontiguousarray(errors, dtype=np.float64)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         values[:, self._straight] = errors[:, self._straight] * self.unit_effects[self._straight]
-        if self._walked.size == 1:
-            # Nobody to share with: what the one error adds is all that is left, without any noise.
-            rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
-            values[:, self._walked[0]] = rest
-        elif self._walked.size:
+        if self._walked.size > 1:
             self._walk(errors, values, noise)
-            rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
-            share = noise[:, self._walked] ** 2 + ROUNDING
-            values[:, self._walked] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
+        shared = self._walked if self._walked.size else self._straight
+        # What is left is noise or, of the only one that is sampled, all that it adds. Where paths are lines it
+        # is nothing, but for patients beyond the range of the cohort, whose risk does not go on to grow.
+        rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
+        doubt = noise if self._walked.size else values
+        share = doubt[:, shared] ** 2 + ROUNDING
+        values[:, shared] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
         return Sampled(values, noise)
 
     def _walk(self, errors: F64, values: F64, noise: F64) -> None:
@@ -251,6 +257,7 @@ class BentAttribution:
             error_mean=bends.error_mean,
             error_sd=bends.error_sd,
             log_spread=bends.log_spread,
+            range=self.range,
             uneven=bends.form == UNEVEN,
             into=np.searchsorted(bends.effect, np.arange(k + 1)),
             cause=bends.cause,
@@ -288,7 +295,11 @@ class BentAttribution:
         for place in self._walked:
             many = np.repeat(others, POINTS, axis=0)
             many[:, place] = np.tile(points[place], OTHERS)
-            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0) - self.average
+            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0)
+            # On average it does nothing: else what these others have in common would seem to be its own.
+            steps = np.linspace(0, POINTS - 1, STEPS)
+            over_all = np.interp(steps, np.arange(POINTS), heights[place])
+            heights[place] -= 0.5 * (over_all[1:] + over_all[:-1]).mean()
         return points, heights
 
     def check(self) -> None:
@@ -298,6 +309,7 @@ class BentAttribution:
             self.strength,
             self.product,
             self.quantiles,
+            self.range,
             np.array([self.intercept, self.average]),
         )
         if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
@@ -305,7 +317,7 @@ class BentAttribution:
         for places in (self.factor, self.other_factor):
             if not ((places >= 0) & (places < k)).all():
                 raise ValueError("a product names what is not in the causal order")
-        if not (np.diff(self.quantiles, axis=1) >= 0).all():
+        if not all((np.diff(some, axis=1) >= 0).all() for some in (self.quantiles, self.range)):
             raise ValueError("the quantiles of an error are out of order")
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
         if self.curves[:, 0, 2:].any() or self.curves[np.arange(k), last, 2:].any():
@@ -364,6 +376,7 @@ class BentAttribution:
             "other_factor": ((b,), True),
             "product": ((b,), False),
             "quantiles": ((k, STEPS), False),
+            "range": ((k, 2), False),
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -359,6 +359,7 @@ class _Cohort:
             strong,
             [(place[a], place[b], weight) for a, b, weight, _ in products],
             _quantiles(errors, self.held.weights),
+            np.stack([self.held.Z.min(axis=1), self.held.Z.max(axis=1)], axis=1)[list(order)].reshape(-1, 2),
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.outcome import Outcome
-from ..core.regression import Coefficients, regress
+from ..core.regression import Coefficients, regress_shrunken
 from ..core.table import F64, Index, Table
 from .fitting import Fitter
 from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
@@ -179,7 +179,7 @@ class RiskSearch:
     def _fit(self, groups: Sequence[Group]) -> tuple[Coefficients, float]:
         terms = [term for group in groups for term in group]
         loss = self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
-        fitted = regress(loss, len(terms))
+        fitted = regress_shrunken(loss, len(terms))
         return fitted, loss.sums(np.append(fitted.coef, fitted.baseline)).loglik
 
     def _score_tests(self, groups: Sequence[Group], options: Sequence[Group], fitted: Coefficients) -> F64:
