@@ -258,7 +258,7 @@ def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
         constant=np.zeros((3, 2)),
         error_mean=np.zeros(3),
         error_sd=np.array([1.0, 0.6, 0.5]),
-        log_spread=np.tile([-2.0, 2.0], (3, 1)),
+        log_spread=np.array([[0.0, 0.0], [-2.0, 2.0] if spread else [0.0, 0.0], [0.0, 0.0]]),
         form=np.array([0, 2 if spread else 1, 1]),
         cause=np.array([0, 0, 1]),
         effect=np.array([1, 2, 2]),

@@ -71,6 +71,9 @@ def test_the_relations_are_found(cohort: tuple[pd.DataFrame, np.ndarray], model:
         forms["level"] in ("bent", "uneven") and forms["marker"] == "uneven" and forms["dose"] == "straight"
     )
     holds_together(model, X)
+    # A shock adds nothing on average, whatever the others.
+    values = model.shapley_values(X)
+    assert np.abs(values.mean(axis=0)).max() < 0.06 and values.std(axis=0).max() > 0.5
 
 
 def test_everything_that_a_model_answers(
@@ -148,6 +151,30 @@ def test_what_is_known_of_the_order_holds(cohort: tuple[pd.DataFrame, np.ndarray
     assert not effects[0].any()  # nothing acts on what comes first
     assert not np.triu(effects).any()
     holds_together(model, X)
+
+
+def test_no_path_leads_against_what_is_known() -> None:
+    """b acts on c and c on a, and somebody says that a comes before b."""
+    rng = np.random.default_rng(0)
+    b = rng.exponential(size=600)
+    c = 2 * np.tanh(b) + 0.3 * rng.standard_t(5, 600)
+    a = c**2 + 0.5 * rng.exponential(size=600)
+    y = (rng.random(600) < 1 / (1 + np.exp(-(a - a.mean())))).astype(int)
+    X = pd.DataFrame({"a": a, "b": b, "c": c})
+    model = RCI(mechanism="nonlinear", variant="plus", knowledge=Knowledge(causes=[("a", "b")])).fit(X, y)
+    order = model.causal_order_.tolist()
+    assert order.index(0) < order.index(1)
+    holds_together(model, X)
+
+
+def test_many_causes_are_found() -> None:
+    rng = np.random.default_rng(0)
+    causes = rng.exponential(size=(2000, 7))
+    effect = causes.sum(axis=1) + rng.normal(size=2000)
+    y = (rng.random(2000) < 1 / (1 + np.exp(-(effect - effect.mean())))).astype(int)
+    model = RCI(mechanism="nonlinear", variant="plus").fit(np.column_stack([causes, effect]), y)
+    assert model.causal_order_[-1] == 7
+    assert (np.abs(model._model.direct_effects()[-1]) > 0.1).sum() == 7
 
 
 def test_covariates_are_adjusted_for(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
@@ -271,6 +298,18 @@ def test_new_patients_far_from_the_cohort_get_finite_answers(cohort: tuple[pd.Da
     holds_together(model, far)
 
 
+def test_few_patients_do_not_make_risks_run_away() -> None:
+    """Columns that together nearly tell the outcome of 60 patients, some with long tails."""
+    rng = np.random.default_rng(3)
+    X = np.exp(rng.normal(size=(60, 6)))
+    y = (X[:, 0] + 0.3 * X[:, 1] > np.median(X[:, 0] + 0.3 * X[:, 1])).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RCI(mechanism="nonlinear").fit(X, y)
+    assert np.abs(model.decision_function(X)).max() < 15
+    assert np.abs(model.shapley_values(X).mean(axis=0)).max() < 0.5
+
+
 def test_the_command_line(tmp_path: Path) -> None:
     X, y = bent_cohort(300)
     table = tmp_path / "cohort.csv"
@@ -317,7 +356,8 @@ def test_pbc_is_told_apart_better_than_by_straight_lines() -> None:
 @pytest.mark.parametrize("of", ["nonlinear", "linear"])
 def test_mechanisms_are_drawn(cohort: tuple[pd.DataFrame, np.ndarray], of: str) -> None:
     X, y = cohort
-    model = RCI(mechanism=of, kinds=KINDS, variant="plus").fit(X, y)
+    known = {"first": ["dose", "sex"]}
+    model = RCI(mechanism=of, kinds=KINDS, variant="plus", knowledge=known).fit(X, y)
     ax = plots.mechanism(model, "dose", "level", units={"dose": "mg"}, labels={"level": "blood level"})
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose mg", "blood level")
     (line,) = ax.get_lines()
@@ -329,6 +369,8 @@ def test_mechanisms_are_drawn(cohort: tuple[pd.DataFrame, np.ndarray], of: str) 
     assert "log-odds" in plots.mechanism(model, "marker").get_ylabel()
     with pytest.raises(InputError, match="no curve"):
         plots.mechanism(model, "ward", "level")
+    with pytest.raises(InputError, match="no arrow from 'level' to 'dose'"):
+        plots.mechanism(model, "level", "dose")
     with pytest.raises(InputError, match="'nobody' is not in the causal order"):
         plots.mechanism(model, "nobody")
 

@@ -62,6 +62,8 @@ def learn_cohort(
         return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": check.statement})
     if bent.saved > enough:
         return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
+    if bent.saved < 1.0:
+        shorter = "Bent lines describe these patients in no less than straight ones do"
     why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
     return Chosen(learned, settings, said | {"taken": LINEAR, "why": why})
 

@@ -65,6 +65,11 @@ def mechanism(
         v is not None and causal.layout.columns_of(v).size > 1 for v in (one, other)
     ):
         raise InputError("levels without an order have no curve: choose numbers, or levels in order")
+    bends = not causal.attribution.proportional
+    if at is not None and (at <= place or (bends and not causal.direct_effects()[at, place])):
+        raise InputError(
+            f"the model has no arrow from {cause!r} to {effect!r}: plots.graph shows those it has"
+        )
     quantiles = None if model._quantiles is None else model._quantiles.values[:, place]
     z = values_to_draw(variables[one], quantiles, *causal.location(place))
     drawn = curve_of(causal, place, at, z, (variables[one], None if other is None else variables[other]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .core.halves import BENT, UNEVEN, Mechanism
-from .core.imputation import MOST_COLUMNS, Imputation
+from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
@@ -232,7 +232,13 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
-    level = settings.level(cohort.raw.shape[1])
+    n_columns = cohort.raw.shape[1]
+    if settings.mechanism != "linear" and n_columns > MOST_BENT:
+        _warn(
+            f"bent relations were looked for among the {MOST_BENT} columns that the outcome depends on most, "
+            f"of {n_columns:,}: leave out columns that cannot matter"
+        )
+    level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
     if exhausted.size:
         _warn(_exhausted(learned.ordering, cohort, exhausted))

@@ -1,6 +1,6 @@
 """Walks through bent mechanisms, patient by patient, in compiled loops.
 
-The plain twin is :func:`rootcausal.nonlinear.attribution.plain_walks`.
+The plain twin is :func:`rootcausal.nonlinear.shapley.plain_walks`.
 """
 
 from __future__ import annotations

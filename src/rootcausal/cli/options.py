@@ -289,7 +289,9 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
 
     settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
     if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
-        raise typer.BadParameter("bent lines are for a diagnosis.", param_hint="--mechanism")
+        raise typer.BadParameter(
+            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+        )
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
     return model.fit(patients, *outcome.arguments(patients.target))
 

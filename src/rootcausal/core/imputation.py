@@ -28,6 +28,8 @@ from .table import F64, Index
 LEVEL = 0.4
 # At most so many columns of a local variant: those with the smallest p-values.
 MOST_COLUMNS = 500
+# Bent relations are looked for among so many.
+MOST_BENT = 200
 MAX_ROUNDS = 100
 # By how much a round may still change means, in standard deviations, and correlations.
 TOLERANCE = 1e-3

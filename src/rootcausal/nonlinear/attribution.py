@@ -173,8 +173,8 @@ class BentAttribution:
         if self._walked.size > 1:
             self._walk(errors, values, noise)
         shared = self._walked if self._walked.size else self._straight
-        # What is left is noise or, of the only one that is sampled, all that it adds. Where paths are lines it
-        # is nothing, but for patients beyond the range of the cohort, whose risk does not go on to grow.
+        # What is left is noise or, of the only one that is sampled, all that it adds. Where paths are lines,
+        # it is nothing but for patients beyond the range of the cohort, whose risk does not go on to grow.
         rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
         doubt = noise if self._walked.size else values
         share = doubt[:, shared] ** 2 + ROUNDING

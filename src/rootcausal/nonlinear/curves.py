@@ -79,10 +79,6 @@ class Splines:
                 found.width[column] = width + 1
         return found, rows
 
-    def curve_of(self, column: int, coefficients: F64) -> F64:
-        """(PIECES, 4): the sum of the first splines of a column times coefficients."""
-        return np.tensordot(coefficients, self.curves[column, : coefficients.size], axes=1)
-
 
 def _quantiles(z: F64, weights: F64) -> F64:
     if (weights == weights[0]).all():

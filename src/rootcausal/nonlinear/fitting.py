@@ -26,7 +26,7 @@ SPREAD_STEPS = 5
 UNIT_OF_SPREAD = 1.25
 # Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled: a hundredth of
 # a nat for a thousand rows.
-LEVEL_STEPS = 40
+LEVEL_STEPS = 100
 SETTLED = 1e-5
 # Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
 MOST_LOGIT = 8.0

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
+from ..backends.blas import one_blas_thread
 from ..core.holes import HoledRaw
-from ..core.imputation import impute, most_dependent
+from ..core.imputation import MOST_BENT, impute, most_dependent
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.moments import EXHAUSTED
@@ -34,8 +35,6 @@ from .search import Found, GraphSearch
 from .ties import spread_out
 
 LINEAR, NONLINEAR = "linear", "nonlinear"
-# At most so many columns are looked at: those with the smallest p-values of the outcome's own test.
-MOST_COLUMNS = 200
 # An error that is less than this part of its column is rounding: the column is made of its causes.
 LEAST_OWN = 1e-4
 
@@ -107,6 +106,7 @@ def learn_bent(
     return BentLearned(learned, found.saved)
 
 
+@one_blas_thread()
 def _learn_whole(
     raw: RawTable,
     columns: Described,
@@ -118,8 +118,8 @@ def _learn_whole(
     p = raw.shape[1]
     always = np.flatnonzero(layout.kept)
     chosen = np.arange(p)
-    if p > MOST_COLUMNS:
-        chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, always, MOST_COLUMNS)
+    if p > MOST_BENT:
+        chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, always, MOST_BENT)
     table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
     cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome, raw.backend)
     exhausted = cohort.combinations()
@@ -292,8 +292,10 @@ class _Cohort:
     def search(self, on_round: OnRound | None) -> Found:
         """The cheaper of two graphs: one whose lines may bend, and one of straight lines."""
         on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
-        bent = GraphSearch(self.fitter(True), self.variables, self._allowed(), on_change).run()
-        straight = GraphSearch(self.fitter(False), self.variables, self._allowed(), on_change).run()
+        known, v = self.layout.precedence, self.layout.n_variables
+        rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
+        bent = GraphSearch(self.fitter(True), *rules, on_change).run()
+        straight = GraphSearch(self.fitter(False), *rules, on_change).run()
         if bent.cost > straight.cost:
             return straight
         return replace(bent, saved=straight.cost - bent.cost)

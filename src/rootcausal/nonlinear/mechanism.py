@@ -207,11 +207,6 @@ class BentMechanism:
     def on_columns(self, columns: Index, n_columns: int) -> BentMechanism:
         return replace(self, order=columns[self.order], n_columns=n_columns)
 
-    def arrow(self, cause: int, effect: int) -> int | None:
-        """The arrow between two places, or None."""
-        found = np.flatnonzero((self.cause == cause) & (self.effect == effect))
-        return int(found[0]) if found.size else None
-
     def levels_at(self, place: int) -> tuple[F64, F64]:
         """The values of the levels of a place, and the thresholds between them; empty for a number."""
         at = slice(self._level_starts[place], self._level_starts[place] + self.n_levels[place])
@@ -281,11 +276,20 @@ class BentMechanism:
             raise ValueError("two arrows join the same places")
         if not ((self.form >= 0) & (self.form <= 2)).all():
             raise ValueError("a mechanism is of a form that is not known here")
+        even = np.asarray(self.form != FORMS.index(UNEVEN))
+        spreads = (self.constant[even, 1], self.log_spread[even], self.spread[even[self.effect]])
+        if any(some.any() for some in (*spreads, self.spread_product[even[self.product_effect]])):
+            raise ValueError("a spread differs where it is said to be even")
+        joined = set((self.effect * k + self.cause).tolist())
+        for factors in (self.factor, self.other_factor):
+            if not joined.issuperset((self.product_effect * k + factors).tolist()):
+                raise ValueError("a product has a factor that is no cause")
         for place in np.flatnonzero(self.n_levels):
             values, thresholds = self.levels_at(int(place))
             if values.size < 2 or not (np.diff(values) > 0).all() or not (np.diff(thresholds) >= 0).all():
                 raise ValueError("the levels of a column are out of order")
-            if not (np.abs(thresholds) <= LARGEST_COEFFICIENT).all():
+            last = self._level_starts[place] + self.n_levels[place] - 1
+            if not (np.abs(thresholds) <= LARGEST_COEFFICIENT).all() or self.thresholds[last] != np.inf:
                 raise ValueError("the levels of a column are out of range")
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -16,7 +16,8 @@ from ..core.table import F64, Index
 from .fitting import Fitted, Fitter
 from .rows import TERMS_A_CAUSE, Designs
 
-MOST_CAUSES = 5
+# A variable that has so many is said not to be settled: others may have been kept out.
+MOST_CAUSES = 10
 # What the score test has to show, beyond what chance does on average, for a cause to be tried.
 WORTH_A_TRY = 6.0
 # Changes of the graph for each variable, after which the search gives up; it has never come near.
@@ -56,7 +57,8 @@ class Found:
     @property
     def settled(self) -> bool:
         """Whether every iteration of the mechanisms came to rest, and the search."""
-        return self.ended and all(one.settled for one in self.fitted)
+        full = any(len(some) >= MOST_CAUSES for some in self.causes)
+        return self.ended and not full and all(one.settled for one in self.fitted)
 
 
 @dataclass(eq=False)
@@ -68,11 +70,13 @@ class GraphSearch:
     fitter : works out mechanisms.
     columns : of each variable.
     allowed : (v, v), ``[i, j]``: whether j may be a cause of i.
+    before : (v, v), ``[i, j]``: whether j is known to come before i; no path leads against it.
     """
 
     fitter: Fitter
     columns: Sequence[Sequence[int]]
     allowed: np.ndarray
+    before: np.ndarray | None = None
     on_change: OnChange | None = None
     _known: dict[tuple[int, Causes], tuple[Fitted, ...]] = field(default_factory=dict)
     _cost: dict[tuple[int, Causes], float] = field(default_factory=dict)
@@ -82,7 +86,7 @@ class GraphSearch:
         v = len(self.columns)
         causes: list[Causes] = [frozenset()] * v
         promising = self._promising(causes, range(v))
-        ended, refining = False, False
+        ended, refining = not v, False
         for _ in range(MOST_CHANGES * v):
             saved, change = self._best_addition(causes, promising)
             if refining or change is None:
@@ -120,7 +124,7 @@ class GraphSearch:
     def _best_addition(
         self, causes: list[Causes], promising: dict[int, Index]
     ) -> tuple[float, dict[int, Causes] | None]:
-        after = _reached(causes)
+        after = self._reached(causes)
         options = [
             (effect, causes[effect] | {cause})
             for effect, some in promising.items()
@@ -155,7 +159,7 @@ class GraphSearch:
                 without = list(causes)
                 without[effect] = some - {cause}
                 room = len(causes[cause]) < MOST_CAUSES and self.allowed[cause, effect]
-                if room and not _reached(without)[cause, effect]:
+                if room and not self._reached(without)[cause, effect]:
                     turns.append({effect: without[effect], cause: causes[cause] | {effect}})
         return turns
 
@@ -166,6 +170,13 @@ class GraphSearch:
             sum(self._cost[one, causes[one]] - self._cost[one, some] for one, some in change.items())
             for change in changes
         ]
+
+    def _reached(self, causes: Sequence[Causes]) -> np.ndarray:
+        """(v, v), ``[i, j]``: whether a path leads from i to j, or i is known to come before it."""
+        if self.before is None:
+            return _reached(causes)
+        known = [frozenset(np.flatnonzero(row).tolist()) for row in self.before]
+        return _reached([some | others for some, others in zip(causes, known, strict=True)])
 
     def _margins(self, causes: list[Causes]) -> F64:
         margins = np.full(len(causes), np.inf)

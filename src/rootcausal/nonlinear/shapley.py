@@ -33,7 +33,6 @@ OTHERS = 128
 AVERAGED_OVER = 4096
 # A standard error is to be below a tenth of its value, or of what is notable. Sampling goes on a little
 # longer, since a standard error of few replicates is itself unsure.
-TENTH = 0.1
 SAMPLED_TO = 0.09
 SEED = 20_221
 

@@ -31,13 +31,6 @@ def bin_edges() -> F64:
     return STRETCH * share / (1.0 - np.abs(share))
 
 
-def quantiles(histogram: F64, shares: F64) -> F64:
-    """(s,) values below which these shares of a histogram (BINS,) lie."""
-    filled = np.flatnonzero(histogram > 0)
-    below = np.cumsum(histogram[filled])
-    return _values_at(shares * below[-1], filled, histogram[filled], below)
-
-
 def spacing_entropy(histogram: F64, n_rows: float) -> float:
     """Differential entropy (nats) of what a histogram (BINS,) counts, which weighs as much as ``n_rows``.
 

@@ -285,6 +285,8 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "cases": provenance.get("cases"),
         "columns": provenance["columns"],
         "log_scale": [encoding.shown_names[place] for place in encoding.on_log_scale],
+        "bent": not model._model.attribution.proportional,
+        "why_mechanism": provenance.get("mechanism", {}).get("why", ""),
         "separated": bool(provenance["separated"]),
         "unsettled": not provenance.get("converged", True),
         "left_out": {

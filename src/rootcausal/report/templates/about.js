@@ -2,7 +2,9 @@
 
 const ASSUMPTIONS = [
   told.assumptions.sample,
-  ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
+  content.made.bent
+    ? ["Smooth curves", "Each variable is what smooth curves of its causes, and products of two, lead to expect, plus its own shock times a spread that they set. Jumps are not seen."]
+    : ["Straight lines", "Each variable is a weighted sum of its causes plus its own shock. Bends and thresholds are not seen; a log scale often helps."],
   ["Shocks that are not bell-shaped", "Directions are learned from the skew and tails of the shocks. If the shocks follow a normal distribution, the order is a guess."],
   ["No loops", "No variable is, by a detour, a cause of itself within the time that the table covers."],
   ["Independent shocks", "No unmeasured thing moves two variables at once. If one does, its effect is counted as a shock on the earlier variable."],
@@ -37,12 +39,18 @@ function drawAbout() {
     element(
       "dl",
       { class: "facts" },
-      line("Method", "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left."),
+      line(
+        "Method",
+        made.bent
+          ? "Root Causal Inference (Strobl & Lasko, 2022) with bent relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
+          : "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left.",
+      ),
+      made.why_mechanism ? line("Relations", `${made.bent ? "bent" : "straight"}. ${made.why_mechanism}`) : [],
       Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
       line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by the ${made.backend} backend`),
       line("Seed", content.bootstrap === null
-        ? "none: no random numbers were drawn, so the same table gives the same model"
-        : `${content.bootstrap.seed}, for the resamples; the model itself draws no random numbers`),
+        ? `none: ${seedless(made)}`
+        : `${content.bootstrap.seed}, for the resamples; ${seedless(made)}`),
       line(...told.base()),
       made.separated ? line("Caution", told.separated) : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
@@ -55,6 +63,11 @@ function drawAbout() {
     ...checksList(made),
     element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
   );
+}
+
+function seedless({ bent }) {
+  if (bent) return "what shocks add along bent paths is sampled, always with the same numbers, so the same table gives the same page";
+  return "the model itself draws no random numbers, so the same table gives the same model";
 }
 
 /** Reasons and names; a model file of before does not tell the first two reasons apart. */

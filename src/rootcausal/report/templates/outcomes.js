@@ -122,7 +122,7 @@ const ofDiagnosis = {
   shockDoes: ({ coef }) => ["changes the log-odds of “", named(told.name()), `” by ${signed(coef)} (${odds(coef)})`],
   glossary: () => [
     ["Root cause", "A variable whose shock raises this patient's risk. A high value that only follows from another variable is not one."],
-    ["Base risk", `The risk of a patient whose ${ofAverage} are all average. It is not the prevalence: it is not the share of patients who have the outcome.`],
+    ["Base risk", `${content.made.bent ? "The risk at the mean log-odds over shocks as the cohort has them." : `The risk of a patient whose ${ofAverage} are all average.`} It is not the prevalence: it is not the share of patients who have the outcome.`],
     ...(content.prevalence === null ? [] : [["Risk", `The probability of the outcome in ${population()}, not among the patients of this study.`]]),
     ["Log-odds", "The scale on which shocks add up. +0.69 doubles the odds, −0.69 halves them."],
   ],
@@ -135,7 +135,7 @@ const ofDiagnosis = {
     ["Patients", `${rows.toLocaleString("en")}, of whom ${cases.toLocaleString("en")} (${percent(cases / rows)}) have the outcome “`, named(told.name()), "”"],
     ...(content.prevalence === null ? [] : [["Population", `${population()}: cases and controls count as many as in it, and risks are those in it`]]),
   ],
-  base: () => ["Base value", `${signed(content.base_value, 4)}: log-odds of a patient whose ${ofAverage} are all average; not the prevalence`],
+  base: () => ["Base value", `${signed(content.base_value, 4)}: ${content.made.bent ? "mean log-odds over shocks as the cohort has them" : `log-odds of a patient whose ${ofAverage} are all average`}; not the prevalence`],
 };
 
 function riskBarTitle({ count: n, from, to }) {
