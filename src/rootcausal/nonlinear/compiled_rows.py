@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -48,13 +49,7 @@ class CompiledRows(PlainRows):
 
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         m, t, width = len(designs), thresholds.shape[1], designs.width
-        found = LevelledSums(
-            np.zeros(m),
-            np.zeros((m, width)),
-            np.zeros((m, width, width)),
-            np.zeros((m, t)),
-            np.zeros((m, t, t)),
-        )
+        found = LevelledSums.zero(m, width, t)
         asked = (self.splines, self.codes, self.weights, designs.effect, designs.first, designs.second)
         work = partial(level_units, *asked, designs.size, beta, thresholds, PRODUCT_WITHIN, LEAST_LIKELY)
         self._in_threads(designs, lambda begin, end: work(begin, end, *vars(found).values()), designs.width)
@@ -71,5 +66,5 @@ class CompiledRows(PlainRows):
         held = (self.splines, self.effects, self.weights)
         return (*held, designs.effect, designs.first, designs.second, designs.size)
 
-    def _in_threads(self, designs: Designs, work: object, times: int = 4) -> None:
-        in_threads(work, len(designs), len(designs) * self.weights.size * times)  # type: ignore[arg-type]
+    def _in_threads(self, designs: Designs, work: Callable[[int, int], None], times: int = 4) -> None:
+        in_threads(work, len(designs), len(designs) * self.weights.size * times)

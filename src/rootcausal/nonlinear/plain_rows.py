@@ -113,13 +113,7 @@ class PlainRows:
 
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         m, t, width = len(designs), thresholds.shape[1], designs.width
-        found = LevelledSums(
-            np.zeros(m),
-            np.zeros((m, width)),
-            np.zeros((m, width, width)),
-            np.zeros((m, t)),
-            np.zeros((m, t, t)),
-        )
+        found = LevelledSums.zero(m, width, t)
         for number, effect in enumerate(designs.effect):
             z = self.terms(designs, number)
             eta, code = beta[number, : len(z)] @ z, self.codes[effect]

@@ -132,3 +132,14 @@ class LevelledSums:
     hessian: F64
     threshold_gradient: F64
     threshold_hessian: F64
+
+    @classmethod
+    def zero(cls, m: int, width: int, t: int) -> LevelledSums:
+        """Of m designs of this width and t thresholds, to be added to."""
+        return cls(
+            np.zeros(m),
+            np.zeros((m, width)),
+            np.zeros((m, width, width)),
+            np.zeros((m, t)),
+            np.zeros((m, t, t)),
+        )
