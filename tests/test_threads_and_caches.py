@@ -76,6 +76,51 @@ def test_a_bootstrap_in_threads_gives_linear_algebra_its_threads_back(
     assert seen == [{1}, {1}]
 
 
+IN_TWO_THREADS = """
+import sys, threading
+from pathlib import Path
+
+from rootcausal import RCI
+from rootcausal.backends import threads
+from rootcausal.data import simulate_nonlinear
+
+threads.WORTH_A_THREAD = 100  # a small cohort is worth threads too
+cohort = simulate_nonlinear(120, 4, random_state=3)
+model = RCI(mechanism="nonlinear").fit(cohort.X, cohort.y)
+model.bootstrap(4)
+doors = {
+    "explain": lambda number: model.explain(cohort.X),
+    "diagnose": lambda number: model.diagnose(cohort.X, cohort.y),
+    "report": lambda number: model.report(cohort.X, Path(sys.argv[1]) / f"{number}.html"),
+    "bootstrap": lambda number: RCI(mechanism="nonlinear").fit(cohort.X, cohort.y).bootstrap(3),
+}
+for name, door in doors.items():
+    print(name, "begins", flush=True)
+    for _ in range(3):
+        at_once = [threading.Thread(target=door, args=(number,)) for number in range(2)]
+        for thread in at_once:
+            thread.start()
+        for thread in at_once:
+            thread.join()
+    print(name, "ended", flush=True)
+"""
+
+
+def test_two_threads_may_ask_one_model(tmp_path: Path) -> None:
+    """Two callers and two threads of ours, whose work asks for threads in turn: nobody waits for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TWO_THREADS, str(tmp_path)],
+        env=os.environ | {"NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "bootstrap ended"
+    assert "Traceback" not in done.stderr
+
+
 def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
     package = tmp_path / "rootcausal"
     source = Path(rootcausal.__file__).parent
