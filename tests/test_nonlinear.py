@@ -321,8 +321,7 @@ def test_compiled_walks_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
     few = Walks(attribution._walks.start[:16], attribution._walks.order[:16])
     plain = plain_walks(attribution.predictor, errors, attribution._walked, few, *attribution._alone)
     attribution.__dict__["_walks"] = few
-    values, noise = np.zeros((2, 7, 3))
-    attribution._walk(errors, values, noise)
+    values, noise = attribution._walk(errors, attribution._walked)
     np.testing.assert_allclose(values, plain.values, atol=1e-12)
     np.testing.assert_allclose(noise, plain.noise, atol=1e-12)
 

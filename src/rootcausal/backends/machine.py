@@ -17,8 +17,8 @@ class Machine(NamedTuple):
     knots : (k, knots) of each place, padded with infinity.
     constant : (k, 2) of what is expected, and of the logarithm of the spread.
     error_mean, error_sd : (k,) of errors before they have unit variance.
-    log_spread : (k, 2) its limits.
-    range : (k, 2) of values: none goes beyond.
+    limits : (k, 2) of the logarithm of the spread; of a place with levels, of its logit.
+    range : (k, 2) of values: the predictor does not change beyond.
     uneven : (k,) whether the spread differs.
     into : (k + 1,) arrows into each place are those from into[i] up to into[i + 1].
     cause : (a,) where they come from.
@@ -38,7 +38,7 @@ class Machine(NamedTuple):
     constant: F64
     error_mean: F64
     error_sd: F64
-    log_spread: F64
+    limits: F64
     range: F64
     uneven: np.ndarray
     into: Index

@@ -46,6 +46,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
         log_g += machine.spread_product[product] * both
     spread = 1.0
     if machine.level_starts[i + 1] > machine.level_starts[i]:
+        f = min(max(f, machine.limits[i, 0]), machine.limits[i, 1])
         mean = square = below = 0.0
         for level in range(machine.level_starts[i], machine.level_starts[i + 1]):
             to_here = 1.0 / (1.0 + math.exp(f - machine.thresholds[level]))
@@ -55,20 +56,30 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
             below = to_here
         f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
     elif uneven:
-        log_g = min(max(log_g, machine.log_spread[i, 0]), machine.log_spread[i, 1])
+        log_g = min(max(log_g, machine.limits[i, 0]), machine.limits[i, 1])
         spread = power_of_two(LOG2_E * log_g)
     here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
-    here = min(max(here, machine.range[i, 0]), machine.range[i, 1])
-    at = 0
-    for knot in range(machine.knots.shape[1]):
-        at += machine.knots[i, knot] <= here
+    at = piece_of(machine, i, here)
     z[i], piece[i] = here, at
     more = 0.0
     if machine.acts[i]:
+        # Only here, and in products: effects follow from the value itself, not from the end of its range.
+        seen = min(max(here, machine.range[i, 0]), machine.range[i, 1])
+        if seen != here:
+            at = piece_of(machine, i, seen)
         risk, before = machine.risk, part[i]
-        part[i] = ((risk[i, at, 3] * here + risk[i, at, 2]) * here + risk[i, at, 1]) * here + risk[i, at, 0]
+        part[i] = ((risk[i, at, 3] * seen + risk[i, at, 2]) * seen + risk[i, at, 1]) * seen + risk[i, at, 0]
         more = part[i] - before
     return more
+
+
+@compiled(nogil=True, inline="always")
+def piece_of(machine: Machine, i: int, value: float) -> int:
+    """Which piece of the curves of place i this value lies in."""
+    at = 0
+    for knot in range(machine.knots.shape[1]):
+        at += machine.knots[i, knot] <= value
+    return at
 
 
 @compiled(nogil=True, inline="always")
@@ -76,12 +87,11 @@ def products_of(machine: Machine, z: F64) -> float:
     """What products of variables add to the predictor."""
     total, within = 0.0, machine.within
     for product in range(machine.risk_factor.size):
-        both = min(max(z[machine.risk_factor[product]], -within), within)
-        total += (
-            machine.risk_product[product]
-            * both
-            * min(max(z[machine.risk_other_factor[product]], -within), within)
-        )
+        both = machine.risk_product[product]
+        for i in (machine.risk_factor[product], machine.risk_other_factor[product]):
+            seen = min(max(z[i], machine.range[i, 0]), machine.range[i, 1])
+            both *= min(max(seen, -within), within)
+        total += both
     return total
 
 

@@ -35,6 +35,8 @@ from .shapley import (
 STEPS = 129
 # Predictors differ by less than this from rounding alone.
 ROUNDING = 1e-12
+# Effects that add up do so to this part of their size.
+ADDS_UP = 1e-9
 # What a patient costs, in values that are only read.
 VALUES_A_PATIENT = 20_000
 
@@ -52,8 +54,9 @@ class BentAttribution:
     factor, other_factor : (b,) places of variables that are multiplied, kept within 2.5.
     product : (b,) what their product adds.
     quantiles : (k, STEPS) of the errors in the cohort, with mean zero.
-    range : (k, 2) lowest and highest value of each variable in the cohort, in standard units: risks beyond
-        them are those at them. Draws of errors that no patient has together would else decide the average.
+    range : (k, 2) lowest and highest value of each variable in the cohort, in standard units: what a variable
+        adds beyond them is what it adds at them (flat extrapolation). Draws of errors that no patient has
+        together would else decide the average. What it does to other variables goes on as a line.
     average : mean log-odds over errors so distributed: what Shapley values add up from.
     """
 
@@ -127,7 +130,9 @@ class BentAttribution:
     @cached_property
     def unit_effects(self) -> F64:
         k = self.mechanism.order.size
-        told = self.predictor(np.vstack([np.zeros((1, k)), np.eye(k)]))
+        # As curves have it: the range of a column may end before its first standard deviation.
+        unbounded = self._machine._replace(range=np.tile([-np.inf, np.inf], (k, 1)))
+        told = _predictors(unbounded, np.vstack([np.zeros((1, k)), np.eye(k)]))
         return told[1:] - told[0]
 
     def importance(self) -> F64:
@@ -139,19 +144,11 @@ class BentAttribution:
         return self.strength
 
     def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
-        return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], z), z)
+        seen = np.clip(z, *self.range[place])
+        return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], seen), seen)
 
     def predictor(self, errors: F64) -> F64:
-        from ..backends.walk_kernels import predictors
-
-        out = np.empty(len(errors))
-        errors = np.ascontiguousarray(errors, dtype=np.float64)
-        in_threads(
-            lambda begin, end: predictors(self._machine, errors, begin, end, out),
-            len(errors),
-            16 * errors.size,
-        )
-        return self.intercept + out
+        return self.intercept + _predictors(self._machine, errors)
 
     def predicted(self, predictor: F64) -> F64:
         """The risk of the disease."""
@@ -170,29 +167,51 @@ class BentAttribution:
         errors = np.ascontiguousarray(errors, dtype=np.float64)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         values[:, self._straight] = errors[:, self._straight] * self.unit_effects[self._straight]
-        if self._walked.size > 1:
-            self._walk(errors, values, noise)
-        shared = self._walked if self._walked.size else self._straight
-        # What is left is noise or, of the only one that is sampled, all that it adds. Where paths are lines,
-        # it is nothing but for patients beyond the range of the cohort, whose risk does not go on to grow.
-        rest = self.predictor(errors) - self.base_value - values.sum(axis=1)
-        doubt = noise if self._walked.size else values
-        share = doubt[:, shared] ** 2 + ROUNDING
-        values[:, shared] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
+        told = self.predictor(errors)
+        adds_up = self._adds_up_in(errors, values, told)
+        for some, places in ((adds_up, self._walked), (~adds_up, np.flatnonzero(self.matters))):
+            if not some.any():
+                continue
+            if places.size > 1:
+                found = self._walk(errors[some], places)
+                values[np.ix_(some, places)], noise[np.ix_(some, places)] = found
+            # What is left is noise or, of the only one that is sampled, all that it adds.
+            shared = np.ix_(some, places if places.size else self._straight)
+            rest = told[some] - self.base_value - values[some].sum(axis=1)
+            share = (noise if places.size else values)[shared] ** 2 + ROUNDING
+            values[shared] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
         return Sampled(values, noise)
 
-    def _walk(self, errors: F64, values: F64, noise: F64) -> None:
+    def _adds_up_in(self, errors: F64, values: F64, told: F64) -> np.ndarray:
+        """(n,) for which patients errors that should add up in proportion do.
+
+        They do not where the range of a variable ends between these errors and the others: then all errors
+        have to be walked through.
+        """
+        straight = np.zeros_like(errors)
+        straight[:, self._straight] = errors[:, self._straight]
+        added, size = values.sum(axis=1), 1.0 + np.abs(told) + np.abs(values).sum(axis=1)
+        to_others = told - self.predictor(errors - straight)
+        to_none = self.predictor(straight) - self.predictor(np.zeros((1, errors.shape[1])))
+        away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
+        return np.asarray(away <= ADDS_UP * size)
+
+    def _walk(self, errors: F64, places: Index) -> tuple[F64, F64]:
+        """Values and standard errors (n, a) of sampling the errors at some places."""
         from ..backends.walk_kernels import walk_patients
 
         points, heights = self._alone
         # What adds up by itself takes no part.
         walked = np.zeros_like(errors)
-        walked[:, self._walked] = errors[:, self._walked]
-        told, walks = self.predictor(walked) - self.intercept, self._walks
-        asked = (walked, told, self._walked, walks.start, walks.order, points, heights)
+        walked[:, places] = errors[:, places]
+        told = _predictors(self._machine, walked)
+        walks = self._walks if places.size == self._walked.size else self._walks_of_all
+        asked = (walked, told, places, walks.start, walks.order, points, heights)
         enough = (REPLICATES, FEWEST, SAMPLED_TO * NOTABLE_LOG_ODDS, SAMPLED_TO)
         work = partial(walk_patients, self._machine, *asked, *enough)
+        values, noise = np.zeros_like(errors), np.zeros_like(errors)
         in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
+        return values[:, places], noise[:, places]
 
     @cached_property
     def _acts(self) -> np.ndarray:
@@ -256,7 +275,7 @@ class BentAttribution:
             constant=bends.constant,
             error_mean=bends.error_mean,
             error_sd=bends.error_sd,
-            log_spread=bends.log_spread,
+            limits=bends.limits,
             range=self.range,
             uneven=bends.form == UNEVEN,
             into=np.searchsorted(bends.effect, np.arange(k + 1)),
@@ -284,6 +303,10 @@ class BentAttribution:
     @cached_property
     def _walks(self) -> Walks:
         return Walks.draw(self.quantiles, self._walked, self._drawn)
+
+    @cached_property
+    def _walks_of_all(self) -> Walks:
+        return Walks.draw(self.quantiles, np.flatnonzero(self.matters), self._drawn)
 
     @cached_property
     def _alone(self) -> tuple[F64, F64]:
@@ -382,6 +405,16 @@ class BentAttribution:
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be worked out again."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+def _predictors(machine: Machine, errors: F64) -> F64:
+    """(n,) what errors (n, k) add up to, less the intercept."""
+    from ..backends.walk_kernels import predictors
+
+    out = np.empty(len(errors))
+    errors = np.ascontiguousarray(errors, dtype=np.float64)
+    in_threads(lambda begin, end: predictors(machine, errors, begin, end, out), len(errors), 16 * errors.size)
+    return out
 
 
 def _is_line(curve: F64, knots: F64) -> bool:

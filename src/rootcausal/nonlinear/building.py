@@ -85,11 +85,12 @@ def build(
 
 
 def _limits(order: Sequence[int], fitted: Sequence[Fitted], rows: BentRows) -> F64:
-    """(k, 2) lowest and highest logarithm of each spread in the cohort."""
+    """(k, 2) lowest and highest logarithm of each spread in the cohort; of levels, their logit."""
     limits = np.zeros((len(order), 2))
     for place, (column, one) in enumerate(zip(order, fitted, strict=True)):
-        if one.gamma is not None:
-            limits[place] = rows.spread_limits(Designs.of([column], [one.terms]), one.gamma[None])[0]
+        told = one.gamma if one.thresholds is None else one.beta
+        if told is not None:
+            limits[place] = rows.spread_limits(Designs.of([column], [one.terms]), told[None])[0]
     return limits
 
 

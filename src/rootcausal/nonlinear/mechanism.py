@@ -15,7 +15,7 @@ from ..core.moments import reach
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .plain_rows import expected_level
-from .rows import PRODUCT_WITHIN
+from .rows import LARGEST_LOG_SPREAD, PRODUCT_WITHIN
 
 # Numbers of a learned mechanism stay within ± this; those of a file have to.
 LARGEST_COEFFICIENT = 1e9
@@ -34,7 +34,8 @@ class BentMechanism:
 
     f and log g are sums of curves, one a cause, and of products of two causes. A column with levels has a
     cumulative logit of which f is the predictor: what is expected is the mean of its levels, and the spread
-    their standard deviation.
+    their standard deviation. Beyond the values of the cohort (extrapolation) f goes on as a line, and spreads
+    and logits stay within what they were there: so an error grows no faster than the values it comes from.
 
     Attributes
     ----------
@@ -44,7 +45,8 @@ class BentMechanism:
     knots : (k, KNOTS) between which their curves are cubic, padded with infinity.
     constant : (k, 2) of f and of log g.
     error_mean, error_sd : (k,) of (x - f) / g in the cohort: errors are told in this unit.
-    log_spread : (k, 2) lowest and highest log g of the cohort; no patient has another one.
+    log_spread : (k, 2) lowest and highest log g of the cohort, or of a column with levels its f; no patient
+        has another one. Zero where nothing differs, and in older files for all columns with levels.
     form : (k,) 0 where lines were enough, 1 where f is bent, 2 where g differs between patients too.
     cause, effect : (a,) places at both ends of the arrows, by effect, then by cause.
     expected : (a, PIECES, 4) the curve that an arrow adds to f.
@@ -125,6 +127,12 @@ class BentMechanism:
     @cached_property
     def _products_into(self) -> tuple[Index, ...]:
         return tuple(np.flatnonzero(self.product_effect == place) for place in range(self.order.size))
+
+    @cached_property
+    def limits(self) -> F64:
+        """(k, 2) of log g; of columns with levels, of f."""
+        unsaid = (self.n_levels > 0)[:, None] & ~self.log_spread.any(axis=1, keepdims=True)
+        return np.where(unsaid, [-LARGEST_LOG_SPREAD, LARGEST_LOG_SPREAD], self.log_spread)
 
     @cached_property
     def _level_starts(self) -> Index:
@@ -233,8 +241,8 @@ class BentMechanism:
             log_g += self.spread_product[product] * both
         if self.n_levels[place]:
             values, thresholds = self.levels_at(place)
-            return expected_level(f, thresholds, values)
-        return f, np.exp(np.clip(log_g, *self.log_spread[place]))
+            return expected_level(np.clip(f, *self.limits[place]), thresholds, values)
+        return f, np.exp(np.clip(log_g, *self.limits[place]))
 
     def _settle(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
         """Work out the values of a place from those before it and its errors."""
@@ -277,7 +285,8 @@ class BentMechanism:
         if not ((self.form >= 0) & (self.form <= 2)).all():
             raise ValueError("a mechanism is of a form that is not known here")
         even = np.asarray(self.form != FORMS.index(UNEVEN))
-        spreads = (self.constant[even, 1], self.log_spread[even], self.spread[even[self.effect]])
+        limits = self.log_spread[even & (self.n_levels == 0)]
+        spreads = (self.constant[even, 1], limits, self.spread[even[self.effect]])
         if any(some.any() for some in (*spreads, self.spread_product[even[self.product_effect]])):
             raise ValueError("a spread differs where it is said to be even")
         joined = set((self.effect * k + self.cause).tolist())
