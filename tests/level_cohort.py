@@ -66,7 +66,7 @@ def explain(
     resamples: tuple[CausalModel, ...] = (),
 ) -> Explanation:
     """What a model of columns says of patients of whom all was measured."""
-    return Explanation.of(model, resamples, Matrix(X, None), variables, X, None, {"parameters": {}})
+    return Explanation.of(model, resamples, Matrix(X, None), variables, None, {"parameters": {}})
 
 
 def frame_of(X: np.ndarray, variables: tuple[Variable, ...] = VARIABLES) -> pd.DataFrame:

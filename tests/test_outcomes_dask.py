@@ -255,7 +255,7 @@ def test_arguments_that_do_not_fit_together(cohort: pd.DataFrame) -> None:
     both = np.array(list(zip(cohort["died"] == 1, cohort["futime"], strict=True)), dtype="?,f8")
     for words, time, event in (
         ("a structured array of times and events is for rows in memory", both, None),
-        ("fit needs the time of follow-up and the event", "futime", None),
+        ("the time of follow-up and the event come together", "futime", None),
         ("requires time to be passed", None, "died"),
         ("there is no column 'days' to be the time", "days", "died"),
         ("there is no column 'dead' to be the event", "futime", "dead"),

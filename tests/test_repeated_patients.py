@@ -58,7 +58,7 @@ def test_patients_are_numbered_as_they_come(ids: list[Any], expected: list[int])
 
 def test_ids_that_are_all_different_are_no_groups() -> None:
     assert numbered(["a", "b", None, ""]) is None
-    assert patients_of(None, None, 3) is None
+    assert patients_of(None, 3) is None
 
 
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, tuple])
@@ -72,7 +72,7 @@ def test_groups_in_any_form(form: Any) -> None:
     ("groups", "expected"),
     [
         ([1, 2], "rows but groups has 2: give one patient id a row"),
-        ("patient", "groups must hold one patient id a row, not 'patient'"),
+        ("patient", "no column 'patient' for groups in the table, which has 'a', 'b'"),
         (3, "groups must hold one patient id a row, not 3"),
         ([[1]] * 155, "numbers or texts"),
     ],

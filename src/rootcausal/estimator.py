@@ -28,7 +28,7 @@ from .files.model_arrays import is_seed
 from .inputs.cohort import Cohort, names_of, names_out
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
-from .inputs.from_frame import ids_of, patient_ids
+from .inputs.from_frame import patient_ids, with_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
@@ -328,11 +328,19 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self, X: Any, ids: Any, seen: Callable[[CausalModel], CausalModel] = lambda model: model
     ) -> Explanation:
         """What the model and its resamples say, each as it is ``seen``, such as by another horizon."""
+        X, ids = self._with_ids(X, ids)
         matrix = self._patients(X, self._needed_variables())
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
-        ids, made, sets = ids_of(X, ids), self.provenance_, self.merged_sets_
-        return Explanation.of(model, resamples, matrix, variables, X, ids, made, sets)
+        made, sets = self.provenance_, self.merged_sets_
+        return Explanation.of(model, resamples, matrix, variables, ids, made, sets)
+
+    def _with_ids(self, X: Any, ids: Any, name: str = "ids") -> tuple[Any, Any]:
+        """The variables of X, and one id a row, or None; a column that ``ids`` names is no variable."""
+        check_is_fitted(self)
+        if isinstance(ids, str) and ids in getattr(self, "feature_names_in_", ()):
+            raise InputError(f"{name}={ids!r} is one of the model's variables: choose a column that is not")
+        return with_ids(X, ids, name)
 
     def _needed_variables(self) -> Index:
         """The variables that explanations are made from: a resample may use what the model left out."""
@@ -340,14 +348,14 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
 
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+        X, ids = self._with_ids(X, ids)
         # The checks that look at the outcome also look at what the model left out.
         matrix = self._patients(X, None if target is None else np.arange(self._model.n_variables))
         values = matrix.drawn(self._encoding.layout)
         known = None
         if target is not None:
             known = target.known_again(X, len(values), getattr(self, "classes_", np.empty(0)))
-        ids = ids_of(X, ids)
-        called = None if ids is None else patient_ids(ids, X, len(values))
+        called = None if ids is None else patient_ids(ids, len(values))
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
         stated = self._model.predictor(matrix.values)
         made, names = self.provenance_, self._encoding

@@ -148,7 +148,8 @@ class RCI(ClassifierMixin, Estimator):
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series, which dask
             matches by its index. A pandas Series with the index of X in another order is refused.
         groups : (n,) the patient of each row, where patients have several rows: :meth:`bootstrap` then draws
-            patients, with all of their rows. For AnnData also the name of a column of ``obs``.
+            patients, with all of their rows. Also the name of a column of X, which is then no variable (of
+            AnnData: of ``obs``).
         """
         return self._fit(X, Diagnosis(y, self.positive), groups)
 
@@ -188,8 +189,9 @@ class RCI(ClassifierMixin, Estimator):
         ----------
         X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
             its resamples, left out.
-        ids : what to call them: a sequence, or the name of a column of X (of AnnData: of ``obs``); by default
-            their row numbers (of AnnData: ``obs_names``).
+        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
+            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
+            pandas Series with the index of X in another order is refused.
         """
         return self._explained(X, ids)
 

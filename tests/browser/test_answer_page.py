@@ -3,12 +3,15 @@
 import csv
 import io
 import re
+from urllib.parse import quote
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rootcausal import RCI
 from rootcausal.data import load_pbc
+from rootcausal.files.results import write_tables
 from rootcausal.report import content
 
 pd = pytest.importorskip("pandas")
@@ -224,13 +227,19 @@ def test_what_can_be_taken_along(watched, made):
 def test_hostile_ids_make_harmless_file_names(watched, made, tmp_path):
     _, cohort, _ = made
     model = RCI(backend="numpy").fit(cohort.X, cohort.y)
-    model.report(cohort.X[:2], tmp_path / "ids.html", ids=["../../x<y>:z", "=1+1"])
-    page = watched.open(tmp_path / "ids.html")
+    full_width = ["\uff1d1+1", "\uff0b1", "\uff0d1+1", "\uff20x"]
+    ids = ["../../x<y>:z", "=1+1", "\n=1+1", "\t=1", "\r=1", "-1+1", "-3.5e2", *full_width]
+    model.report(cohort.X[: len(ids)], tmp_path / "ids.html", ids=ids)
+    page = watched.open(tmp_path / "ids.html", "#patient/" + quote(ids[0], safe=""))
     name, _ = saved(page, page.locator("#download-csv").click)
     assert re.fullmatch(r"[\w.-]+\.csv", name) and "/" not in name
     page.locator("#tab-list").click()
     _, listed = saved(page, page.locator("#list-csv").click)
-    assert "\r\n'=1+1," in listed.decode("utf-8-sig")
+    # The same cells as in the tables that the command line writes.
+    write_tables({tmp_path / "ids.csv": pa.table({"id": ids})}, {})
+    told = csv.reader(io.StringIO(listed.decode("utf-8-sig"), newline=""))
+    with (tmp_path / "ids.csv").open(newline="") as file:
+        assert {row[0] for row in told} - {"patient"} == {row[0] for row in csv.reader(file)} - {"id"}
 
 
 def test_nodes_stand_beside_their_names_and_can_be_chosen(watched, made):

@@ -46,7 +46,7 @@ class FollowUpOnCluster:
                 "and event are two columns, by name or as dask Series"
             )
         if event is None:
-            raise InputError("fit needs the time of follow-up and the event: fit(X, time, event)")
+            raise InputError("the time of follow-up and the event come together: give both time and event")
         return {"time": time, "event": event}
 
     def known(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:

@@ -104,8 +104,14 @@ def names_out(estimator: Any, columns: Index, given: Any = None) -> np.ndarray:
 
 
 def set_names(estimator: Any, columns: list[Any]) -> None:
-    """Set n_features_in_ and, where all columns have names, feature_names_in_."""
+    """Set n_features_in_ and, where all columns have names, feature_names_in_.
+
+    Numbers are no names to scikit-learn; others than 0, 1, 2 are kept, so that no other order goes unnoticed.
+    """
     estimator.n_features_in_ = len(columns)
-    vars(estimator).pop("feature_names_in_", None)
+    for name in ("feature_names_in_", "_column_numbers"):
+        vars(estimator).pop(name, None)
+    if all(isinstance(name, int | np.integer) for name in columns) and columns != list(range(len(columns))):
+        estimator._column_numbers = columns
     if all(isinstance(name, str) for name in columns):
         estimator.feature_names_in_ = np.array(columns, dtype=object)

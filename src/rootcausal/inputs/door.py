@@ -14,6 +14,7 @@ from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, set_names
+from .from_frame import with_ids
 from .groups import patients_of
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
@@ -114,6 +115,10 @@ def _in_memory(
 ) -> Cohort:
     findings = Findings()
     of_a_file = isinstance(X, Patients)
+    with findings.noting():
+        if groups is not None and not of_a_file:
+            of_rows, groups = groups, None  # where they cannot be told, all else is still looked at
+            X, groups = with_ids(X, of_rows, "groups")
     if of_a_file:
         set_names(estimator, list(X.readings.encoding.names))
         readings = X.readings
@@ -136,7 +141,7 @@ def _in_memory(
                 target.refuse_itself(known, table, encoding.names)
     patients = None
     with findings.noting():
-        patients = X.groups if of_a_file else patients_of(X, groups, len(table))
+        patients = X.groups if of_a_file else patients_of(groups, len(table))
     values = encoding.matrix(table)
     if findings or not whole:
         note_usable_readings(readings, values, findings)

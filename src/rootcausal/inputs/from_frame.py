@@ -189,6 +189,24 @@ def row_index(X: Any) -> Any:
     return X.index if nw.dependencies.is_pandas_like_dataframe(X) else None
 
 
+def refuse_other_order(X: Any, beside: Any, name: str, what: str) -> None:
+    """Refuse a Series or DataFrame beside X that has its index in another order: is it matched by place?
+
+    ``what`` it holds, such as labels; a dask Series is matched by its index, and both have to mean the same.
+    """
+    rows = row_index(X)
+    indexed = nw.dependencies.is_pandas_like_series(beside) or nw.dependencies.is_pandas_like_dataframe(
+        beside
+    )
+    if rows is None or not indexed or rows.equals(beside.index):
+        return
+    if len(rows) == len(beside) and rows.isin(beside.index).all() and beside.index.isin(rows).all():
+        raise InputError(
+            f"{name} has the index of X in another order: use {name}.loc[X.index] to match {what} by index, "
+            f"or {name}.to_numpy() to match them by place"
+        )
+
+
 def diagnosis(X: Any, y: Any) -> Any:
     """The column of ``obs`` that y names, where X is an AnnData; any other y as it is."""
     if not (_is_anndata(X) and isinstance(y, str)):
@@ -196,25 +214,31 @@ def diagnosis(X: Any, y: Any) -> Any:
     return _column_of_obs(X, y, "diagnosis")
 
 
-def ids_of(X: Any, ids: Any) -> Any:
-    """The ids of an AnnData: ``obs_names``, or the column of ``obs`` that is named."""
-    if not _is_anndata(X):
-        return ids
-    if ids is None:
-        return list(X.obs_names)
-    return _column_of_obs(X, ids, "id").to_list() if isinstance(ids, str) else ids
+def with_ids(X: Any, ids: Any, name: str = "ids") -> tuple[Any, Any]:
+    """The variables of X, and one id a row, or None.
 
-
-def patient_ids(ids: Any, X: Any, n_rows: int) -> tuple[Any, ...]:
-    """What to call the patients of X: as given, as in a column, or by their numbers."""
-    if ids is None:
-        return tuple(range(n_rows))
+    A text names a column of X, which is then no variable, or of the ``obs`` of an AnnData; without any, the
+    ids of an AnnData are its ``obs_names``. ``name`` is what the caller calls them.
+    """
+    if _is_anndata(X):
+        if isinstance(ids, str):
+            return X, _column_of_obs(X, ids, "id").to_list()
+        return X, list(X.obs_names) if ids is None else ids
     if isinstance(ids, str):
-        names = column_names(X) if nw.dependencies.is_into_dataframe(X) else []
+        frame = as_frame(X)
+        names = [] if frame is None else column_names(X)
         if ids not in names:
             known = f", which has {listed(list(map(repr, names)), 8)}" if names else ": X has no column names"
-            raise InputError(f"no id column {ids!r} in the table{known}")
-        ids = nw.from_native(X, eager_only=True).get_column(ids).to_native()
+            raise InputError(f"no column {ids!r} for {name} in the table{known}")
+        return frame.drop(ids).to_native(), frame.get_column(ids).to_list()
+    refuse_other_order(X, ids, name, "ids")
+    return X, ids
+
+
+def patient_ids(ids: Any, n_rows: int) -> tuple[Any, ...]:
+    """What to call so many patients: as given by :func:`with_ids`, or by their numbers."""
+    if ids is None:
+        return tuple(range(n_rows))
     if nw.dependencies.is_into_series(ids):
         ids = nw.from_native(ids, series_only=True).to_list()
     if not isinstance(ids, Iterable):

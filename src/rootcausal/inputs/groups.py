@@ -14,26 +14,15 @@ import numpy as np
 
 from ..core.table import Index
 from ..errors import InputError
-from .from_frame import ids_of, row_index
 
 
-def patients_of(X: Any, groups: Any, n_rows: int) -> Index | None:
+def patients_of(groups: Any, n_rows: int) -> Index | None:
     """(n,): the number of each row's patient, given one id a row; None where nobody is there twice.
 
-    For AnnData, ``groups`` may be the name of a column of ``obs``. Rows without an id are patients of their
-    own.
+    Rows without an id are patients of their own.
     """
     if groups is None:
         return None
-    groups = ids_of(X, groups)
-    rows = row_index(X)
-    if rows is not None and nw.dependencies.is_pandas_like_series(groups) and not rows.equals(groups.index):
-        same = len(rows) == len(groups) and rows.isin(groups.index).all() and groups.index.isin(rows).all()
-        if same:
-            raise InputError(
-                "groups has the index of X in another order: use groups.loc[X.index] to match ids by index, "
-                "or groups.to_numpy() to match them by place"
-            )
     if nw.dependencies.is_into_series(groups):
         groups = nw.from_native(groups, series_only=True).to_list()
     if isinstance(groups, str) or not isinstance(groups, Iterable):

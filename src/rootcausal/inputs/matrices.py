@@ -31,6 +31,7 @@ from .log_columns import (
     refuse_not_positive,
     refuse_not_positive_patients,
 )
+from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,
     Findings,
@@ -239,18 +240,38 @@ def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Fi
                 f"X has {len(columns)} features, but {type(estimator).__name__} is expecting {p} features as "
                 "input"
             )
+        _refuse_other_order(estimator, columns)
         return np.ones(p, dtype=bool)
     there = set(columns)
     present = np.array([name in there for name in known], dtype=bool)
     # A table with none of the columns is another one, even where the model needs none.
     wanted = np.sort(needed) if present.any() else np.arange(p)
     lacking = [known[place] for place in wanted if not present[place]]
-    if may_lack and present.any():
+    spelt = spelt_otherwise(lacking, [name for name in columns if name not in set(known)])
+    if may_lack and present.any() and not spelt:
         warn_of_lacking(lacking)
     else:
         with findings.noting():
-            _refuse_lacking(lacking)
+            _refuse_lacking(lacking, spelt)
     return present
+
+
+def _refuse_other_order(estimator: Any, columns: list[Any]) -> None:
+    """Columns of a frame that a model without names is to score are matched by place: say, or refuse so."""
+    if all(isinstance(name, str) for name in columns):
+        warnings.warn(
+            f"X has feature names, but {type(estimator).__name__} was fitted without feature names: its "
+            "columns are matched by place, whatever their names",
+            UserWarning,
+            stacklevel=caller(),
+        )
+        return
+    numbers = vars(estimator).get("_column_numbers", list(range(len(columns))))
+    if columns != numbers and all(name in numbers for name in columns):
+        raise InputError(
+            f"the columns of X are numbered {listed(list(map(str, columns)), 8)}, and those that the model "
+            f"was fitted on {listed(list(map(str, numbers)), 8)}: bring them into that order"
+        )
 
 
 def _completed(matrix: Matrix, completion: Completion, encoding: Encoding, needed: Index) -> Matrix:
@@ -306,10 +327,12 @@ def caller() -> int:
     return level
 
 
-def _refuse_lacking(names: list[str]) -> None:
+def _refuse_lacking(names: list[str], spelt: Mapping[str, str]) -> None:
     if names:
+        hints = [f"{quoted(name)} may be {quoted(other)}" for name, other in spelt.items()]
+        hint = f": {listed(hints, NAMED_AT_MOST)}. {AS_FITTED}" if hints else ""
         raise InputError(
-            f"{are('column', names)} missing from the new data; the model needs {it_or_them(names)}"
+            f"{are('column', names)} missing from the new data; the model needs {it_or_them(names)}{hint}"
         )
 
 

@@ -143,8 +143,8 @@ class FollowUp:
             time, event = _fields(time, fields)
         elif event is None:
             raise InputError(
-                "fit needs the time of follow-up and the event, fit(X, time, event), or both in one "
-                "structured array as scikit-survival has it"
+                "the time of follow-up and the event come together: give both time and event, or both in "
+                "one structured array as scikit-survival has it"
             )
         times, missing = numbers_of(given(X, time, "time"), "time", n_rows)
         labels, unlabelled = row_labels(given(X, event, "event"), n_rows, "event")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 # How much alike two names must be, by difflib, for one to be a slip of the other; or from how many letters on
 # a name that goes on after them was meant.
 NEAR, LETTERS_OF_BEGINNING = 0.72, 3
+# Pairs of names compared letter by letter: a second's work.
+MOST_COMPARED = 50_000
+
+NAME_AS_FITTED = "Name the columns as in the table the model was fitted on."
+AS_FITTED = f"{NAME_AS_FITTED} What nobody was measured on may be a column without values."
 
 
 @dataclass(frozen=True)
@@ -152,9 +157,10 @@ def columns_found(
     # A file with none of the columns is another one, even where the model needs none.
     lacking = [name for name in (features if needed is None or not found else needed) if name not in present]
     if lacking:
-        alike = {name: similar(name, present - set(features))[:1] for name in lacking}
+        alike = spelt_otherwise(lacking, present - set(features))
+        lacking = sorted(lacking, key=lambda name: name not in alike)
         hints = [
-            quoted(name) + "".join(f" (is it {quoted(match)}?)" for match in alike[name])
+            quoted(name) + (f" (is it {quoted(alike[name])}?)" if name in alike else "")
             for name in lacking[:5]
         ]
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
@@ -162,9 +168,8 @@ def columns_found(
             f"{shown(path)} lacks {plural(len(lacking), 'column')} that the model needs: "
             f"{', '.join(hints)}{more}. "
         )
-        # A column of nearly the same name was meant; filling in would hide that it is there.
-        if not (may_miss and found) or any(alike.values()):
-            raise InputError(f"{says}Name the columns as in the table the model was fitted on.")
+        if not (may_miss and found) or alike:
+            raise InputError(f"{says}{AS_FITTED if alike else NAME_AS_FITTED}")
         warnings.warn(
             f"{says}What is expected, given all that was measured, stands in.", UserWarning, stacklevel=2
         )
@@ -181,6 +186,22 @@ def _require_column(path: str | PathLike[str], names: list[str], option: str, co
         else f"its columns are {listed([quoted(name) for name in names], 10)}."
     )
     raise InputError(f"{shown(path)} has no column {quoted(column)} ({option}); {hint}")
+
+
+def spelt_otherwise(lacking: Sequence[str], names: Collection[Any]) -> dict[str, str]:
+    """Columns that a model needs and a table lacks, and the column of nearly the same name that was meant.
+
+    One rule for tables in memory and in files: filling in would hide that the column is there. Where there
+    are very many names, only case and surrounding blanks may differ.
+    """
+    others = [name for name in names if isinstance(name, str)]
+    by_key = {name.strip().casefold(): name for name in others}
+    few = len(lacking) * len(others) <= MOST_COMPARED
+    found = {
+        name: similar(name, others)[:1] if few else [*filter(None, [by_key.get(name.strip().casefold())])]
+        for name in lacking
+    }
+    return {name: match[0] for name, match in found.items() if match}
 
 
 def similar(name: str, names: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ from ..core.table import Index
 from ..errors import InputError
 from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, one_line, plain, plural, quoted
-from .from_frame import as_frame, diagnosis, row_index
+from .from_frame import as_frame, diagnosis, refuse_other_order
 from .labels import KNOWN_LABELS, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
 
@@ -160,17 +160,8 @@ def labels_of(X: Any, y: Any, name: str = "y") -> Any:
     order is refused.
     """
     y = diagnosis(X, y)
-    if isinstance(y, np.ndarray):
-        return y
-    rows = row_index(X)
-    indexed = nw.dependencies.is_pandas_like_series(y) or nw.dependencies.is_pandas_like_dataframe(y)
-    if rows is None or not indexed or rows.equals(y.index):
-        return y
-    if len(rows) == len(y) and rows.isin(y.index).all() and y.index.isin(rows).all():
-        raise InputError(
-            f"{name} has the index of X in another order: use {name}.loc[X.index] to match labels by index, "
-            f"or {name}.to_numpy() to match them by place"
-        )
+    if not isinstance(y, np.ndarray):
+        refuse_other_order(X, y, name, "labels")
     return y
 
 

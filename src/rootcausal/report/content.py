@@ -65,7 +65,12 @@ def page_content(
     if not isinstance(units, Mapping):
         raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
     by = {} if horizon is None else {"horizon": horizon}
+    X, ids = model._with_ids(X, ids)
+    if groups is not None:
+        X, groups = model._with_ids(X, groups, "groups")
     explanation = model.explain(X, ids=ids, **by)
+    if not len(explanation.ids):
+        raise InputError("a page is about patients, and the table has no rows")
     causal, target = model._model, None if target is None else _text(target, "target") or None
     units = {name: _unit(units, name) for name in units}
     view = view_of(explanation, units, target)

@@ -61,10 +61,14 @@ function fileName(name) {
   return name.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[._]+/, "_").slice(-100);
 }
 
+// The rule of rootcausal/files/results.py. The full-width forms count in some locales.
+const FORMULA_STARTS = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+const PLAIN_NUMBER = /^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$/;
+
 /** A cell of a CSV file: a text that a spreadsheet would run as a formula gets an apostrophe before it. */
 function csvCell(value) {
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const text = FORMULA_STARTS.test(value) && !PLAIN_NUMBER.test(value) ? `'${value}` : value;
   return /[",\n\r;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -1,0 +1,121 @@
+"""Patients who are scored: whose they are, which column is which, and what is unlike the cohort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+
+
+@pytest.fixture(scope="module")
+def labs() -> pd.DataFrame:
+    """Bilirubin, which is skewed, and three labs after it; 200 patients, two visits each."""
+    rng = np.random.default_rng(4)
+    bili = np.exp(0.3 + rng.normal(size=200))
+    albumin = 3.5 - 0.1 * bili + 0.3 * rng.laplace(size=200)
+    platelets = 250 + 70 * rng.normal(size=200)
+    glucose = 100 + 15 * rng.laplace(size=200)
+    return pd.DataFrame({"bili": bili, "albumin": albumin, "platelets": platelets, "glucose": glucose})
+
+
+@pytest.fixture(scope="module")
+def ill(labs: pd.DataFrame) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    log_odds = 0.9 * np.log(labs["bili"]) - 1.5 * (labs["albumin"] - 3.3) + 0.02 * (labs["glucose"] - 100)
+    return (log_odds + rng.logistic(size=len(labs)) > 0.3).astype(int).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model(labs: pd.DataFrame, ill: np.ndarray) -> RCI:
+    return RCI(transform={"bili": "log"}).fit(labs, ill)
+
+
+# --- whose they are ---
+
+
+def test_ids_in_another_order_than_the_rows_are_refused(model: RCI, labs: pd.DataFrame) -> None:
+    some = labs.head(6)
+    ids = pd.Series([f"p{k}" for k in range(6)], index=some.index)[::-1]
+    for asked in (model.explain, model.diagnose):
+        with pytest.raises(InputError, match=r"ids has the index of X in another order: use ids\.loc"):
+            asked(some, ids=ids)
+    assert model.explain(some, ids=ids.loc[some.index]).ids[0] == "p0"
+    assert model.explain(some, ids=ids.to_numpy()).ids[0] == "p5"
+
+
+def test_a_column_of_ids_can_be_named_by_every_door(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    pid = np.repeat([f"p{k}" for k in range(100)], 2)
+    table, time = labs.assign(pid=pid), np.arange(1.0, 201.0)
+    plain, named = RCI().fit(labs, ill, groups=pid), RCI().fit(table, ill, groups="pid")
+    assert list(named.feature_names_in_) == list(labs)
+    assert named.provenance_["patients"] == plain.provenance_["patients"] == 100
+    assert named.explain(table, ids="pid").ids == tuple(pid)
+    assert RCISurvival().fit(table, time, ill, groups="pid").provenance_["patients"] == 100
+    assert RCIRegressor().fit(table, labs["bili"] + time, groups="pid").provenance_["patients"] == 100
+    with pytest.raises(InputError, match="no column 'who' for groups in the table, which has 'bili'"):
+        RCI().fit(table, ill, groups="who")
+    with pytest.raises(InputError, match="ids='bili' is one of the model's variables"):
+        named.explain(table, ids="bili")
+
+
+def test_ids_beside_the_columns_of_a_model_without_names(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    numbered = labs.set_axis(range(4), axis=1)
+    model = RCI().fit(labs.to_numpy(), ill)
+    explained = model.explain(numbered.assign(pid=[f"p{k}" for k in range(200)]), ids="pid")
+    assert explained.ids[3] == "p3"
+    np.testing.assert_array_equal(explained.values, model.explain(labs.to_numpy()).values)
+
+
+# --- which column is which ---
+
+
+def test_names_that_the_model_never_saw_are_said(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    model = RCI().fit(labs.to_numpy(), ill)
+    with pytest.warns(UserWarning, match="X has feature names, but RCI was fitted without feature names"):
+        model.predict_proba(labs[["albumin", "bili", "platelets", "glucose"]])
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2, 3], [5, 3, 9, 1]])
+def test_columns_numbered_in_another_order_are_refused(
+    labs: pd.DataFrame, ill: np.ndarray, numbers: list[int]
+) -> None:
+    numbered = labs.set_axis(numbers, axis=1)
+    model = RCI().fit(numbered, ill)
+    model.predict_proba(numbered)
+    with pytest.raises(InputError, match=f"the columns of X are numbered {numbers[1]}, {numbers[0]}"):
+        model.predict_proba(numbered[[numbers[1], numbers[0], *numbers[2:]]])
+
+
+@pytest.mark.parametrize("spelt", ["Bili", " bili ", "bilirubin"])
+def test_a_column_spelt_otherwise_is_refused(model: RCI, labs: pd.DataFrame, spelt: str) -> None:
+    renamed = labs.rename(columns={"bili": spelt})
+    for asked in (model.predict_proba, model.explain, model.shapley_values, model.transform):
+        with pytest.raises(InputError, match=f"'bili' may be '{spelt}'. Name the columns as in the table"):
+            asked(renamed)
+    with pytest.warns(UserWarning, match="no patient has 'bili'"):
+        model.predict_proba(labs.drop(columns="bili"))
+
+
+# --- pages ---
+
+
+def test_a_page_of_nobody_and_of_half_a_follow_up(
+    model: RCI, labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="a page is about patients, and the table has no rows"):
+        model.report(labs.head(0), tmp_path / "page.html")
+    time = np.arange(1.0, 201.0)
+    survival = RCISurvival().fit(labs, time, ill)
+    with pytest.raises(InputError, match="the time of follow-up and the event come together"):
+        survival.report(labs, tmp_path / "page.html", time)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_takes_the_names_of_columns(model: RCI, labs: pd.DataFrame, tmp_path: Path) -> None:
+    table = labs.head(4).assign(visit=list("abcd"), pid=["p", "p", "q", "r"])
+    model.report(table, tmp_path / "page.html", ids="visit", groups="pid")
+    assert '"labels":["a","b","c","d"],"n_patients":3,' in (tmp_path / "page.html").read_text()
