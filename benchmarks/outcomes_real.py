@@ -2,9 +2,9 @@
 
 Both models are learned from the same folds and asked for the same thing, the order in which patients of the
 fold that was left out have the event (Harrell's concordance). Data come with the package (PBC) and with
-lifelines, which the tests need too: gbsg2 (breast cancer, recurrence), lung (death), rossi (arrest).
+lifelines: gbsg2 (breast cancer, recurrence), lung (death), rossi (arrest).
 
-    python benchmarks/outcomes_real.py
+    make bench, then .venv-bench/bin/python benchmarks/outcomes_real.py
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 import typer
 from command_line import error, ok
 from level_cohort import BILI, SEX, VARIABLES, WARD, draw, fitted, frame_of, with_holes
+from pyarrow.csv import read_csv
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.cause_lines import print_root_causes
@@ -156,11 +156,11 @@ def test_a_level_is_asked_for_on_the_command_line(files, bootstrap):
     printed = ok("explain", model, new, *asked)
     of_these = "" if bootstrap else "; '_lower' and '_upper' hold only what these leave open"
     assert f"1 patient has values that were not measured: see 'imputed'{of_these}\n" in printed
-    scores = pd.read_csv(files / "scores.csv", float_precision="round_trip")
+    scores = read_csv(files / "scores.csv").to_pandas()
     assert scores["what_if_sex"].tolist() == ["male"] * 4
     assert scores["imputed"].fillna("").tolist() == ["", "sex; bili", "", ""]
     assert scores["patient"].tolist() == ["p0", "'=cmd()", "p2", "p3"]
-    loaded, frame = RCI.load(model), pd.read_csv(new, float_precision="round_trip")
+    loaded, frame = RCI.load(model), read_csv(new).to_pandas()
     answer = loaded.explain(frame).what_if("sex", level="male")
     np.testing.assert_array_equal(scores["what_if_risk"], answer.probability)
     np.testing.assert_array_equal(scores["risk"], loaded.predict_proba(frame)[:, 1])

@@ -278,8 +278,8 @@ def test_files(files: Path, explained: Explanation, ending: str) -> None:
     np.testing.assert_array_equal(found["risk"], explained.probability)
     for kind in ("lower", "upper", "frequency"):
         np.testing.assert_array_equal(found[[f"{name}_{kind}" for name in NAMES]], getattr(explained, kind))
-    named = ["; ".join(np.array(NAMES)[row]) or None for row in explained.imputed]
-    assert found["imputed"].tolist() == named
+    named = ["; ".join(np.array(NAMES)[row]) for row in explained.imputed]
+    assert found["imputed"].fillna("").tolist() == named
 
 
 def test_pieces_of_a_file_are_the_whole(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,7 +233,9 @@ def draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generat
     child = ((1 + np.sqrt(8 * pair + 1)) / 2).astype(np.int64)
     parent = pair - child * (child - 1) // 2
     weight = rng.uniform(SMALLEST_WEIGHT, LARGEST_WEIGHT, n_edges) * rng.choice([-1.0, 1.0], n_edges)
-    return csr_array((weight, (child, parent)), shape=(n_variables, n_variables))
+    # SciPy 1.14 to 1.17.0 solve triangular systems with 32-bit indices only.
+    places = child.astype(np.int32), parent.astype(np.int32)
+    return csr_array((weight, places), shape=(n_variables, n_variables))
 
 
 def _draw_cohort(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from itertools import permutations
 
 import numpy as np
@@ -35,6 +36,8 @@ AVERAGED_OVER = 4096
 # longer, since a standard error of few replicates is itself unsure.
 SAMPLED_TO = 0.09
 SEED = 20_221
+# What Sobol points call their generator: SciPy 1.15 renamed it.
+GENERATOR = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F
     """
     found = np.zeros((n, len(quantiles)))
     if places.size:
-        shares = qmc.Sobol(places.size, scramble=True, rng=rng).random(n)
+        shares = qmc.Sobol(places.size, scramble=True, **{GENERATOR: rng}).random(n)
         steps = np.linspace(0.0, 1.0, quantiles.shape[1])
         for share, place in zip(shares.T, places, strict=True):
             found[:, place] = np.interp(share, steps, quantiles[place])
