@@ -303,10 +303,10 @@ def test_no_file_imports_itself_by_a_detour() -> None:
     list(TopologicalSorter(graph).static_order())
 
 
-def test_no_file_outgrows_400_lines() -> None:
+def test_no_file_outgrows_800_lines() -> None:
     for folder in (SOURCE, *(SOURCE.parent.parent / name for name in ("benchmarks", "docs"))):
         for path in folder.rglob("*.py"):
-            assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 800, path
 
 
 def test_commands_do_not_import_commands() -> None:
