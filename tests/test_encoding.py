@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rootcausal.inputs.cells import Found, Texts, of_arrow, of_objects
+from rootcausal.inputs.cells import Found, Texts, of_arrow, of_objects, typed
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 
@@ -47,12 +47,12 @@ def found(borrowed: bool = False) -> Found:
 
 
 def test_encode() -> None:
-    table, unseen = ALL.table(found())
+    table, unlike = ALL.table(found())
     nan = np.nan
     np.testing.assert_array_equal(
         table, [[50, 1, 4, 1, 1, 1], [60, 0, 1, nan, 0, 0], [70, nan, 2, nan, nan, nan]]
     )
-    assert unseen == {3: ["east"], 4: ["9"]}
+    assert unlike.unseen == {3: ["east"], 4: ["9"]} and unlike.nearest == {}
     np.testing.assert_array_equal(
         ALL.matrix(table),
         [[50, 1, 4, 1, 0, 1, 0, 1], [60, 0, 1, nan, nan, 0, 0, 0], [70, nan, 2, nan, nan, nan, nan, nan]],
@@ -70,18 +70,18 @@ def test_a_users_array_is_never_written_to() -> None:
 def test_numbers_are_not_copied() -> None:
     X = np.array([[1.5, 0.0], [2.5, 1.0]])
     encoding = Encoding((AGE, Variable("ill", "binary", (0.0, 1.0))))
-    table, unseen = encoding.table(Found(X, borrowed=True))
-    assert table is X and encoding.matrix(table) is X and unseen == {}
+    table, unlike = encoding.table(Found(X, borrowed=True))
+    assert table is X and encoding.matrix(table) is X and unlike.unseen == {}
 
 
 def test_numbers_for_texts_and_texts_for_truth() -> None:
     texts = Encoding((Variable("grade", "ordinal", ("1", "2+", "3")),))
-    table, unseen = texts.table(Found(np.array([[1.0], [3.0], [2.0]])))
-    assert table[:2, 0].tolist() == [0, 2] and unseen == {0: ["2"]}
+    table, unlike = texts.table(Found(np.array([[1.0], [3.0], [2.0]])))
+    assert table[:2, 0].tolist() == [0, 2] and unlike.unseen == {0: ["2"]}
     truth = Encoding((SMOKER,))
     cells = of_objects(["True", "FALSE", None, "maybe"])
-    table, unseen = truth.table(Found.of({0: cells}, np.empty((4, 1))))
-    assert table[:2, 0].tolist() == [1, 0] and unseen == {0: ["maybe"]}
+    table, unlike = truth.table(Found.of({0: cells}, np.empty((4, 1))))
+    assert table[:2, 0].tolist() == [1, 0] and unlike.unseen == {0: ["maybe"]}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_numbers_for_texts_and_texts_for_truth() -> None:
     ],
 )
 def test_objects_that_are_numbers(cells: list, numbers: list[float], said: object) -> None:
-    read = of_objects(cells)
+    read = typed(of_objects(cells))
     np.testing.assert_array_equal(read.numbers, numbers)
     assert read.said == said
 

@@ -18,7 +18,7 @@ from sas_transport import transport_file
 
 from rootcausal import RCI, InputError, MissingExtraError
 from rootcausal.files import unpacking
-from rootcausal.files.cells import WORDS_FOR_MISSING
+from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
 from rootcausal.inputs.from_file import read_cohort, read_labelled_cohort, read_new_patients
 from rootcausal.inputs.outcome_columns import DiagnosisColumn
@@ -32,7 +32,8 @@ def write(folder: Path, content: str | bytes, name: str = "cohort.csv") -> Path:
 
 
 def read(path: Path, text_column: str | None = None, na: tuple[str, ...] = ()) -> dict[str, list[Any]]:
-    return read_columns(path, column_names(path), text_column, na).to_pydict()
+    table = read_columns(path, column_names(path), text_column, na)
+    return with_decimal_commas(table, {text_column or ""})[0].to_pydict()
 
 
 def refused(path: Path, **options: Any) -> str:
@@ -65,7 +66,8 @@ def test_separators_are_found(tmp_path: Path, separator: str, ending: str) -> No
         ('id;"weight, kg";x\n1;3,4;5\n2;5,6;7\n', {"id": [1, 2], "weight, kg": [3.4, 5.6], "x": [5, 7]}),
         ("a;b\n1;3,4\n2;NA\n", {"a": [1, 2], "b": [3.4, None]}),
         ("a;b\n1;3,4\n2;x\n", {"a": [1, 2], "b": ["3,4", "x"]}),
-        ('a,b\n1,"3,4"\n2,"5,6"\n', {"a": [1, 2], "b": ["3,4", "5,6"]}),
+        ('a,b\n1,"3,4"\n2,"5,6"\n', {"a": [1, 2], "b": [3.4, 5.6]}),
+        ("a\tb\n1\t1,234\n2\t12,500\n", {"a": [1, 2], "b": ["1,234", "12,500"]}),
         ("a,b;c,d\n1,2,3\n", {"a": [1], "b;c": [2], "d": [3]}),
         ('a;b\n"x\ny;z";1\n', {"a": ["x\ny;z"], "b": [1]}),
         ("a, b\n1, NA\n2, 3\n", {"a": [1, 2], " b": [None, 3.0]}),
@@ -81,7 +83,6 @@ def test_decimal_commas_and_names_that_hold_separators(
     ("content", "expected"),
     [
         ("a;b,c\n1;2,3\n", "can be read as separated by ',' or by ';': put quotes"),
-        ("a\tb\n1\t1,234\n2\t12,500\n", "column 'b' holds '1,234', which may be a decimal comma or a comma"),
         ("a;b;d\n1;2;0\n1;2\n", "data row 2 of '/cohort.csv' has 2 values, but the header names 3 columns"),
         ("a;b;d\n1;2;0\n1;2\n", "a semicolon inside a text needs quotes"),
         ("a,b,d\n1,2,0,\n3,4,1,\n", "data row 1 of '/cohort.csv' has 4 values, but the header names 3"),
@@ -515,6 +516,7 @@ def test_options_from_fit_to_explain(tmp_path: Path) -> None:
         "origins": {"when": "2020-01-05"},
         "na": ["999"],
         "negative": "well",
+        "decimal_comma": True,
     }
     out = tmp_path / "scores.csv"
     assert "left out 1 of 120 rows" in ok("explain", model, path, "--drop-missing", "--out", out)

@@ -45,8 +45,9 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     """
     raw, ordering = cohort.raw, learned.ordering
     more: dict[str, Any] = {} if cohort.groups is None else {"patients": int(cohort.groups.max()) + 1}
-    if cohort.reading:
-        more["reading"] = dict(cohort.reading)
+    commas = {"decimal_comma": True} if cohort.encoding.decimal_comma else {}
+    if cohort.reading or commas:
+        more["reading"] = {**cohort.reading, **commas}
     if learned.imputation is not None:
         more["missing"] = _what_was_filled_in(learned.imputation, cohort)
     return {

@@ -105,7 +105,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
     findings, logs = Findings(), model._wishes().logs
-    encoding = Encoding(tuple(variables), saved.model.layout.precedence)
+    decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
+    encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
     model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")

@@ -46,7 +46,8 @@ def fit_on_cluster(
         model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
         model.fit(frame, *(column for _, column in roles.outcome.named))
     if outcome.remembered:
-        model.provenance_ = {**model.provenance_, "reading": outcome.remembered}
+        reading = {**model.provenance_.get("reading", {}), **outcome.remembered}
+        model.provenance_ = {**model.provenance_, "reading": reading}
     n_rows: Any = model.provenance_["rows"]
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):

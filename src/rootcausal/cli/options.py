@@ -351,7 +351,7 @@ def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
 
     The reach is the largest value that can be scored. ``variables`` are those that are no numbers, or on a
     log scale. Words for missing (``na``) are those of the model's cohort and those given. Dates are counted
-    from the ``origins``, and written as ``date_orders`` say.
+    from the ``origins``, and written as ``date_orders`` say; ``decimal_comma`` as the cohort was.
     """
     reading, encoding = model.provenance_.get("reading", {}), model._encoding
     names = [str(name) for name in model.feature_names_in_]
@@ -364,4 +364,5 @@ def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),
         "date_orders": reading.get("date_orders", {}),
+        "decimal_comma": encoding.decimal_comma,
     }

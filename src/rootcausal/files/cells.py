@@ -5,9 +5,9 @@ Every function takes and returns pyarrow tables or columns, whatever file they c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import quoted
@@ -37,9 +37,14 @@ WORDS_FOR_MISSING = (
     "null",
 )
 
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA_NUMBER = r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$"
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 # 1,234 may be 1.234 or 1234; 0,123 and 1,5 can only be the one.
 _GROUPED = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_TRUTH = r"^(?i:true|false)$"
+_TRUTH_OR_CODE = r"^(?i:true|false|0|1)$"
+_TIME_OF_DAY = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?$"
 _MILLISECONDS_A_DAY = 86_400_000
 
 
@@ -101,7 +106,7 @@ def _settled(column: Any, own: list[str], typed: bool) -> Any:
 
     words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _settled_texts(column, words, typed)
+        column = _settled_texts(column, words, numbers, typed)
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _settled_levels(column, words, numbers)
@@ -112,12 +117,15 @@ def _settled(column: Any, own: list[str], typed: bool) -> Any:
     return column
 
 
-def _settled_texts(texts: Any, words: list[str], typed: bool) -> Any:
+def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim(texts, " \t")
     found = pc.is_in(trimmed, pa.array(words, trimmed.type))
+    if numbers:  # 999.0 is 999, as it is where all cells are numbers
+        one_a_cell = one_by_one(trimmed, decimal_comma=False)
+        found = pc.or_(found, pc.is_in(one_a_cell, pa.array(numbers, pa.float64()), skip_nulls=True))
     texts = texts if typed else trimmed
     if not pc.any(found).as_py():
         return texts
@@ -191,51 +199,187 @@ def _numbers_among(words: Sequence[str]) -> list[float]:
     return numbers
 
 
-# --- decimal commas ---------------------------------------------------------------------------------------
+# --- what texts are ---------------------------------------------------------------------------------------
+
+Form = Literal["empty", "number", "truth", "time", "decimal comma", "unclear", "text"]
 
 
-def with_decimal_commas(table: Any, untouched: str | None) -> Any:
-    """The table with columns of texts such as "3,4" as numbers; the column `untouched` stays as it is."""
+@dataclass(frozen=True)
+class Written:
+    """How the texts of a column are written, as far as they were seen; those of other rows may be added.
+
+    Attributes
+    ----------
+    some : whether there is any text.
+    numbers, truths, times, decimals : whether all are numbers as pyarrow reads them, truth values (true,
+        false, 0, 1), times of day, whole numbers or such with a decimal comma.
+    figures : whether all are numbers written in one way or another, such as 1,234.5 and 1.234.
+    truth : whether a word for a truth value is among them.
+    sure : whether a comma is among them that can only be a decimal one.
+    comma : a text with a comma.
+    """
+
+    some: bool = False
+    numbers: bool = True
+    truths: bool = True
+    times: bool = True
+    decimals: bool = True
+    figures: bool = True
+    truth: bool = False
+    sure: bool = False
+    comma: str | None = None
+
+    @classmethod
+    def of(cls, texts: Any) -> Written:
+        """Of a pyarrow array of texts, without nulls."""
+        import pyarrow.compute as pc
+
+        if not len(texts):
+            return cls()
+        numbers = as_floats(texts) is not None
+        commas = texts.filter(pc.match_substring(texts, ","))
+        decimals = _all_match(texts, _COMMA_NUMBER)
+        return cls(
+            some=True,
+            numbers=numbers,
+            truths=_all_match(texts, _TRUTH_OR_CODE),
+            times=_all_match(texts, _TIME_OF_DAY),
+            decimals=decimals,
+            figures=numbers or _all_match(texts, f"{_NUMBER}|{_COMMA_NUMBER}|{_THOUSANDS}"),
+            truth=_any_match(texts, _TRUTH),
+            sure=decimals and bool(len(commas)) and not _all_match(commas, _GROUPED),
+            comma=commas[0].as_py() if len(commas) else None,
+        )
+
+    def __add__(self, other: Written) -> Written:
+        return Written(
+            self.some or other.some,
+            self.numbers and other.numbers,
+            self.truths and other.truths,
+            self.times and other.times,
+            self.decimals and other.decimals,
+            self.figures and other.figures,
+            self.truth or other.truth,
+            self.sure or other.sure,
+            self.comma or other.comma,
+        )
+
+    @property
+    def form(self) -> Form:
+        """What the texts of a whole column are.
+
+        Unclear are numbers with commas of which it is not plain what they separate.
+        """
+        if not self.some:
+            return "empty"
+        if self.truths and self.truth:
+            return "truth"
+        if self.numbers:
+            return "number"
+        if self.times:
+            return "time"
+        if not self.figures:
+            return "text"
+        return "decimal comma" if self.decimals and self.sure else "unclear"
+
+
+def with_decimal_commas(table: Any, untouched: Collection[str]) -> tuple[Any, dict[str, str]]:
+    """The table with columns of texts such as "3,4" as numbers, and the unclear ones, each with an example.
+
+    Columns that are `untouched` stay as they are.
+    """
+    import pyarrow as pa
+
+    written: dict[str, Written] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name not in untouched and (
+            pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        ):
+            written[name] = Written.of(column.drop_null().combine_chunks())
+    commas, unclear = decimal_commas(written)
+    for name in commas:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, from_commas(table.column(place)))
+    return table, unclear
+
+
+def decimal_commas(written: Mapping[str, Written]) -> tuple[list[str], dict[str, str]]:
+    """Which columns hold numbers with decimal commas, and which unclear ones, each with an example.
+
+    One column in which a comma can only be a decimal one tells of all others.
+    """
+    sure = any(one.form == "decimal comma" for one in written.values())
+    commas = [
+        name
+        for name, one in written.items()
+        if one.form == "decimal comma" or (sure and one.form == "unclear" and one.decimals)
+    ]
+    unclear = {
+        name: one.comma or "" for name, one in written.items() if one.form == "unclear" and name not in commas
+    }
+    return commas, unclear
+
+
+def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
+    """Refuse a column if there is an example of a number with a comma that may mean two things."""
+    if example is not None:
+        raise InputError(
+            f"column {quoted(name)} holds {quoted(example)}, which may be a decimal comma or a comma between "
+            f"thousands: write it without commas, or {remedy}"
+        )
+
+
+def as_floats(texts: Any) -> Any:
+    """Texts as float64, by pyarrow's rules for CSV files; None where one of them is no number."""
+    import pyarrow as pa
+
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def from_commas(texts: Any) -> Any:
+    """Numbers with decimal commas as float64."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    unclear: list[tuple[int, str]] = []
-    sure = False
-    for place, name in enumerate(table.column_names):
-        texts = table.column(place)
-        if name == untouched or not pa.types.is_string(texts.type):
-            continue
-        there = texts.drop_null()
-        with_comma = there.filter(pc.match_substring(there, ","))
-        if not len(with_comma) or not _all_match(there, _COMMA_NUMBER):
-            continue
-        if _all_match(with_comma, _GROUPED):
-            unclear.append((place, with_comma[0].as_py()))
-            continue
-        sure = True
-        table = table.set_column(place, name, _from_commas(texts))
-    for place, example in unclear:
-        name = table.column_names[place]
-        if not sure:
-            raise InputError(
-                f"column {quoted(name)} holds {quoted(example)}, which may be a decimal comma or a comma "
-                "between thousands: write it without commas, or leave the column out with --drop COLUMN."
-            )
-        table = table.set_column(place, name, _from_commas(table.column(place)))
-    return table
+    return pc.replace_substring(texts, ",", ".").cast(pa.float64())
+
+
+def one_by_one(texts: Any, decimal_comma: bool) -> Any:
+    """Of each text by itself the number that it is, as float64, and null where it is none.
+
+    True is 1 and false is 0; a comma is a decimal one where it can be no other, or where ``decimal_comma``
+    says so.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = as_floats(texts)
+    if numbers is not None:
+        return numbers
+    commas = pc.match_substring_regex(texts, _COMMA_NUMBER)
+    if not decimal_comma:
+        commas = pc.and_not(commas, pc.match_substring_regex(texts, _GROUPED))
+    texts = pc.if_else(commas, pc.replace_substring(texts, ",", "."), texts)
+    folded = pc.utf8_lower(texts)
+    texts = pc.if_else(pc.equal(folded, "true"), "1", pc.if_else(pc.equal(folded, "false"), "0", texts))
+    fits = pc.match_substring_regex(texts, rf"{_NUMBER}|^[+-]?(?i:inf|infinity)$")
+    return pc.if_else(fits, texts, None).cast(pa.float64())
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
     import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+    first = texts.slice(0, 100)  # which tell of nearly all columns that they are no such thing
+    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in (first, texts))
 
 
-def _from_commas(texts: Any) -> Any:
-    import pyarrow as pa
+def _any_match(texts: Any, pattern: str) -> bool:
     import pyarrow.compute as pc
 
-    return pc.replace_substring(texts, ",", ".").cast(pa.float64())
+    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 # --- dates ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from mmap import ACCESS_READ, mmap
@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..wording import plural, quoted, shown
-from .cells import WORDS_FOR_MISSING, own_words, with_decimal_commas, with_missing
+from .cells import WORDS_FOR_MISSING, own_words, with_missing
 from .unpacking import is_packed, opened
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -187,15 +187,19 @@ def _refuse_blanks_between(path: str | PathLike[str], header: str, rows: list[st
 
 
 def read_text(
-    path: str | PathLike[str], columns: Sequence[str], text_column: str | None, na: Sequence[str]
+    path: str | PathLike[str],
+    columns: Sequence[str],
+    text_column: str | None,
+    na: Sequence[str],
+    texts: Collection[str] = (),
 ) -> Any:
-    """Some columns as a pyarrow.Table, in the file's own encoding; anything but UTF-8 is said."""
+    """Some columns as a pyarrow.Table, in the file's own encoding; anything but UTF-8 is said.
+
+    Cells of the columns `texts` stay as they are written.
+    """
     file = _TextFile(path, dialect_of(path), own_words(na, columns).everywhere)
-    texts = [] if text_column is None else [text_column]
-    table = file.columns(columns, texts)
-    table = with_missing(table, na, text_column, untyped=set(columns))
-    if file.dialect.separator != ",":
-        table = with_decimal_commas(table, text_column)
+    table = file.columns(columns, [*texts, *([] if text_column is None else [text_column])])
+    table = with_missing(table, na, text_column, untyped=set(columns).difference(texts))
     if file.dialect.encoding in _WHERE_NOT_UTF8:
         _say(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
     if file.dialect.row_names:

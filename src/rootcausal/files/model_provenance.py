@@ -81,6 +81,8 @@ def _check_reading(reading: Any) -> None:
         raise ValueError("its columns measured after the outcome are no texts")
     if not all(isinstance(reading.get(name, ""), str) for name in ("called", "unit")):
         raise ValueError("what it calls its outcome is no text")
+    if not isinstance(reading.get("decimal_comma", False), bool):
+        raise ValueError("it does not say whether commas are decimal ones")
     orders = reading.get("date_orders", {})
     if not (isinstance(orders, dict) and all(order in ORDERS for order in orders.values())):
         raise ValueError("it does not say how dates are written")

@@ -10,7 +10,7 @@ import os
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -107,7 +107,11 @@ def refuse_streams(path: str | PathLike[str]) -> None:
 
 
 def read_columns(
-    path: str | PathLike[str], columns: list[str], text_column: str | None, na: Sequence[str] = ()
+    path: str | PathLike[str],
+    columns: list[str],
+    text_column: str | None,
+    na: Sequence[str] = (),
+    texts: Collection[str] = (),
 ) -> Any:
     """Read some columns as a pyarrow.Table: numbers, truth values, dates, texts, and null where missing.
 
@@ -116,24 +120,30 @@ def read_columns(
     text_column : keeps its text as it is ("007", "NA"): the ids.
     na : words for missing beside :data:`~rootcausal.files.cells.WORDS_FOR_MISSING`: "999", or in one column
         only, "glucose=0".
+    texts : columns whose cells stay as they are written where the file does not say what they are, whatever
+        all of them look like ("01", "true"); only words for missing go.
     """
     kind = table_format(path)
     with _reading(path):
         if kind == "text":
-            return read_text(path, columns, text_column, na)
+            return read_text(path, columns, text_column, na, texts)
         if kind == "parquet":
             # A name such as "a" also selects "a.b" inside a Parquet file, hence the second selection.
             table = _open_parquet(path).read(columns=columns, use_threads=is_worth_threads(path))
             return with_missing(table.select(columns), na, text_column)
-        return read_with_pandas(path, kind, columns, text_column, na)
+        return read_with_pandas(path, kind, columns, text_column, na, texts)
 
 
 def stream_columns(
-    path: str | PathLike[str], columns: list[str], text_column: str | None, na: Sequence[str] = ()
+    path: str | PathLike[str],
+    columns: list[str],
+    text_column: str | None,
+    na: Sequence[str] = (),
+    texts: Collection[str] = (),
 ) -> Iterator[Any]:
     """The same in pieces of rows where the file is Parquet; any other is one piece."""
     if table_format(path) != "parquet":
-        yield read_columns(path, columns, text_column, na)
+        yield read_columns(path, columns, text_column, na, texts)
         return
     import pyarrow as pa
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..errors import InputError, MissingExtraError
 from ..wording import quoted, shown
-from .cells import as_typed, with_decimal_commas, with_missing
+from .cells import as_typed, with_missing
 from .unpacking import refuse_zip_bombs
 
 Format = Literal["excel", "stata", "sas"]
@@ -37,8 +37,9 @@ def read_with_pandas(
     columns: Sequence[str],
     text_column: str | None,
     na: Sequence[str],
+    texts: Collection[str] = (),
 ) -> Any:
-    """Some columns of such a file as a pyarrow.Table; `text_column` as text."""
+    """Some columns of such a file as a pyarrow.Table; `text_column`, and in sheets also `texts`, as text."""
     import pyarrow as pa
 
     said: list[str] = []
@@ -49,12 +50,12 @@ def read_with_pandas(
         else:
             frame = _stata(pd, path, columns, said.append) if kind == "stata" else _sas(pd, path)
             found = {str(name): frame[name] for name in frame.columns}
+        as_text = {text_column, *(texts if kind == "excel" else ())}
         typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
-        table = pa.table({name: _column(found[name], name == text_column, name in typed) for name in columns})
+        table = pa.table({name: _column(found[name], name in as_text, name in typed) for name in columns})
     for text in said:
         warnings.warn(text, UserWarning, stacklevel=2)
-    table = with_missing(table, na, text_column, untyped=set(columns).difference(typed))
-    return with_decimal_commas(table, text_column) if kind == "excel" else table
+    return with_missing(table, na, text_column, untyped=set(columns).difference(typed, texts))
 
 
 @contextmanager

@@ -1,4 +1,9 @@
-"""The cells of a column, whatever library holds them: numbers, or a few different texts."""
+"""The cells of a column, whatever library holds them: numbers, or a few different texts.
+
+Texts stay as they are written. Whether they are numbers or truth values is decided once, by the whole column
+of a cohort (:func:`typed`); cells of new patients are then read one by one, as the model's variables are
+(:mod:`.encoding`), so that a patient's numbers never depend on who comes along.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ import numpy as np
 
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.cells import WORDS_FOR_MISSING
+from ..files.cells import WORDS_FOR_MISSING, Written, as_floats, one_by_one
 from .kinds import Said
 from .labels import text_of
 
@@ -31,6 +36,22 @@ class Texts:
     codes: Index
     levels: tuple[str, ...]
     ordered: bool = False
+
+    @property
+    def written(self) -> Written:
+        """How they are written."""
+        return Written.of(_as_arrow(self.levels))
+
+    def numbers(self, decimal_comma: bool = False) -> F64:
+        """(levels,) the number that each level is by itself, and NaN where it is none: see ``one_by_one``."""
+        values: F64 = one_by_one(_as_arrow(self.levels), decimal_comma).to_numpy(zero_copy_only=False)
+        return values
+
+    def only_seen(self) -> Texts:
+        """The same without levels that no row has."""
+        seen, codes = np.unique(self.codes, return_inverse=True)
+        levels = tuple(self.levels[code] for code in seen.tolist() if code >= 0)
+        return replace(self, codes=codes - (seen.size - len(levels)), levels=levels)
 
     def counts(self) -> dict[str, int]:
         """How many rows have each level, of those that some row has."""
@@ -160,9 +181,10 @@ def of_objects(cells: Sequence[Any]) -> Cells:
     """The cells of a column of Python objects."""
     there = [cell for cell in cells if not is_missing(cell)]
     kinds = set(map(type, there))
-    if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
+    truths = [issubclass(kind, bool | np.bool_) for kind in kinds]
+    if kinds and all(truths):
         return Cells(_as_floats(cells), said=(False, True))
-    if all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds):
+    if not any(truths) and all(issubclass(kind, Real | Decimal) for kind in kinds):
         return Cells(_as_floats(cells))
     for cell in there:
         if not isinstance(cell, str | Real | Decimal | np.bool_):
@@ -185,7 +207,7 @@ def is_missing(cell: Any) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a text is one, by pyarrow's rules for CSV files."""
-    return _all_numbers([text]) is not None
+    return as_floats(_as_arrow([text])) is not None
 
 
 def _of_dictionary(column: Any) -> Cells:
@@ -215,7 +237,7 @@ def _of_dictionary(column: Any) -> Cells:
 
 
 def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
-    """Texts without blanks around them, and without words for missing; as numbers where all are."""
+    """Texts without blanks around them, and without words for missing."""
     places: dict[str, int] = {}
     new = np.empty(len(texts) + 1, dtype=np.intp)
     new[-1] = -1  # which is where the code -1 points to
@@ -223,31 +245,39 @@ def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
         stripped = "" if text is None else text.strip()
         gone = stripped in WORDS_FOR_MISSING
         new[code] = -1 if gone else places.setdefault(stripped, len(places))
-    codes, levels = new[codes], tuple(places)
-    folded = [level.casefold() for level in levels]
-    if levels and set(folded) <= {"false", "true"}:  # as a CSV file is read
-        truths = np.array([*(float(word == "true") for word in folded), np.nan])
-        return Cells(truths[codes], said=(False, True))
-    numbers = _all_numbers(levels)
-    if numbers is None:
-        return Cells(None, Texts(codes, levels, ordered))
-    values = np.append(numbers, np.nan)[codes]
-    if not ordered:
+    return Cells(None, Texts(new[codes], tuple(places), ordered))
+
+
+def typed(cells: Cells) -> Cells:
+    """The column of a cohort as numbers or truth values where all of its texts are such.
+
+    Times of day are a DatesError, at every door. Commas are left to who sees all columns.
+    """
+    texts = cells.texts
+    if texts is None:
+        return cells
+    form = texts.written.form
+    if form == "empty":
+        return Cells(np.full(texts.codes.size, np.nan))
+    if form == "time":
+        raise DatesError(texts.levels[0])
+    if form not in ("number", "truth"):
+        return cells
+    numbers = texts.numbers()
+    values = np.append(numbers, np.nan)[texts.codes]
+    if form == "truth":
+        return Cells(values, said=(False, True))
+    if not texts.ordered:
         return Cells(values)
     if (np.diff(numbers) > 0).all():
         return Cells(values, said=tuple(numbers.tolist()))
-    return Cells(None, Texts(codes, levels, ordered))
+    return cells
 
 
-def _all_numbers(texts: Sequence[str]) -> F64 | None:
-    """(k,) the number that each text is, by those rules; None where one of them is none."""
+def _as_arrow(texts: Sequence[str]) -> Any:
     import pyarrow as pa
 
-    try:
-        numbers: F64 = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
-    except pa.ArrowInvalid:
-        return None
-    return numbers
+    return pa.array(texts, pa.string())
 
 
 def _floats(column: Any) -> F64:

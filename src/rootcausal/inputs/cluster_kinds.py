@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -21,13 +21,15 @@ from ..backends.dask_frame import CORRECT, holds_numbers
 from ..backends.dask_rows import add_up
 from ..core.table import F64, Index
 from ..errors import InputError
-from .cells import Cells, DatesError, Found, StrangeCellError, is_number
+from ..files.cells import Written, decimal_commas, refuse_unclear
+from .cells import Cells, DatesError, Found, StrangeCellError, Texts, is_number, typed
 from .encoding import Encoding
 from .from_frame import cells_of_series
 from .guess import IN_PYTHON, MixedError, by_place, of_texts, read_cells, settle
 from .kinds import (
     MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
+    Level,
     Said,
     TooManyLevelsError,
     Variable,
@@ -42,6 +44,7 @@ from .log_scale import logarithms
 from .rules import Findings
 
 Count = dict[str | float, int]
+NOTHING_WRITTEN = Written()
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Seen:
     Attributes
     ----------
     counts : rows with each different value, numbers or texts; None where these are too many.
-    text : whether some are texts.
+    text : whether some are texts, or truth values.
+    written : how the texts are written; numbers count as texts of themselves.
     strange : a text that is no number, if there is one.
     said : what the type of the column says of its kind.
     dates, unusable : a date, or a cell that is neither number nor text, if there is one.
@@ -59,6 +63,7 @@ class Seen:
 
     counts: Count | None
     text: bool = False
+    written: Written = NOTHING_WRITTEN
     strange: str | None = None
     said: Said | None = None
     dates: str | None = None
@@ -77,6 +82,7 @@ class Seen:
         return Seen(
             counts,
             text,
+            self.written + other.written,
             self.strange or other.strange,
             self.said if self.said is not None else other.said,
             self.dates or other.dates,
@@ -107,14 +113,20 @@ def kinds_on_cluster(
     look = sorted({*look, *_with_few_values(client, frame, columns, numeric)})
     seen = _seen(client, frame, {place: columns[place] for place in look})
     orders = {place: _order(frame.dtypes[columns[place]]) for place in look}
-    unusable = {place: one for place, one in seen.items() if one.dates or one.unusable}
+    unusable = {p: one for p, one in seen.items() if one.dates or one.unusable or one.written.form == "time"}
     read_cells(unusable, names, _refused, IN_PYTHON, findings)
 
+    commas, unclear = decimal_commas(
+        {names[p]: one.written for p, one in seen.items() if one.text and said.get(p, "number") == "number"}
+    )
+
     def variable(place: int) -> Variable:
-        what, one = said.get(place, seen[place].said), seen[place]
-        return _variable(names[place], one, what, orders[place])
+        what, one, name = said.get(place, seen[place].said), seen[place], names[place]
+        refuse_unclear(name, unclear.get(name), IN_PYTHON.other)
+        return _variable(name, one, what, orders[place], name in commas)
 
     encoding, _ = settle(names, seen.keys() - unusable.keys(), variable, IN_PYTHON, findings)
+    encoding = replace(encoding, decimal_comma=bool(commas))
     encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
     findings.refuse()
     with findings.noting():
@@ -129,16 +141,16 @@ def _not_positive(client: Client, frame: Any, columns: Sequence[Hashable], encod
     if logs:
         some = [columns[place] for place in logs]
         variables = [encoding.variables[place] for place in logs]
-        looks = [_not_positive_in(one, some, variables) for one in frame[some].to_delayed()]
+        known = replace(encoding, variables=tuple(variables), precedence=None)
+        looks = [_not_positive_in(one, some, known) for one in frame[some].to_delayed()]
         with suppress(KeyError, IndexError, AttributeError, TypeError, ValueError):  # as above
             counts[logs] = add_up(client, client.compute(looks))
     return counts
 
 
 @delayed
-def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], variables: list[Variable]) -> Index:
+def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], encoding: Encoding) -> Index:
     found = {place: _cells(partition[column]) for place, column in enumerate(columns)}
-    encoding = Encoding(tuple(variables))
     table, _ = encoding.table(Found.of(found, np.empty((len(partition), len(columns)))))
     return not_positive(table, encoding)
 
@@ -161,7 +173,8 @@ def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -
                 name += "_"
             taken.add(name)
             wanted.append(name)
-            coded = frame[column].map_partitions(_coded, variable, level, meta=(name, "f8"))
+            known = Encoding((variable,), decimal_comma=encoding.decimal_comma)
+            coded = frame[column].map_partitions(_coded, known, level, meta=(name, "f8"))
             frame = frame.assign(**{name: coded})
     return frame, wanted
 
@@ -212,34 +225,78 @@ def _of_cells(series: pd.Series) -> Seen:
         return Seen({}, dates=str(error))
     except StrangeCellError as error:
         return Seen({}, unusable=str(error))
-    if cells.texts is not None:
-        texts = cells.texts.counts()
-        strange = next((text for text in texts if not is_number(text)), None)
-        kept: Count | None = None if len(texts) > MOST_LEVELS else dict(texts.items())
-        return Seen(kept, text=True, strange=strange)
-    assert cells.numbers is not None
-    few = few_values(cells.numbers, MOST_LEVELS)
+    texts, numbers = cells.texts, cells.numbers
+    if numbers is not None and cells.said == (False, True):
+        # As they would be written, in case that other partitions hold texts.
+        codes = np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
+        texts = Texts(codes, ("false", "true"))
+    if texts is not None:
+        there = texts.only_seen()
+        counted = there.counts()
+        strange = next((text for text in there.levels if not is_number(text)), None)
+        kept: Count | None = None if len(counted) > MOST_LEVELS else dict(counted.items())
+        return Seen(kept, True, there.written, strange)
+    assert numbers is not None
+    few = few_values(numbers, MOST_LEVELS)
     counts: Count | None = None
     if few is not None:
         counts = dict(zip(few[0].tolist(), few[1].tolist(), strict=True))
-    return Seen(counts, said=cells.said)
+    return Seen(counts, written=_of_numbers(numbers[~np.isnan(numbers)]), said=cells.said)
 
 
-def _variable(name: str, seen: Seen, said: Said | None, order: Sequence[str] | None) -> Variable:
-    if seen.counts is None:
-        if said == "number" or (said is None and not seen.text):
-            return Variable(name, "number")
-        # That some cells are numbers is not known any more; that the first strange one is none, is.
-        raise TooManyLevelsError
-    if seen.text:
+def _of_numbers(numbers: F64) -> Written:
+    """How numbers would be written."""
+    if not numbers.size:
+        return Written()
+    whole = bool((numbers == np.rint(numbers)).all())
+    codes = bool(np.isin(numbers, (0.0, 1.0)).all())
+    return Written(some=True, truths=codes, times=False, decimals=whole)
+
+
+def _variable(name: str, seen: Seen, said: Said | None, order: Sequence[str] | None, comma: bool) -> Variable:
+    counts, as_typed = seen.counts, _as_typed(seen, order, comma)
+    if seen.text and as_typed is None:
         if said == "number" and seen.strange is not None:
             raise MixedError(seen.strange)
-        return of_texts(name, {str(text): n for text, n in seen.counts.items()}, said, order)
-    different = np.array(sorted(map(float, seen.counts)))
+        if counts is None:
+            # That some cells are numbers is not known any more; that the first strange one is none, is.
+            raise TooManyLevelsError
+        return of_texts(name, {str(text): n for text, n in counts.items()}, said, order)
+    said = said or as_typed or None
+    if counts is None:
+        if said in (None, "number"):
+            return Variable(name, "number")
+        raise TooManyLevelsError
+    if seen.text:
+        counts = _of_numbers_in(counts, comma)
+    different = np.array(sorted(map(float, counts)))
     if different.size < 2:
         return Variable(name, "number")
-    counts = np.array([seen.counts[value] for value in different.tolist()], dtype=np.intp)
-    return variable_of_few(name, different, counts, said)
+    sizes = np.array([counts[value] for value in different.tolist()], dtype=np.intp)
+    return variable_of_few(name, different, sizes, said)
+
+
+def _as_typed(seen: Seen, order: Sequence[str] | None, comma: bool) -> tuple[Level, ...] | None:
+    """What texts that are all numbers or truth values say of their levels, if anything; None for others.
+
+    It is what :func:`.cells.typed` makes of a column in memory.
+    """
+    form = seen.written.form
+    if form == "truth":
+        return (False, True)
+    if order is not None:
+        cells = typed(Cells(None, Texts(np.arange(len(order)), tuple(order), ordered=True)))
+        return cells.said if isinstance(cells.said, tuple) else None
+    return () if comma or form in ("number", "empty") else None
+
+
+def _of_numbers_in(counts: Count, comma: bool) -> Count:
+    """The same counts by the numbers that the texts are."""
+    texts = tuple(map(text_of, counts))
+    found: Count = {}
+    for number, n in zip(Texts(np.arange(len(texts)), texts).numbers(comma), counts.values(), strict=True):
+        found[float(number)] = found.get(float(number), 0) + n
+    return found
 
 
 def _order(kind: Any) -> list[str] | None:
@@ -249,7 +306,7 @@ def _order(kind: Any) -> list[str] | None:
 
 
 def _refused(seen: Seen) -> Cells:
-    raise DatesError(seen.dates) if seen.dates else StrangeCellError(seen.unusable)
+    raise StrangeCellError(seen.unusable) if seen.unusable else DatesError(seen.dates or seen.strange)
 
 
 def _cells(series: pd.Series) -> Cells:
@@ -259,12 +316,14 @@ def _cells(series: pd.Series) -> Cells:
     return cells_of_series(nw.from_native(series, series_only=True))
 
 
-def _coded(series: pd.Series, variable: Variable, level: int | None) -> pd.Series:
-    """The numbers of a variable, or the dummy of one of its levels."""
-    cells = _cells(series)
-    if cells.texts is not None and not variable.levels and len(cells.texts.counts()) > 1:
-        raise InputError(f"column {variable.name!r} holds text in some partitions only: {CORRECT}")
-    table, _ = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
+def _coded(series: pd.Series, encoding: Encoding, level: int | None) -> pd.Series:
+    """The numbers of the one variable, or the dummy of one of its levels."""
+    cells, (variable,) = _cells(series), encoding.variables
+    if cells.texts is not None and not variable.levels:
+        texts = cells.texts.only_seen()
+        if np.isnan(texts.numbers(encoding.decimal_comma)).any() and len(texts.levels) > 1:
+            raise InputError(f"column {variable.name!r} holds text in some partitions only: {CORRECT}")
+    table, _ = encoding.table(Found.of({0: cells}, np.empty((len(cells), 1))))
     values: F64 = table[:, 0]
     if variable.log:
         values = logarithms(values)

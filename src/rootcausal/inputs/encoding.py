@@ -8,29 +8,50 @@ on a log scale, of which it has the logarithm.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isinf, isnan, nan
 from typing import Any
 
 import numpy as np
 
 from ..core.layout import Layout
 from ..core.precedence import Precedence
-from ..core.table import F64, LARGEST
-from .cells import Found, Texts
+from ..core.table import F64, LARGEST, Index
+from .cells import Cells, Found, Texts
 from .kinds import Variable
 from .labels import text_of
 from .log_scale import from_logarithms, logarithms
 from .naming import Naming, named
 
+NOBODY: Index = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Unlike:
+    """What cells hold that the cohort did not have, by the places of variables.
+
+    Attributes
+    ----------
+    unseen : levels that nobody has seen before; they are missing.
+    nearest : numbers that nobody has seen before, each with the level that it counts as.
+    """
+
+    unseen: dict[int, list[str]]
+    nearest: dict[int, dict[str, str]]
+
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The variables of a user's table, what is known of them, and the columns that the method sees."""
+    """The variables of a user's table, what is known of them, and the columns that the method sees.
+
+    ``decimal_comma`` says that the cohort was written with decimal commas: 1,234 is 1.234 then.
+    """
 
     variables: tuple[Variable, ...]
     precedence: Precedence | None = None
+    decimal_comma: bool = False
 
     @classmethod
     def numbers(cls, names: list[str]) -> Encoding:
@@ -126,30 +147,37 @@ class Encoding:
         of_variables[logs] = np.minimum(from_logarithms(of_variables[logs]), LARGEST)
         return of_variables
 
-    def table(self, found: Found) -> tuple[F64, dict[int, list[str]]]:
-        """(n, p): one column for each variable; and the levels, by variable, that nobody has seen before.
+    def table(self, found: Found) -> tuple[F64, Unlike]:
+        """(n, p): one column for each variable; and what the cohort did not have.
 
-        These, and a text where its variable holds numbers, are NaN. Numbers are copied only where something
-        has to change and they may be the user's own.
+        Each cell is read by itself. A text that is no level is NaN, and zero where the variable is a number:
+        who reads them refuses such cells. A number that is no level counts as the nearest one, unless levels
+        have no order. Numbers are copied only where something has to change and they may be the user's own.
         """
-        values, unseen = found.values, dict[int, list[str]]()
+        values, unlike = found.values, Unlike({}, {})
         changes: dict[int, F64] = {}
+        for place, texts in found.texts.items():
+            if not self.variables[place].levels:
+                numbers = np.nan_to_num(texts.numbers(self.decimal_comma), posinf=np.inf, neginf=-np.inf)
+                changes[place] = np.append(numbers, np.nan)[texts.codes]
         for place in self.with_levels:
-            texts, column = found.texts.get(place), values[:, place]
-            changed, strange = (
-                _numbers_as_values(self.variables[place], column)
-                if texts is None
-                else _texts_as_values(self.variables[place], texts)
-            )
-            if changed is not column:
-                changes[place] = changed
-            if strange:
-                unseen[place] = strange
+            column, cells = values[:, place], found.texts.get(place)
+            levels = _Levels(self.variables[place], self.decimal_comma)
+            if cells is not None:
+                there = cells.only_seen()
+                values_there = levels.values_of(there.levels, there.numbers(self.decimal_comma))
+                changes[place] = np.append(values_there, np.nan)[there.codes]
+            elif not levels.holds(column):
+                changes[place] = levels.of_numbers(column, found.said.get(place) == (False, True))
+            if levels.unseen:
+                unlike.unseen[place] = levels.unseen
+            if levels.nearest:
+                unlike.nearest[place] = levels.nearest
         if changes and found.borrowed:
             values = values.copy(order="F")
         for place, changed in changes.items():
             values[:, place] = changed
-        return values, unseen
+        return values, unlike
 
     def matrix(self, table: F64) -> F64:
         """(n, q): what the method sees of a table (n, p); the same array where that is the table itself."""
@@ -169,35 +197,64 @@ class Encoding:
         return matrix
 
 
-def _numbers_as_values(variable: Variable, column: F64) -> tuple[F64, list[str]]:
-    """A column (n,) by the levels of its variable; the same array where nothing changes."""
-    if any(isinstance(level, str) for level in variable.levels):
-        known = {text_of(level): value for level, value in zip(variable.levels, variable.values, strict=True)}
-        different = np.unique(column[~np.isnan(column)])
-        words = {number: text_of(number) for number in different.tolist()}
-        changed = np.full(column.size, np.nan)
-        for number, word in words.items():
-            if word in known:
-                changed[column == number] = known[word]
-        return changed, [word for word in words.values() if word not in known]
-    levels = np.array(variable.levels, dtype=np.float64)
-    strange = np.isfinite(column) & ~np.isin(column, levels)
-    unseen = [text_of(level) for level in np.unique(column[strange]).tolist()]
-    if variable.kind == "nominal":
-        changed = np.full(column.size, np.nan)
-        for place, level in enumerate(levels):
-            changed[column == level] = place
-        return changed, unseen
-    return (np.where(strange, np.nan, column) if unseen else column), unseen
+class _Levels:
+    """The levels of a variable, among which cells are looked for one by one.
+
+    Attributes
+    ----------
+    unseen : texts of cells that are none of them, so far.
+    nearest : numbers that are none of them, so far, and the level that each counts as.
+    """
+
+    def __init__(self, variable: Variable, decimal_comma: bool) -> None:
+        texts = tuple(map(text_of, variable.levels))
+        self._texts, self._values = texts, variable.values
+        self._numbers = Texts(NOBODY, texts).numbers(decimal_comma)
+        are_texts = any(isinstance(level, str) for level in variable.levels)
+        self._of_numbers = not (are_texts or variable.kind == "nominal")
+        self._by_text = dict(zip(texts, range(len(texts)), strict=True)) if are_texts else {}
+        folded = [text.casefold() for text in texts] if are_texts else []
+        self._by_truth = {one: folded.index(one) for one in ("true", "false") if folded.count(one) == 1}
+        different, first, counts = np.unique(self._numbers, return_index=True, return_counts=True)
+        of_number = zip(different.tolist(), first.tolist(), counts.tolist(), strict=True)
+        self._by_number = {number: place for number, place, count in of_number if count == 1}
+        self.unseen: list[str] = []
+        self.nearest: dict[str, str] = {}
+
+    def holds(self, column: F64) -> bool:
+        """Whether numbers (n,) stand for themselves, all of them, or are for others to refuse."""
+        return self._of_numbers and bool((~np.isfinite(column) | np.isin(column, self._numbers)).all())
+
+    def of_numbers(self, column: F64, truth: bool) -> F64:
+        """(n,): what stands in a table for each of the numbers (n,), which may be truth values."""
+        different, place = np.unique(column[~np.isnan(column)], return_inverse=True)
+        words = {0.0: "false", 1.0: "true"} if truth else {}
+        texts = [words.get(number, text_of(number)) for number in different.tolist()]
+        values = np.full(column.size, np.nan)
+        values[~np.isnan(column)] = self.values_of(texts, different)[place]
+        return values
+
+    def values_of(self, texts: Sequence[str], numbers: F64) -> F64:
+        """(k,): what stands in a table for cells of these texts, which are these numbers (k,) or NaN."""
+        return np.array([self._value_of(*cell) for cell in zip(texts, numbers.tolist(), strict=True)])
+
+    def _value_of(self, text: str, number: float) -> float:
+        """It is a level as it is written, or else the only one that is the same truth value or number."""
+        place = self._by_text.get(text, self._by_truth.get(text.casefold(), self._by_number.get(number)))
+        if place is None and self._of_numbers and not isnan(number):
+            if isinf(number):
+                return number  # which is refused
+            place = int(np.abs(self._numbers - number).argmin())
+            self.nearest[text] = self._texts[place]
+        if place is None:
+            self.unseen.append(text)
+            return nan
+        return float(self._values[place])
 
 
-def _texts_as_values(variable: Variable, texts: Texts) -> tuple[F64, list[str]]:
-    known: Mapping[str, float] = dict(
-        zip(map(text_of, variable.levels), variable.values.tolist(), strict=True)
-    )
-    if all(isinstance(level, bool) for level in variable.levels):  # beside other words in the same column
-        known = {**known, "True": 1.0, "TRUE": 1.0, "False": 0.0, "FALSE": 0.0}
-    by_code = np.array([known.get(text, np.nan) for text in texts.levels] + [np.nan])
-    seen = np.unique(texts.codes)
-    unseen = [texts.levels[code] for code in seen if code >= 0 and texts.levels[code] not in known]
-    return by_code[texts.codes], unseen
+def cells_of_levels(variable: Variable, values: F64) -> Cells:
+    """The cells that stand for values (n,) of a variable with levels in a table."""
+    if variable.kind != "nominal" and not any(isinstance(level, str) for level in variable.levels):
+        return Cells(values)
+    codes: Index = np.where(np.isnan(values), -1, values).astype(np.intp)
+    return Cells(None, Texts(codes, tuple(map(text_of, variable.levels))))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..files.cells import refuse_unclear, with_decimal_commas
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order
 from ..wording import quoted, shown
@@ -103,11 +104,17 @@ def _read_cohort(
     if table is None:
         columns = [*features, *(column for _, column in roles.outcome.named), *_listed(roles.id_column)]
         table = read_columns(path, columns, roles.id_column, roles.na)
-    table, dates = in_days_of_the_cohort(table, features, columns_named(features, roles.keep))
+    with_levels = {str(name) for name, kind in roles.wishes.kinds.items() if kind != "number"}
+    whole, unclear = with_decimal_commas(table, {*with_levels, *_listed(roles.id_column)})
+    decimal_comma = whole is not table
+    table, dates = in_days_of_the_cohort(whole, features, columns_named(features, roles.keep))
     features = dates.without_refused(features)
     reading = Reading(path, features, roles.outcome, roles.id_column, roles.drop_missing)
     reading.may_miss = roles.wishes.may_miss
     dates.note(shown(path), reading.unreadable)
+    for _, column in roles.outcome.named:
+        with reading.unreadable.noting():
+            refuse_unclear(column, unclear.get(column), "name another column")
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
     note_known(names, chosen, roles, findings)
@@ -116,7 +123,7 @@ def _read_cohort(
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)
     logs = [name for name in columns_named(chosen, roles.log) if name in features]
     wishes = replace(roles.wishes, logs=logs)
-    readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable)
+    readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable, decimal_comma)
     if roles.wishes.may_miss and len(readings.table):
         note_holes(readings.table, features, findings)
     return replace(patients, readings=readings, reading=dates.reading()), findings, reading, table
@@ -135,6 +142,7 @@ def read_new_patients(
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
     date_orders: Mapping[str, Order] | None = None,
+    decimal_comma: bool = False,
 ) -> Patients:
     """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
 
@@ -142,13 +150,16 @@ def read_new_patients(
     `may_miss`, also columns that are. Values beyond the `reach` of a column are too large for the model.
     `variables` are those that are no numbers, or on a log scale; a level of them that the cohort did not have
     is missing, with a warning. `na` are words for missing; `origins` the days from which the model counts
-    dates, and `date_orders` how its cohort wrote them.
+    dates, and `date_orders` how its cohort wrote them; `decimal_comma` says that it wrote 1,234 for 1.234.
     """
     may_miss = may_miss and not drop_missing
     found = columns_found(path, column_names(path), features, needed, id_column, may_miss)
-    reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
+    reading = Reading(
+        path, found, None, id_column, drop_missing, needed, reach or {}, variables, decimal_comma
+    )
     reading.may_miss = may_miss
-    table = read_columns(path, [*found, *_listed(id_column)], id_column, na)
+    texts = _with_levels(found, variables)
+    table = read_columns(path, [*found, *_listed(id_column)], id_column, na, texts)
     patients = reading.patients(in_days(table, origins or {}, date_orders))
     reading.findings().refuse()
     return patients
@@ -167,6 +178,7 @@ def stream_new_patients(
     na: Sequence[str] = (),
     origins: Mapping[str, str] | None = None,
     date_orders: Mapping[str, Order] | None = None,
+    decimal_comma: bool = False,
 ) -> Iterator[Patients]:
     """The same in pieces of rows where the file is Parquet, so that it may be larger than memory.
 
@@ -175,15 +187,23 @@ def stream_new_patients(
     """
     may_miss = may_miss and not drop_missing
     found = columns_found(path, column_names(path), features, needed, id_column, may_miss)
-    reading = Reading(path, found, None, id_column, drop_missing, needed, reach or {}, variables)
+    reading = Reading(
+        path, found, None, id_column, drop_missing, needed, reach or {}, variables, decimal_comma
+    )
     reading.may_miss = may_miss
-    for table in stream_columns(path, [*found, *_listed(id_column)], id_column, na):
+    texts = _with_levels(found, variables)
+    for table in stream_columns(path, [*found, *_listed(id_column)], id_column, na, texts):
         patients = reading.patients(in_days(table, origins or {}, date_orders))
         if reading.text or reading.unreadable:
             break  # what no row can mend
         if reading.all_fine:
             yield patients
     reading.findings().refuse()
+
+
+def _with_levels(columns: Sequence[str], variables: Mapping[str, Variable] | None) -> list[str]:
+    """The columns whose cells are looked for among the levels of a model, as they are written."""
+    return [name for name in columns if variables and name in variables and variables[name].levels]
 
 
 def _listed(id_column: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..core.table import F64
 from ..errors import InputError
 from ..wording import listed
-from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects
+from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects, typed
 from .cohort import column_name, set_names
 from .guess import IN_PYTHON, read_cells
 from .rules import Findings, first_strange, refuse_duplicates, refuse_text
@@ -24,31 +24,41 @@ VALUES_A_BLOCK = 1 << 20
 
 
 def of_array(estimator: Any, X: Any, takes_texts: bool, *, reset: bool, min_rows: int = 1) -> Found:
-    """An array by scikit-learn's own checks; missing values are left to our rules, which name them."""
+    """An array by scikit-learn's own checks; missing values are left to our rules, which name them.
+
+    ``reset`` says that it is a cohort, whose texts are numbers where all of a column are.
+    """
     if reset and _is_plain(X, min_rows):
         set_names(estimator, list(range(X.shape[1])))
         return Found(X, borrowed=True)
     options = {"reset": reset, "ensure_min_samples": min_rows}
+    columns = _columns_of_objects(X)
+    if columns and takes_texts:
+        validate_data(estimator, X, dtype=None, ensure_all_finite=False, **options)
+        if reset:
+            findings, names = Findings(), [column_name(None, c) for c in columns]
+            columns = read_cells(columns, names, typed, IN_PYTHON, findings)
+            findings.refuse()
+        return Found.of(columns, np.empty((len(columns[0]), len(columns)), order="F"))
     try:
         values = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)
     except ValueError:
+        text = {c: column.texts.levels for c, column in columns.items() if column.texts is not None}
+        strange = next((level for level in next(iter(text.values()), ()) if not is_number(level)), None)
+        refuse_text([column_name(getattr(estimator, "feature_names_in_", None), c) for c in text], strange)
+        raise
+    return Found(values, borrowed=_may_be_of(X, values))
+
+
+def _columns_of_objects(X: Any) -> dict[int, Cells]:
+    """The columns of an array of texts or objects; none of any other, and of one with other things in it."""
+    try:
         cells = np.asarray(X)
         if cells.dtype.kind not in "OU" or cells.ndim != 2:
-            raise
-        try:
-            columns = {c: of_objects(cells[:, c].tolist()) for c in range(cells.shape[1])}
-        except InputError:
-            columns = {}
-        text = [c for c, column in columns.items() if column.texts is not None]
-        if not text:
-            raise
-        if not takes_texts:
-            names = getattr(estimator, "feature_names_in_", None)
-            strange = next(str(cell) for cell in cells[:, text[0]] if not is_number(str(cell)))
-            refuse_text([column_name(names, c) for c in text], strange)
-        validate_data(estimator, cells, dtype=None, ensure_all_finite=False, **options)
-        return Found.of(columns, np.empty(cells.shape, order="F"))
-    return Found(values, borrowed=_may_be_of(X, values))
+            return {}
+        return {c: of_objects(cells[:, c].tolist()) for c in range(cells.shape[1])}
+    except ValueError:
+        return {}
 
 
 def _is_plain(X: Any, min_rows: int) -> bool:
@@ -87,9 +97,12 @@ def column_names(X: Any) -> list[Any]:
 
 
 def of_frame(
-    frame: Any, columns: list[Any], takes_texts: bool, findings: Findings
+    frame: Any, columns: list[Any], takes_texts: bool, findings: Findings, *, cohort: bool
 ) -> tuple[Found, np.ndarray]:
-    """Some columns, and a mask (p,) of those that hold what cannot be used, which is noted."""
+    """Some columns, and a mask (p,) of those that hold what cannot be used, which is noted.
+
+    Texts of a ``cohort`` are numbers where all of a column are.
+    """
     whole = _all_of_floats(frame, columns)
     if whole is not None:
         return Found.of({}, whole), np.zeros(len(columns), dtype=bool)
@@ -99,7 +112,8 @@ def of_frame(
     others = np.flatnonzero(~is_number).tolist()
     if takes_texts:
         asked = {place: frame.get_column(columns[place]) for place in others}
-        cells = read_cells(asked, columns, cells_of_series, IN_PYTHON, findings)
+        read = (lambda column: typed(cells_of_series(column))) if cohort else cells_of_series
+        cells = read_cells(asked, columns, read, IN_PYTHON, findings)
     else:
         cells = {}
         text = [columns[place] for place in others]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
+from ..files.cells import decimal_commas, refuse_unclear
 from ..wording import for_shell, listed, one_line, quoted
 from .cells import Cells, DatesError, Found, StrangeCellError, is_number
 from .encoding import Encoding
@@ -106,18 +107,26 @@ def guess_kinds(
     """The variables of a cohort, and a mask (p,) of columns that can be used; what is wrong is noted.
 
     A column with fewer than two different values is left a number, for the rules about columns to refuse.
+    Texts such as "3,4" are numbers, unless the user says that the column has levels.
     """
     said = dict(found.said) | by_place(kinds, names, findings)
+    may_be_numbers = {p: one for p, one in found.texts.items() if said.get(p, "number") == "number"}
+    commas, unclear = decimal_commas({names[p]: one.written for p, one in may_be_numbers.items()})
 
     def variable(place: int) -> Variable:
         texts = found.texts.get(place)
         if texts is None:
             return _of_numbers(names[place], found.values[:, place], said.get(place))
+        if names[place] in commas:
+            numbers = np.append(texts.numbers(decimal_comma=True), np.nan)[texts.codes]
+            return _of_numbers(names[place], numbers, said.get(place))
+        refuse_unclear(names[place], unclear.get(names[place]), advice.other)
         order = texts.levels if texts.ordered else None
         return of_texts(names[place], texts.counts(), said.get(place), order)
 
     with_levels = set(columns_with_few_values(found.values)) | set(said) | set(found.texts)
-    return settle(names, with_levels, variable, advice, findings)
+    encoding, usable = settle(names, with_levels, variable, advice, findings)
+    return replace(encoding, decimal_comma=bool(commas)), usable
 
 
 def settle(

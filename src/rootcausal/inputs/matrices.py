@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -18,7 +18,7 @@ from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..wording import listed, plural, quoted
-from .cells import Found, is_number
+from .cells import Found, Texts
 from .cohort import names_of, set_names
 from .encoding import Encoding
 from .from_frame import as_frame, column_names, of_array, of_frame, variables
@@ -137,7 +137,7 @@ def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Fi
         refuse_few_rows(len(frame))
         refuse_no_columns(columns)
         set_names(estimator, columns)
-        found, strange = of_frame(frame, columns, wishes is not None, findings)
+        found, strange = of_frame(frame, columns, wishes is not None, findings, cohort=True)
     names = names_of(estimator)
     return settled(found, names, wishes, IN_PYTHON, findings, ~strange)
 
@@ -149,13 +149,18 @@ def settled(
     advice: Advice,
     findings: Findings,
     usable: np.ndarray,
+    decimal_comma: bool = False,
 ) -> Readings:
-    """What the columns of a cohort are; ``usable`` (p,) are those that could be read."""
+    """What the columns of a cohort are; ``usable`` (p,) are those that could be read.
+
+    ``decimal_comma`` says that decimal commas were found by who read them.
+    """
     if wishes is None:
         encoding = Encoding.numbers(names)
     else:
         encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
         encoding = put_on_log_scale(encoding, wishes.logs, advice, findings)
+        encoding = replace(encoding, decimal_comma=encoding.decimal_comma or decimal_comma)
         usable = usable & fine
     table, _ = encoding.table(found)
     counts = np.where(usable, not_positive(table, encoding), 0)
@@ -175,7 +180,8 @@ def matrix_for_scoring(
 ) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
 
-    A level that the cohort did not have is missing, with a warning.
+    A level that the cohort did not have is missing, and a number among levels in order counts as the nearest,
+    both with a warning.
 
     Parameters
     ----------
@@ -197,7 +203,11 @@ def matrix_for_scoring(
         present = _present(estimator, X, needed, completion is not None, findings)
         known = getattr(estimator, "feature_names_in_", column_names(X))
         found, _ = of_frame(
-            frame, [name for name, here in zip(known, present, strict=True) if here], takes_texts, findings
+            frame,
+            [name for name, here in zip(known, present, strict=True) if here],
+            takes_texts,
+            findings,
+            cohort=False,
         )
         found = found.among(present)
     # Who matches columns by name may leave out what nobody needs; of others, a column must be whole.
@@ -206,8 +216,9 @@ def matrix_for_scoring(
     may_miss[needed] = completion is not None
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
-    table, unseen = encoding.table(found)
-    warn_of_unseen({encoding.names[place]: levels for place, levels in unseen.items()})
+    table, unlike = encoding.table(found)
+    warn_of_unseen({encoding.names[place]: levels for place, levels in unlike.unseen.items()})
+    warn_of_nearest({encoding.names[place]: numbers for place, numbers in unlike.nearest.items()})
     note_not_finite(
         table[:, present],
         [name for name, here in zip(encoding.names, present, strict=True) if here],
@@ -285,11 +296,21 @@ def _completed(matrix: Matrix, completion: Completion, encoding: Encoding, neede
 
 
 def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:
-    text = [place for place in found.texts if encoding.variables[place].kind == "number"]
+    strange = {
+        encoding.names[place]: first_strange(texts, encoding.decimal_comma)
+        for place, texts in found.texts.items()
+        if not encoding.variables[place].levels
+    }
+    text = [name for name, cell in strange.items() if cell is not None]
     if text:
-        first = found.texts[text[0]]
-        strange = next((level for level in first.levels if not is_number(level)), None)
-        refuse_text([encoding.names[place] for place in text], strange)
+        refuse_text(text, strange[text[0]])
+
+
+def first_strange(texts: Texts, decimal_comma: bool) -> str | None:
+    """The first text that is no number by itself, of those that some row has."""
+    there = texts.only_seen()
+    strange = np.flatnonzero(np.isnan(there.numbers(decimal_comma)))
+    return there.levels[strange[0]] if strange.size else None
 
 
 def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
@@ -298,6 +319,22 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
         found = [f"{quoted(name)} holds {listed(list(map(quoted, some)))}" for name, some in levels.items()]
         warnings.warn(
             f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
+            UserWarning,
+            stacklevel=caller(),
+        )
+
+
+def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
+    """Say which numbers of new patients, by variable, are none of the levels, and what each counts as."""
+    if numbers:
+        counted = {
+            name: [f"{number} (counted as {level})" for number, level in some.items()]
+            for name, some in numbers.items()
+        }
+        found = [f"{quoted(name)} holds {listed(some, NAMED_AT_MOST)}" for name, some in counted.items()]
+        warnings.warn(
+            "numbers that the cohort did not have count as the nearest that it had: "
+            f"{listed(found, NAMED_AT_MOST)}",
             UserWarning,
             stacklevel=caller(),
         )

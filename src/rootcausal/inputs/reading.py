@@ -14,12 +14,12 @@ import numpy.typing as npt
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..wording import shown
-from .cells import Cells, Found, of_arrow
-from .encoding import Encoding
+from .cells import Cells, Found, of_arrow, typed
+from .encoding import Encoding, cells_of_levels
 from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
 from .log_columns import NotPositive, refuse_not_positive_patients
-from .matrices import warn_of_unseen
+from .matrices import first_strange, warn_of_nearest, warn_of_unseen
 from .outcome_columns import OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients
 from .rules import (
@@ -61,6 +61,7 @@ class Reading:
         needed: Sequence[str] | None = None,
         reach: Mapping[str, float] | None = None,
         variables: Mapping[str, Variable] | None = None,
+        decimal_comma: bool = False,
     ) -> None:
         self._path = path
         self._features = features
@@ -77,10 +78,12 @@ class Reading:
         self._reach = {} if reach is None else reach
         self._new = reach is not None
         self._variables = variables or {}
+        self._decimal_comma = decimal_comma
         self.may_miss = False
         self.cells: dict[str, Cells] = {}
         self.text: dict[str, Any] = {}
         self._unseen: dict[str, dict[str, None]] = {}
+        self._nearest: dict[str, dict[str, str]] = {}
         self._too_large: Counter[str] = Counter()
         self._not_positive: dict[str, NotPositive] = {}
         self._missing: Counter[str] = Counter()
@@ -154,6 +157,7 @@ class Reading:
             rows = Rows(self._n_rows, self._n_kept, self._n_whole)
             refuse_missing_in_file(file, counts, outcome, self._drop_missing, rows, only_these)
         warn_of_unseen({name: list(levels) for name, levels in self._unseen.items()})
+        warn_of_nearest(self._nearest)
         return findings
 
     def _read(self, table: Any) -> dict[str, npt.NDArray[np.bool_]]:
@@ -163,7 +167,8 @@ class Reading:
         for needed in (True, False):
             columns = {c: table[name] for c, name in enumerate(names) if (name in self._needed) == needed}
             noted = self.unreadable if needed else Findings()
-            found |= read_cells(columns, names, of_arrow, ON_COMMAND_LINE, noted)
+            read = of_arrow if self._new else (lambda column: typed(of_arrow(column)))
+            found |= read_cells(columns, names, read, ON_COMMAND_LINE, noted)
         for place, cells in sorted(found.items()):
             name = names[place]
             if self._new:
@@ -198,13 +203,19 @@ class Reading:
 
     def _known(self, name: str, cells: Cells) -> Cells | None:
         """The cells of new patients as the model knows them; None for texts where it expects numbers."""
-        variable = self._variables.get(name)
-        if variable is None or not variable.levels:
-            return None if cells.numbers is None else cells
-        table, unseen = Encoding((variable,)).table(Found.of({0: cells}, np.empty((len(cells), 1))))
-        if unseen:
-            self._unseen.setdefault(name, {}).update(dict.fromkeys(unseen[0]))
-        return cells.without(np.isnan(table[:, 0]))
+        variable = self._variables.get(name, Variable(name, "number"))
+        texts = cells.texts
+        if not variable.levels and (texts is None or first_strange(texts, self._decimal_comma) is not None):
+            return cells if texts is None else None
+        found = Found.of({0: cells}, np.empty((len(cells), 1)))
+        table, unlike = Encoding((variable,), decimal_comma=self._decimal_comma).table(found)
+        if not variable.levels:
+            return Cells(table[:, 0])
+        if unlike.unseen:
+            self._unseen.setdefault(name, {}).update(dict.fromkeys(unlike.unseen[0]))
+        if unlike.nearest:
+            self._nearest.setdefault(name, {}).update(unlike.nearest[0])
+        return cells_of_levels(variable, table[:, 0])
 
 
 def _as_table(cells: Mapping[str, Cells]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..core.table import LARGEST
 from ..errors import InputError
@@ -78,6 +78,24 @@ def find_dates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
             f"{columns_in_words(names, by_example(columns))} {by_number(names, 'is a date', 'are dates')}: "
             "when something was written down is no measurement. If the time between two dates matters, make "
             "a column of it; one that --keep names is counted in days since the first.",
+            dropping(names),
+            True,
+        )
+    ]
+
+
+def find_unclear_commas(examples: Mapping[str, str]) -> list[Finding]:
+    """Numbers with commas of which nobody knows what they separate, each column with an example."""
+    names = tuple(examples)
+    if not names:
+        return []
+    shown = columns_in_words(names, lambda name: quoted(examples[name]))
+    return [
+        Finding(
+            "unclear commas",
+            names,
+            f"{shown} {by_number(names, 'has', 'have')} numbers with a comma that may be a decimal comma or "
+            f"one between thousands: write them without commas to fit {by_number(names, 'it', 'them')}.",
             dropping(names),
             True,
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.table import Index
+from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
 from .after import find_after
 from .codes import find_codes, find_zeros
@@ -20,6 +21,7 @@ from .column_findings import (
     find_mostly_missing,
     find_texts,
     find_too_large,
+    find_unclear_commas,
 )
 from .copies import find_coarser, find_copies, find_repeated_rows
 from .counted import Counted, counted_of
@@ -82,6 +84,7 @@ def look(
     headers = repeated_headers(table)
     if headers.size:
         table = table.take(np.setdiff1d(np.arange(table.num_rows), headers))
+    table, unclear = with_decimal_commas(table, {id_column or "", *(said or {})})
     columns = [counted_of(name, table[name]) for name in table.column_names]
     kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
     kinds |= {name: kind for name, kind in (said or {}).items() if name in kinds}
@@ -97,8 +100,11 @@ def look(
     facts = tuple(facts_of(cells, kinds[cells.name]) for cells in columns)
     variables = [cells for cells in columns if cells.name not in (target, time)]
     rows = _rows_asked(table.num_rows, table.num_columns)
+    of_commas = find_unclear_commas({one.name: unclear[one.name] for one in variables if one.name in unclear})
+    variables = _kept(variables, of_commas)
     findings = [
         *find_headers(headers),
+        *of_commas,
         *find_ids(variables, kinds, id_column),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
