@@ -100,10 +100,11 @@ def risks_of_parts(model: RCI, frame: Any, put: Callable[[Any], Any], ends: Sequ
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_alone_as_in_the_cohort(spelling: str) -> None:
-    frame, one = cohort(spelling)[["ward", "x"]].iloc[:12], model(spelling)
-    expected = risk(one, cohort(spelling)[["ward", "x"]])[:12]
+    frame, one = cohort(spelling)[["ward", "x"]].iloc[:6], model(spelling)
+    assert cohort(spelling)["place"][:6].nunique() == 3
+    expected = risk(one, cohort(spelling)[["ward", "x"]])[:6]
     for name, put in CONTAINERS.items():
-        alone = risks_of_parts(one, frame, put, range(1, 12))
+        alone = risks_of_parts(one, frame, put, range(1, 6))
         np.testing.assert_allclose(alone, expected, atol=1e-9, err_msg=name)
 
 
@@ -138,6 +139,18 @@ def test_files_in_pieces(spelling: str, tmp_path: Path, monkeypatch: pytest.Monk
         found = np.concatenate([risk(one, piece.X) for piece in pieces])
         start = 0 if rows == 24 else 4
         np.testing.assert_allclose(found, expected[start : start + rows], atol=1e-9, err_msg=name)
+
+
+def test_codes_for_missing_in_every_company(tmp_path: Path) -> None:
+    one = model("numbers")
+    asked = columns_of(one, ["999", "0x"])
+    expected = risk(one, pd.DataFrame({"ward": [np.nan], "x": [0.5]}))
+    for company in ("2", "unknown", "true", "0x"):
+        (tmp_path / "new.csv").write_text(f"ward,x\n999.0,0.5\n{company},0.5\n999,0.5\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            (piece,) = stream_new_patients(tmp_path / "new.csv", **asked)
+        np.testing.assert_allclose(risk(one, piece.X)[[0, 2]], expected.repeat(2), atol=1e-9)
 
 
 @pytest.mark.parametrize("spelling", ["zeros in front", "both", "truth", "numbers as texts"])

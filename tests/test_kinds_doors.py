@@ -298,7 +298,7 @@ def test_levels_that_the_cohort_did_not_have(model: RCI) -> None:
     nearest = "count as the nearest that it had: 'pain' holds 9 (counted as 4)"
     with pytest.warns(UserWarning, match="the cohort did not have") as heard:
         found = model.explain(new)
-    assert str(heard[0].message) == words and str(heard[1].message).endswith(nearest)
+    assert str(heard[0].message) == words and nearest in str(heard[1].message)
     assert len(heard) == 2 and {one.filename for one in heard} == {__file__}
     names = np.array(found.feature_names)
     assert [names[row].tolist() for row in found.imputed] == [[], ["sex"], ["sex"], []]

@@ -388,6 +388,21 @@ def all_kinds_with_holes(rng):
     return X, y
 
 
+@animal(raises=("crp",), null=("ward",))
+def levels_that_look_like_numbers_and_commas(rng):
+    X = pd.DataFrame({"ward": np.array(["01", "1", "True", "2e1"])[rng.integers(0, 4, 80)]})
+    crp = rng.gamma(2, size=80).round(2)
+    X["crp"] = [f"{value:.2f}".replace(".", ",") for value in crp]
+    X["nodes"] = np.array(["0", "1", "2"])[rng.integers(0, 3, 80)]
+    return X, ill(rng, 2 * standardized(crp), 40)
+
+
+@animal(refused="column 'charges' holds '1,100', which may be a decimal comma or a comma between thousands")
+def thousands_or_decimals(rng):
+    X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=60, cases=25)
+    return X.assign(charges=[f"1,{100 + k % 9}" for k in range(60)]), y
+
+
 @animal(refused="(?s)'patient' has too many different values to be levels.*if it is an id or free text")
 def an_id_left_in(rng):
     X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=200, cases=80)

@@ -124,7 +124,8 @@ def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bo
     trimmed = pc.utf8_trim(texts, " \t")
     found = pc.is_in(trimmed, pa.array(words, trimmed.type))
     if numbers:  # 999.0 is 999, as it is where all cells are numbers
-        one_a_cell = one_by_one(trimmed, decimal_comma=False)
+        words_of_truth = pc.match_substring_regex(trimmed, _TRUTH)
+        one_a_cell = one_by_one(pc.if_else(words_of_truth, None, trimmed), decimal_comma=False)
         found = pc.or_(found, pc.is_in(one_a_cell, pa.array(numbers, pa.float64()), skip_nulls=True))
     texts = texts if typed else trimmed
     if not pc.any(found).as_py():

@@ -334,7 +334,7 @@ def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
         found = [f"{quoted(name)} holds {listed(some, NAMED_AT_MOST)}" for name, some in counted.items()]
         warnings.warn(
             "numbers that the cohort did not have count as the nearest that it had: "
-            f"{listed(found, NAMED_AT_MOST)}",
+            f"{listed(found, NAMED_AT_MOST)}. Fit such a column as a number to extrapolate",
             UserWarning,
             stacklevel=caller(),
         )
