@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -94,6 +95,27 @@ def test_holes_patients_with_several_rows_and_a_prevalence(cohort):
     member = _folds(model._cohort, 5, np.random.default_rng(0))
     assert all(np.unique(member[groups == patient]).size == 1 for patient in range(100))
     assert set(RCI(prevalence=0.1).fit(drawn.X, drawn.y).cross_validate()) == {"auc", "folds", "random_state"}
+
+
+@pytest.mark.parametrize("outcome", ["diagnosis", "number", "follow-up"])
+def test_a_resample_or_fold_in_which_no_variable_varies(outcome):
+    """Two patients have the one finding that there is; without them everybody is expected to do alike."""
+    rng, n = np.random.default_rng(0), 40
+    X, number, had = np.zeros((n, 1)), rng.exponential(size=n), (rng.random(n) < 0.7).astype(int)
+    X[:2] = 1.0
+    model, known = {
+        "diagnosis": (RCI(), (had,)),
+        "number": (RCIRegressor(), (number,)),
+        "follow-up": (RCISurvival(), (number, had)),
+    }[outcome]
+    said = (
+        pytest.warns(UserWarning, match="depends on no variable") if outcome == "diagnosis" else nullcontext()
+    )
+    with said:
+        model.fit(X, *known)
+    model.bootstrap(20)
+    assert len(model.bootstrap_) == 20
+    assert all(np.isfinite(figure) for figure in model.cross_validate().values())
 
 
 @pytest.mark.parametrize("folds", [1, 0, 2.5, "5", 301])

@@ -90,6 +90,20 @@ def test_compiled_sums_are_the_plain_ones(
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
+def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+    """The room that a loop is given lies right behind the weights, or elsewhere."""
+    _, compiled, _ = twins
+    beta, gamma, unit = coefficients(0), coefficients(1), np.array([1.0, 0.7, 1.3])
+    held_back = [np.empty(size) for size in (540, 1000, 2000, 4000, 8000) for _ in range(300)]
+    seen = set()
+    for _ in range(100):
+        held_back += [np.empty(540) for _ in range(20)]
+        compiled.weights = compiled.weights.copy()
+        held_back.append(compiled.weights)
+        seen.add(b"".join(sums.tobytes() for sums in compiled.histograms(DESIGNS, beta, gamma, unit)))
+    assert len(seen) == 1
+
+
 def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
     plain, compiled, _ = twins
     designs = Designs.of([3, 3], [[(0, -1), (1, -1)], [(4, -1), (4, 0)]])

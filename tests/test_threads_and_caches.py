@@ -148,3 +148,31 @@ def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", str(package / "__init__.py")]
+
+
+def test_a_cached_loop_knows_what_it_read_in_other_files(tmp_path: Path) -> None:
+    """A constant and a function of another file are compiled into it."""
+    elsewhere = "from numba import njit\nFACTOR = {}\n@njit\ndef plus(x):\n    return x + {}\n"
+    loop = "from elsewhere import FACTOR, plus\nfrom rootcausal.backends.compiled import compiled\n\n"
+    loop += "@compiled()\ndef loop(x):\n    return plus(FACTOR * x)\n\nprint(loop(1.0))\n"
+    (tmp_path / "loop.py").write_text(loop)
+
+    def told(*written: float) -> tuple[float, int]:
+        """What the loop says, and how many of it are kept."""
+        (tmp_path / "elsewhere.py").write_text(elsewhere.format(*written))
+        path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import loop"],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout), len(list((tmp_path / "cache").rglob("*.nbc")))
+
+    assert told(2.0, 1.0) == (3.0, 1)
+    assert told(2.0, 1.0) == (3.0, 1)
+    assert told(4.0, 1.0) == (5.0, 2)
+    assert told(4.0, 3.0) == (7.0, 3)

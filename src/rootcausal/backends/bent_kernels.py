@@ -1,8 +1,10 @@
 """Sums of the bent mechanism over rows, in compiled loops, and entropies of their histograms.
 
 Each design is summed by one thread, in blocks of rows that stay in cache with all its terms, so that no digit
-depends on the number of threads. The plain twins are in :mod:`rootcausal.nonlinear.plain_rows` and
-:mod:`rootcausal.nonlinear.spacing`.
+depends on the number of threads. Nor on where arrays lie in memory: the compiler takes a loop that adds up
+while it stores in another order where it cannot rule out that two arrays overlap, and it cannot where an
+index might count from the end. So blocks are cut out before they are looped over, and no loop does both. The
+plain twins are in :mod:`rootcausal.nonlinear.plain_rows` and :mod:`rootcausal.nonlinear.spacing`.
 """
 
 from __future__ import annotations
@@ -27,15 +29,15 @@ def fill_terms(
     for row in range(m):
         terms[0, row] = 1.0
     for place in range(size):
-        one, to = splines[first[place]], terms[place + 1]
+        one, to = splines[first[place], start:stop], terms[place + 1]
         if second[place] < 0:
             for row in range(m):
-                to[row] = one[start + row]
+                to[row] = one[row]
         else:
-            other = splines[second[place]]
+            other = splines[second[place], start:stop]
             for row in range(m):
-                a = min(max(one[start + row], -within), within)
-                to[row] = a * min(max(other[start + row], -within), within)
+                a = min(max(one[row], -within), within)
+                to[row] = a * min(max(other[row], -within), within)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -109,9 +111,10 @@ def gram_units(
             stop = min(start + ROWS_A_BLOCK, n)
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
+            here, weight = x[start:stop], weights[start:stop]
             for row in range(m):
-                terms[k + 1, row] = x[start + row]
-                w[row] = weights[start + row]
+                terms[k + 1, row] = here[row]
+                w[row] = weight[row]
             if with_gamma:
                 combine(terms, k, gamma[design], m, eta)
                 inverse_spread(eta, m, largest, eta)
@@ -157,9 +160,10 @@ def spread_units(
             combine(terms, k, beta[design], m, expected)
             combine(terms, k, gamma[design], m, inverse)
             inverse_spread(inverse, m, largest, inverse)
+            here, weight = x[start:stop], weights[start:stop]
             for row in range(m):
-                size_of = abs(x[start + row] - expected[row]) * inverse[row]
-                expected[row] = weights[start + row] * (min(size_of, ratio) - 1.0)
+                size_of = abs(here[row] - expected[row]) * inverse[row]
+                expected[row] = weight[row] * (min(size_of, ratio) - 1.0)
             add_projections(terms, k, expected, m, out[design])
 
 
@@ -198,22 +202,24 @@ def histogram_units(
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             combine(terms, k, beta[design], m, error)
+            here, weight = x[start:stop], weights[start:stop]
             for row in range(m):
-                error[row] = x[start + row] - error[row]
+                error[row] = here[row] - error[row]
             if with_gamma:
                 combine(terms, k, gamma[design], m, log_spread)
                 inverse_spread(log_spread, m, largest, inverse)
                 for row in range(m):
                     error[row] *= inverse[row]
-                    logs += weights[start + row] * log_spread[row]
+                for row in range(m):
+                    logs += weight[row] * log_spread[row]
             for row in range(m):
-                e, w = error[row], weights[start + row]
-                total += w * e
-                square += w * e * e
-                v = e * per_unit
+                total += weight[row] * error[row]
+                square += weight[row] * error[row] * error[row]
+            for row in range(m):
+                v = error[row] * per_unit
                 place[row] = int((v / (stretch + abs(v)) + 1.0) * half)
             for row in range(m):
-                into[min(place[row], bins - 1)] += weights[start + row]
+                into[min(place[row], bins - 1)] += weight[row]
         sums[design, 0], sums[design, 1], sums[design, 2] = logs, total, square
 
 
@@ -290,8 +296,9 @@ def level_units(
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             combine(terms, k, beta[design], m, eta)
+            levels, weight = code[start:stop], weights[start:stop]
             for row in range(m):
-                c, w = code[start + row], weights[start + row]
+                c, w = levels[row], weight[row]
                 upper = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c])) if c < t else 1.0
                 lower = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c - 1])) if c > 0 else 0.0
                 likely = max(upper - lower, least)

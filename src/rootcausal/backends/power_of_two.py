@@ -1,8 +1,4 @@
-"""Powers of two by shifting bits: exponentials that vectorize without a vendor's library.
-
-They become part of the loops that use them, whose compiled code numba keeps for as long as the file of the
-loop is unchanged: after a change here, clear that cache.
-"""
+"""Powers of two by shifting bits: exponentials that vectorize without a vendor's library."""
 
 from __future__ import annotations
 

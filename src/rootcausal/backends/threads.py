@@ -1,9 +1,9 @@
 """Threads around compiled loops that release the GIL: Python's own, as many as numba says.
 
 ``numba.set_num_threads`` and NUMBA_NUM_THREADS say how many. They are few and shared by all callers, so
-nobody waits for one to be free: work that is asked for within such work is done on the spot, and what no thread
-has begun by the time that the caller is done with its own share, the caller does. A caller may hold a lock that
-all of them wait for (``functools.cached_property`` has one, before Python 3.12).
+nobody waits for one to be free: work that is asked for within such work is done on the spot, and what no
+thread has begun by the time that the caller is done with its own share, the caller does. A caller may hold a
+lock that all of them wait for (``functools.cached_property`` has one, before Python 3.12).
 """
 
 from __future__ import annotations

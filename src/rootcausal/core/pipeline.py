@@ -133,7 +133,7 @@ class Settings:
         """
         if self.alpha is not None:
             return self.alpha
-        return min(1.0, max(LEAST_LEVEL, BY_CHANCE / n_columns))
+        return min(1.0, max(LEAST_LEVEL, BY_CHANCE / max(1, n_columns)))
 
 
 class Searched(Protocol):
