@@ -132,11 +132,16 @@ def test_interrupted_fit_leaves_no_model(cohort: Path, monkeypatch: pytest.Monke
     assert os.listdir(cohort.parent) == ["cohort.csv"]
 
 
+class OfALibraryWarning(UserWarning, DeprecationWarning):
+    """As pyparsing's, which an older matplotlib meets."""
+
+
 def test_library_warnings_are_single_lines(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain_fit = RCI.fit
 
     def fit_with_warning(self: RCI, X: Any, y: Any) -> RCI:
         warnings.warn("two\nlines \x1b[2J", UserWarning, stacklevel=1)
+        warnings.warn("'oneOf' deprecated - use 'one_of'", OfALibraryWarning, stacklevel=1)
         return plain_fit(self, X, y)
 
     monkeypatch.setattr(RCI, "fit", fit_with_warning)

@@ -79,10 +79,15 @@ def broken_up(line: str, width: int) -> str:
 
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Print each UserWarning as one line on stderr, once, and no place in the code."""
+    """Print each UserWarning as one line on stderr, once, and no place in the code.
+
+    What libraries call deprecated, in other libraries, is nothing that a user could do something about.
+    """
     said: set[str] = set()
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, DeprecationWarning):
+            return
         line = f"warning: {printable(' '.join(str(message).split()))}"
         if line not in said:
             said.add(line)

@@ -156,7 +156,11 @@ def cells_of_series(column: Any) -> Cells:
     if column.dtype == nw.Object:
         return of_objects(column.to_list())
     try:
-        return of_arrow(column.to_arrow())
+        found = column.to_arrow()
+        if column.dtype == nw.Enum and not found.type.ordered:
+            # That an Enum is in order, polars 1 does not tell Arrow.
+            found = found.cast(pa.dictionary(found.type.index_type, found.type.value_type, ordered=True))
+        return of_arrow(found)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise StrangeCellError(str(next(iter(column.drop_nulls().to_list()), column.dtype))) from None
 
