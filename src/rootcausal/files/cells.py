@@ -321,6 +321,13 @@ def decimal_commas(written: Mapping[str, Written]) -> tuple[list[str], dict[str,
     return commas, unclear
 
 
+def is_unclear(text: str | None) -> bool:
+    """Whether a text is a number with a comma that may mean two things."""
+    import pyarrow as pa
+
+    return text is not None and Written.of(pa.array([text], pa.string())).form == "unclear"
+
+
 def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
     """Refuse a column if there is an example of a number with a comma that may mean two things."""
     if example is not None:

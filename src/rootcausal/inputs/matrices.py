@@ -17,6 +17,7 @@ from ..core.merged import Merged
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.cells import is_unclear, refuse_unclear
 from ..wording import listed, plural, quoted
 from .cells import Found, Texts
 from .cohort import names_of, set_names
@@ -302,6 +303,8 @@ def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:
         if not encoding.variables[place].levels
     }
     text = [name for name, cell in strange.items() if cell is not None]
+    for name in text:
+        refuse_unclear(name, strange[name] if is_unclear(strange[name]) else None, "drop the column")
     if text:
         refuse_text(text, strange[text[0]])
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.cells import is_unclear, refuse_unclear
 from ..wording import shown
 from .cells import Cells, Found, of_arrow, typed
 from .encoding import Encoding, cells_of_levels
@@ -84,6 +85,7 @@ class Reading:
         self.text: dict[str, Any] = {}
         self._unseen: dict[str, dict[str, None]] = {}
         self._nearest: dict[str, dict[str, str]] = {}
+        self._unclear: dict[str, str] = {}
         self._too_large: Counter[str] = Counter()
         self._not_positive: dict[str, NotPositive] = {}
         self._missing: Counter[str] = Counter()
@@ -141,8 +143,11 @@ class Reading:
         if self._n_rows == 0:
             raise InputError(f"{shown(self._path)} has column names but no rows.")
         file, findings = self._words, self.unreadable
+        for name in [name for name in self._unclear if name in self.text]:
+            with findings.noting():
+                refuse_unclear(name, self._unclear[name], TO_SCORE)
         with findings.noting():
-            refuse_text_in_file(file, self.text)
+            refuse_text_in_file(file, {n: one for n, one in self.text.items() if n not in self._unclear})
         with findings.noting():
             refuse_too_large_in_file(file, self._too_large)
         with findings.noting():
@@ -204,9 +209,14 @@ class Reading:
     def _known(self, name: str, cells: Cells) -> Cells | None:
         """The cells of new patients as the model knows them; None for texts where it expects numbers."""
         variable = self._variables.get(name, Variable(name, "number"))
-        texts = cells.texts
-        if not variable.levels and (texts is None or first_strange(texts, self._decimal_comma) is not None):
-            return cells if texts is None else None
+        if not variable.levels:
+            if cells.texts is None:
+                return cells
+            strange = first_strange(cells.texts, self._decimal_comma)
+            if strange is not None:
+                if is_unclear(strange):
+                    self._unclear[name] = strange
+                return None
         found = Found.of({0: cells}, np.empty((len(cells), 1)))
         table, unlike = Encoding((variable,), decimal_comma=self._decimal_comma).table(found)
         if not variable.levels:
