@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats
 from numba import get_num_threads, set_num_threads
+from sklearn.base import clone
 from tables_under_test import MakeTable
 
+from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends import fill_kernels, fill_plain
 from rootcausal.backends.choose import choose_table, holed_rows
 from rootcausal.backends.holed import Copies, MemoryHoles
@@ -74,7 +78,7 @@ def some_gaussian(d: int, seed: int = 0) -> JointGaussian:
 
 
 def test_noise_is_standard_normal_and_independent_from_cell_to_cell() -> None:
-    rows, columns = np.arange(2000)[:, None], np.arange(20)
+    rows, columns = np.arange(2000, dtype=np.uint64)[:, None], np.arange(20)
     noise = [normals(seed_state(3), rows, draw, columns) for draw in (0, 1)] + [
         normals(seed_state(4), rows, 0, columns)
     ]
@@ -87,8 +91,9 @@ def test_noise_is_standard_normal_and_independent_from_cell_to_cell() -> None:
 
 
 def test_noise_belongs_to_its_cell() -> None:
-    everything = normals(seed_state(7), np.arange(50)[:, None], 2, np.arange(9))
-    one = normals(seed_state(7), np.array([31]), 2, np.array([5]))
+    keys = np.arange(50, dtype=np.uint64)
+    everything = normals(seed_state(7), keys[:, None], 2, np.arange(9))
+    one = normals(seed_state(7), keys[[31]], 2, np.array([5]))
     assert one[0] == everything[31, 5]
 
 
@@ -122,10 +127,10 @@ def test_the_compiled_expectation_equals_its_twin() -> None:
 
 def test_the_compiled_draws_equal_their_twin() -> None:
     Z, joint = rows_with_holes(), some_gaussian(9)
-    numbers, ids = np.arange(len(Z)) + 1000, np.array([3, 4, 9, 10, 11, 20, 30, 31])
+    keys, ids = np.arange(len(Z), dtype=np.uint64) + 1000, np.array([3, 4, 9, 10, 11, 20, 30, 31])
     outs = [np.empty((len(Z), DRAWS, 8)) for _ in range(2)]
     for twin, out in zip((fill_plain, fill_kernels), outs, strict=True):
-        twin.draw_rows(Z, joint, seed_state(5), numbers, ids, out)
+        twin.draw_rows(Z, joint, seed_state(5), keys, ids, out)
     np.testing.assert_allclose(outs[0], outs[1], rtol=1e-10, atol=1e-10)
     there = ~np.isnan(Z[:, :8])
     for draw in range(DRAWS):
@@ -136,7 +141,7 @@ def test_draws_have_the_conditional_mean_and_covariance() -> None:
     joint = some_gaussian(5)
     Z = np.tile([np.nan, 0.3, np.nan, -1.0, 0.7], (20_000, 1))
     out = np.empty((len(Z), 1, 4))
-    fill_kernels.draw_rows(Z, joint, seed_state(0), np.arange(len(Z)), np.arange(4), out)
+    fill_kernels.draw_rows(Z, joint, seed_state(0), np.arange(len(Z), dtype=np.uint64), np.arange(4), out)
     missing, there = np.array([0, 2]), np.array([1, 3, 4])
     S = joint.covariance
     slope = S[np.ix_(missing, there)] @ np.linalg.inv(S[np.ix_(there, there)])
@@ -298,6 +303,54 @@ def test_draws_depend_neither_on_backend_nor_on_partition_nor_on_threads() -> No
     parts = [slice(0, 700), slice(700, 701), slice(701, 3000)]
     pieces = [raw_copies(copies_of(holed_rows("numba", X[s], y[s], s.start), view)) for s in parts]
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def test_patients_who_are_alike_are_drawn_apart() -> None:
+    """And by what they are like: who comes first, and what else there is, changes nothing."""
+    X, y = cohort(40, 8, 0.2)
+    raw, _, view = holed(X, y)
+    repeated = np.concatenate([X, X, X[::-1]]), np.concatenate([y, y, y[::-1]])
+    once = raw_copies(copies_of(raw, view)).reshape(-1, DRAWS, view.cols.size)
+    thrice = raw_copies(copies_of(holed_rows("numba", *repeated), view)).reshape(3, *once.shape)
+    np.testing.assert_array_equal(thrice[0], once)
+    gaps = np.isnan(X[np.isnan(X).any(axis=1)])[:, None]
+    for one, two in ((thrice[0], thrice[1]), (thrice[0], thrice[2][::-1]), (thrice[1], thrice[2][::-1])):
+        assert ((one != two) == np.broadcast_to(gaps, one.shape)).all()
+
+
+def levelled(X: np.ndarray) -> np.ndarray:
+    """The same in whole numbers: many patients are alike."""
+    return np.clip(np.round(X), -1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "few"),
+    [
+        (RCI(), False),
+        (RCI(backend="numpy", prevalence=0.1), False),
+        (RCI(), True),
+        (RCI(mechanism="auto"), False),
+        (RCIRegressor(), False),
+        (RCISurvival(), True),
+    ],
+    ids=["linear", "numpy, prevalence", "levels", "auto", "number", "follow-up, levels"],
+)
+def test_the_order_of_the_patients_changes_nothing(estimator: Any, few: bool) -> None:
+    X, y = cohort(150, 5, 0.2)
+    if few:
+        X = levelled(X)
+    known: tuple[np.ndarray, ...] = (y,)
+    if not isinstance(estimator, RCI):
+        time = np.random.default_rng(3).exponential(size=len(y)) * np.exp(-y)
+        known = (time,) if isinstance(estimator, RCIRegressor) else (time, (time < 2.0).astype(int))
+    shuffled = np.random.default_rng(4).permutation(len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = clone(estimator).fit(X, *known)
+        other = clone(estimator).fit(X[shuffled], *(values[shuffled] for values in known))
+    assert one.causal_order_.size > 1
+    np.testing.assert_array_equal(one.causal_order_, other.causal_order_)
+    np.testing.assert_allclose(other.explain(X).values, one.explain(X).values, atol=1e-10)
 
 
 def test_what_was_measured_stays_as_it_was() -> None:

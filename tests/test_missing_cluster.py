@@ -80,6 +80,16 @@ def test_the_answer_is_that_of_memory(
     assert found.imputation.rows == expected.imputation.rows
 
 
+def test_patients_who_are_alike_are_told_apart_across_partitions(client: Client, frame: pd.DataFrame) -> None:
+    """Whole numbers, of which every partition has the same; the order of the rows changes nothing."""
+    alike = frame.drop(columns="d").clip(-1, 1).round().assign(d=frame["d"])
+    expected = fitted(choose_table("numba", alike.to_numpy()[:, :-1], alike["d"].to_numpy()), None, "plus")
+    shuffled = alike.sample(frac=1.0, random_state=0)
+    found = fitted(on_cluster(client, dd.from_pandas(shuffled, npartitions=5, sort=False)), None, "plus")
+    assert found.ordering.order.tolist() == expected.ordering.order.tolist()
+    np.testing.assert_allclose(found.ordering.mixing, expected.ordering.mixing, atol=1e-9)
+
+
 def test_partitions_that_dask_merges_draw_the_same(
     client: Client, frame: pd.DataFrame, tmp_path: Path
 ) -> None:

@@ -315,7 +315,7 @@ def test_new_levels_in_a_file(files: Path) -> None:
 def test_pages_and_checks_of_files(files: Path) -> None:
     HOLED.assign(died=y).to_csv(files / "cohort.csv", index=False)
     page = files / "page.html"
-    for asked in (["--model", files / "model.rci"], ["--target", "died"]):
+    for asked in (["--model", files / "model.rci"], ["--target", "died", "--alpha", "1"]):
         ok("report", files / "cohort.csv", *asked, "--out", page)
         assert facts_of(page)["not_measured"]["cells"] == HOLED.isna().sum().sum()
     assert "Is the stated risk the observed one?" in " ".join(

@@ -1,7 +1,8 @@
 """Rows with missing values on a cluster: the sums of imputation, partition by partition.
 
-A partition does what rows in memory do (see :mod:`.holed`), and knows the number of its first row in the
-whole cohort: so it draws what the same rows in memory would.
+A partition does what rows in memory do (see :mod:`.holed`), and draws what the same rows in memory would: by
+what they hold and, where rows of other partitions hold the same, by the number of its first row in the whole
+cohort. Which rows these are is found out once, by a hash of each row with holes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from distributed import Client, Future
 
 from ..core.gaussian import JointGaussian
-from ..core.holes import Filling, JointSums, View
+from ..core.holes import Filling, JointSums, Repeats, View
 from ..core.table import F64, ColumnMoments, Index
 from .dask_rows import DaskTable, table_on_cluster
 from .holed import MemoryHoles
@@ -73,7 +74,8 @@ class DaskHoles:
     def filled(self, filling: Filling) -> tuple[DaskFilled, DaskFilled]:
         alone = _alone(filling.view)
         counts = self._source.sums_of_holed(filling.view.cols, methodcaller("class_counts", alone))
-        narrow = replace(filling, view=alone)
+        held = self._source.sums_of_holed(filling.view.cols, methodcaller("contents", alone, filling.ids))
+        narrow = replace(filling, view=alone, repeats=Repeats.of(held.numbers, held.contents))
         complete, copies = (
             DaskFilled(self._client, self._source, filling.view.cols, narrow, which, None, counts[which])
             for which in (0, 1)

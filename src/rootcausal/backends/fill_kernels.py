@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..core.gaussian import JointGaussian
-from ..core.noise import FIRST, GOLDEN, HALF, SECOND
+from ..core.noise import FIRST, GOLDEN, HALF, SECOND, U64
 from ..core.table import F64, Index
 from .compiled import compiled
 
@@ -119,9 +119,7 @@ def _expect_rows(Z: F64, weight: F64, mean: F64, precision: F64, product: F64, u
 
 
 @compiled(nogil=True)
-def _draw_rows(
-    Z: F64, mean: F64, precision: F64, state: np.uint64, numbers: Index, ids: Index, out: F64
-) -> None:
+def _draw_rows(Z: F64, mean: F64, precision: F64, state: np.uint64, keys: U64, ids: Index, out: F64) -> None:
     n, d = Z.shape
     draws, m = out.shape[1], out.shape[2]
     places = np.empty(d, dtype=np.intp)
@@ -131,7 +129,7 @@ def _draw_rows(
     L = np.empty((d, d))
     for r in range(n):
         k = _solve_row(Z[r], mean, precision, places, away, L, x)
-        of_row = _scrambled(state + np.uint64(numbers[r]))
+        of_row = _scrambled(state + keys[r])
         for draw in range(draws):
             of_draw = _scrambled(of_row + np.uint64(draw))
             for a in range(k):
@@ -148,6 +146,6 @@ def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown
     _expect_rows(Z, weight, joint.mean, joint.precision, product, unknown)
 
 
-def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64) -> None:
+def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, keys: U64, ids: Index, out: F64) -> None:
     """:func:`.fill_plain.draw_rows`, compiled."""
-    _draw_rows(Z, joint.mean, joint.precision, state, numbers, ids, out)
+    _draw_rows(Z, joint.mean, joint.precision, state, keys, ids, out)

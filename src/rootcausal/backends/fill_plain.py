@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.gaussian import JointGaussian, gaps_of, scattered
-from ..core.noise import normals
+from ..core.noise import U64, normals
 from ..core.table import F64, Index
 
 
@@ -21,14 +21,14 @@ def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown
         np.add.at(unknown, gap.places, np.diagonal(covariance, axis1=1, axis2=2))
 
 
-def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, numbers: Index, ids: Index, out: F64) -> None:
+def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, keys: U64, ids: Index, out: F64) -> None:
     """Fill Z (n, d) in ``out`` (n, draws, m): of its first m columns, in their standard units.
 
-    Columns ``ids`` (m,) and rows ``numbers`` (n,) are those of the whole table: the noise, of which ``state``
-    is the beginning, belongs to them. No column after the first m is missing.
+    Columns ``ids`` (m,) are those of the whole table, and rows are known by their ``keys`` (n,): noise, of which
+    ``state`` is the beginning, belongs to them. No column after the first m is missing.
     """
     out[:] = Z[:, None, : out.shape[2]]
     for gap in gaps_of(Z, joint):
         for draw in range(out.shape[1]):
-            noise = normals(state, numbers[gap.rows, None], draw, ids[gap.places])
+            noise = normals(state, keys[gap.rows, None], draw, ids[gap.places])
             out[gap.rows[:, None], draw, gap.places] = gap.mean + scattered(gap.precision, noise)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.gaussian import JointGaussian
 from ..core.holes import DRAWS, Filling, JointSums, View
-from ..core.noise import seed_state
+from ..core.noise import U64, contents, ranks_among_equals, row_keys, seed_state
 from ..core.rounding import to_levels
 from ..core.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of
 from .blas import one_blas_thread
@@ -25,6 +25,8 @@ VALUES_A_STRIP = 1 << 15
 PIECES = 16
 # What a cell costs here, in cells that are only read.
 VALUES_A_CELL = 8
+# What the outcome is known by among columns.
+OUTCOME = np.array([-1])
 
 #: work(first, last) over 0..n_units, given n_units and the amount of values.
 InThreads = Callable[[Callable[[int, int], None], int, int], None]
@@ -38,7 +40,7 @@ class Machinery:
     ----------
     backend : what users call it.
     expect : (Z, weight, joint, product, unknown) as :func:`.fill_plain.expect_rows`.
-    draw : (Z, joint, state, numbers, ids, out) as :func:`.fill_plain.draw_rows`.
+    draw : (Z, joint, state, keys, ids, out) as :func:`.fill_plain.draw_rows`.
     in_threads : runs pieces of work, in threads or one after the other.
     raw : complete rows (n, p) and their labels as a table.
     table : standardized columns (k, n) and labels as a table.
@@ -46,7 +48,7 @@ class Machinery:
 
     backend: str
     expect: Callable[[F64, F64, JointGaussian, F64, F64], None]
-    draw: Callable[[F64, JointGaussian, np.uint64, Index, Index, F64], None]
+    draw: Callable[[F64, JointGaussian, np.uint64, U64, Index, F64], None]
     in_threads: InThreads
     raw: Callable[[F64, np.ndarray], RawTable]
     table: Callable[[F64, np.ndarray], Table]
@@ -93,8 +95,29 @@ class MemoryHoles:
         cols = filling.view.cols
         lacking = self._holed(filling.view)
         whole, holed = np.flatnonzero(~lacking), np.flatnonzero(lacking)
-        copies = Copies(self._X, self._y[holed], holed, self._first_row, filling, self._do)
+        held = self._contents(filling.view, filling.ids, holed)
+        elsewhere = filling.repeats
+        ranks = ranks_among_equals(held) if elsewhere is None else elsewhere.of_rows(holed + self._first_row)
+        copies = Copies(self._X, self._y[holed], holed, row_keys(held, ranks), filling, self._do)
         return self._do.raw(self._X[np.ix_(whole, cols)], self._y[whole]), copies
+
+    def contents(self, view: View, ids: Index) -> HeldByRows:
+        """What rows hold that lack a column of the view; ``ids`` are its columns in the whole cohort."""
+        holed = np.flatnonzero(self._holed(view))
+        return HeldByRows(holed + self._first_row, self._contents(view, ids, holed))
+
+    def _contents(self, view: View, ids: Index, rows: Index) -> U64:
+        """(g,) hashes of what some rows hold: of the columns, and of the outcome."""
+        found = np.empty(rows.size, dtype=np.uint64)
+        height = max(1, VALUES_A_BLOCK // view.size)
+        for start in range(0, rows.size, height):
+            some = rows[start : start + height]
+            y = self._y[some] if self._y.ndim == 1 else self._y[some, SCORE]
+            # Scores rest on sums over all rows, whose last digits depend on the order of these.
+            outcome = y.astype(np.float32).astype(np.float64)
+            found[start : start + height] = contents(self._X[some[:, None], view.cols], ids)
+            found[start : start + height] += contents(outcome[:, None], OUTCOME)
+        return found
 
     def _holed(self, view: View) -> np.ndarray:
         """(n,) which rows lack a column of the view; asked for in each round, and found once."""
@@ -128,6 +151,19 @@ class MemoryHoles:
         return JointSums(total.sum(axis=0), product.sum(axis=0), unknown.sum(axis=0))
 
 
+@dataclass(frozen=True, eq=False)
+class HeldByRows:
+    """Numbers of rows in the whole cohort, and hashes of what they hold; (g,) both."""
+
+    numbers: Index
+    contents: U64
+
+    def __add__(self, other: HeldByRows) -> HeldByRows:
+        return HeldByRows(
+            np.concatenate([self.numbers, other.numbers]), np.concatenate([self.contents, other.contents])
+        )
+
+
 class Copies:
     """Rows with holes, each filled in at random DRAWS times; a table without holes.
 
@@ -135,13 +171,13 @@ class Copies:
     """
 
     def __init__(
-        self, X: F64, y: np.ndarray, rows: Index, first_row: int, filling: Filling, machinery: Machinery
+        self, X: F64, y: np.ndarray, rows: Index, keys: U64, filling: Filling, machinery: Machinery
     ) -> None:
-        """``rows`` (g,) of X, and their labels y (g,); row 0 of X is ``first_row`` of the whole cohort."""
+        """``rows`` (g,) of X, their labels y (g,), and what the noise knows them by."""
         self._X = X
         self._y = y
         self._rows = rows
-        self._first_row = first_row
+        self._keys = keys
         self._filling = filling
         self._do = machinery
 
@@ -191,7 +227,7 @@ class Copies:
 
     def by_class(self) -> tuple[Copies, Copies]:
         controls, cases = (
-            Copies(self._X, self._y[m], self._rows[m], self._first_row, self._filling, self._do)
+            Copies(self._X, self._y[m], self._rows[m], self._keys[m], self._filling, self._do)
             for m in (self._y == 0, self._y == 1)
         )
         return controls, cases
@@ -227,9 +263,8 @@ class Copies:
         view, rows = self._filling.view, self._rows[strip]
         Z = standardized_rows(self._X, self._y[strip], rows, view)
         out = np.empty((rows.size, DRAWS, view.cols.size))
-        numbers = rows + self._first_row
         state = seed_state(self._filling.seed)
-        self._do.draw(Z, self._filling.joint, state, numbers, self._filling.ids, out)
+        self._do.draw(Z, self._filling.joint, state, self._keys[strip], self._filling.ids, out)
         out *= view.sd
         out += view.mean
         # What was measured stays as it was, to the last bit.

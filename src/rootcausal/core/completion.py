@@ -14,7 +14,7 @@ import numpy as np
 from .gaussian import JointGaussian, gaps_of, scattered
 from .layout import Layout
 from .moments import Columns
-from .noise import normals, seed_state
+from .noise import contents, normals, ranks_among_equals, row_keys, seed_state
 from .rounding import to_levels
 from .table import F64, Index
 
@@ -82,14 +82,18 @@ class Completion:
         if not holed.size:
             return X
         filled = np.array(X, order="C")
+        keys = np.empty(0, dtype=np.uint64)
+        if noise is not None:
+            held = contents(X[holed[:, None], self.columns], self.columns)
+            keys = row_keys(held, ranks_among_equals(held))
         for start in range(0, holed.size, ROWS_A_BLOCK):
             rows = holed[start : start + ROWS_A_BLOCK]
             for gap in gaps_of(self._standardized(X, rows), self._joint):
                 values = gap.mean
                 if noise is not None:
-                    number = rows[gap.rows, None]
+                    key = keys[start + gap.rows, None]
                     values = values + scattered(
-                        gap.precision, normals(noise, number, 0, self.columns[gap.places])
+                        gap.precision, normals(noise, key, 0, self.columns[gap.places])
                     )
                 at = self.columns[gap.places]
                 filled[rows[gap.rows, None], at] = self.mean[at] + values * self._sd[gap.places]

@@ -14,6 +14,7 @@ import numpy as np
 
 from .gaussian import JointGaussian
 from .layout import Layout
+from .noise import U64, ranks_among_equals
 from .population import ClassWeights
 from .table import F64, SCORE, Described, Index, RawTable
 
@@ -80,15 +81,44 @@ class JointSums:
 
 
 @dataclass(frozen=True, eq=False)
+class Repeats:
+    """Rows that hold what rows before them do, where these are elsewhere.
+
+    Attributes
+    ----------
+    numbers : (r,) of such rows in the whole cohort, ascending.
+    ranks : (r,) how many rows before each hold the same.
+    """
+
+    numbers: Index
+    ranks: Index
+
+    @classmethod
+    def of(cls, numbers: Index, contents: U64) -> Repeats:
+        """Of rows (n,) with their numbers in the cohort and hashes of what they hold."""
+        order = np.argsort(numbers)
+        ranks = ranks_among_equals(contents[order])
+        return cls(numbers[order][ranks > 0], ranks[ranks > 0])
+
+    def of_rows(self, numbers: Index) -> Index:
+        """(n,) the ranks of some rows."""
+        if not self.numbers.size:
+            return np.zeros(numbers.size, dtype=np.intp)
+        place = np.minimum(np.searchsorted(self.numbers, numbers), self.numbers.size - 1)
+        return np.where(self.numbers[place] == numbers, self.ranks[place], 0)
+
+
+@dataclass(frozen=True, eq=False)
 class Filling:
     """How to fill in at random.
 
     Attributes
     ----------
     view, joint : which Gaussian the columns come from, given what a row has and its D.
-    seed : of the noise, which belongs to the row, the draw and the column, and to nothing else.
+    seed : of the noise, which belongs to what the row holds, the draw and the column, and to nothing else.
     ids : (m,) the columns of the view in the whole cohort: by them the noise knows its column.
     layout : of the columns of the view; those with levels get one of these.
+    repeats : which rows hold the same as others; None where all rows are in one place, which shows it.
     """
 
     view: View
@@ -96,6 +126,7 @@ class Filling:
     seed: int
     ids: Index
     layout: Layout
+    repeats: Repeats | None = None
 
 
 @runtime_checkable
