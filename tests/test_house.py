@@ -77,7 +77,7 @@ MAY_IMPORT = {
         "version",
         "wording",
     },
-    "saving": {"backends", "core", "errors", "files", "inputs", "uncertainty"},
+    "saving": {"backends", "core", "diagnostics", "errors", "files", "inputs", "uncertainty"},
     "estimator": {
         "backends",
         "choosing",

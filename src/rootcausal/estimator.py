@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,7 @@ from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .diagnostics import Checked, Diagnosis, diagnose, read_together
+from .diagnostics.kept import IN_SHORT, Found
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed
@@ -54,7 +56,9 @@ from .provenance import (
 from .uncertainty.cross_validation import Fold, fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
-from .wording import listed, plain, quoted
+from .wording import listed, one_line, plain, quoted
+
+HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
 class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
@@ -115,7 +119,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
-        warn_of_fit(learned, cohort, settings)
+        said = warn_of_fit(learned, cohort, settings)
         self._encoding = cohort.encoding
         self._set_model(learned.model, learned.margins, learned.ancestor_probability, learned.completion)
         if cohort.rows is not None:
@@ -142,8 +146,25 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             missing = np.isnan(values) if learned.imputation is not None else None
             found = self._merge(whole, missing, known)
             self.provenance_ = {**self.provenance_, **how_it_was_merged(found, cohort)}
-            warn_of_sets(found, cohort)
+            said += warn_of_sets(found, cohort)
+        self._keep(Found(fit=tuple(said)))
         return self
+
+    @property
+    def _found(self) -> Found:
+        """What was found while the model was made."""
+        return Found.of(self.provenance_)
+
+    def _keep(self, found: Found) -> None:
+        self.provenance_ = {**self.provenance_, "findings": found.to_dict()}
+
+    def __str__(self) -> str:
+        """The parameters and, once it is fitted, what was found: short."""
+        if "provenance_" not in vars(self):
+            return repr(self)
+        found = self._found
+        warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
+        return "\n".join([repr(self), f"checks: {found.in_short(HOW_TO_CHECK)}", *warned])
 
     def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
         """Look among the patients of the fit for variables that are to be read as one."""
@@ -246,7 +267,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             rows, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
         )
         self.provenance_ = {**self.provenance_, "bootstrap": how_it_was_resampled(self.bootstrap_)}
-        warn_of_resamples(self.bootstrap_)
+        said, found = warn_of_resamples(self.bootstrap_), self._found
+        self._keep(replace(found, fit=tuple(dict.fromkeys((*found.fit, *said)))))
         return self
 
     def cross_validate(self, folds: int = 5, random_state: int = 0) -> dict[str, float]:
@@ -361,7 +383,11 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         made, names = self.provenance_, self._encoding
         same = made["rows"] == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
-        return diagnose(Checked(self._model, values, missing, known, stated, names, called, made, of_fit))
+        found = diagnose(Checked(self._model, values, missing, known, stated, names, called, made, of_fit))
+        # A model of rows on a cluster cannot tell whose they are: its users can.
+        if found.of_outcome and (of_fit or self._quantiles is None):
+            self._keep(self._found.with_checks(found))
+        return found
 
     def set_labels(self, labels: Any) -> Self:
         """Say what variables are called on pages, in figures and on screen; the model remembers it.

@@ -14,7 +14,9 @@ from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
+from .core.survival import Survival
 from .core.table import Index
+from .core.yes_no import YesNo
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
@@ -220,39 +222,48 @@ def backend_used(provenance: Mapping[str, Any]) -> str:
     return BACKEND_OF_CLASS.get(provenance["table"], "unknown")
 
 
-def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
-    """Say what kept the fit from being what it should be."""
+def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> list[str]:
+    """Say what kept the fit from being what it should be, and return it."""
+    said = list(_doubts_of_fit(learned, cohort, settings))
+    for doubt in said:
+        _warn(doubt)
+    return said
+
+
+def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iterator[str]:
     if settings.prevalence is not None:
         doubt = doubt_of_prevalence(settings.prevalence, cohort.n_cases, cohort.raw.shape[0])
         if doubt is not None:
-            _warn(doubt)
+            yield doubt
         n_rows, counting = cohort.raw.shape[0], learned.ordering.weights.effective_rows
         if counting < FEWEST_THAT_COUNT:
-            _warn(
+            yield (
                 f"weighted to the population, these {n_rows} patients count for no more than {counting:.0f} "
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
     n_columns = cohort.raw.shape[1]
     if settings.mechanism != "linear" and n_columns > MOST_BENT:
-        _warn(
+        yield (
             f"bent relations were looked for among the {MOST_BENT} columns that the outcome depends on most, "
             f"of {n_columns:,}: leave out columns that cannot matter"
         )
     level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
     if exhausted.size:
-        _warn(_exhausted(learned.ordering, cohort, exhausted))
+        yield _exhausted(learned.ordering, cohort, exhausted)
     if learned.imputation is not None:
         order = learned.ordering.order
-        for doubt in _doubts_of_imputation(learned.imputation, cohort, order, level):
-            _warn(doubt)
+        yield from _doubts_of_imputation(learned.imputation, cohort, order, level)
     if not learned.model.order.size:
-        _warn(f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero")
+        yield f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero"
     if learned.separated:
         assert cohort.outcome is not None
-        _warn(
-            f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
+        levels = [] if _tells_all_apart(learned, cohort) else _deciding_levels(learned, cohort)
+        yield (
+            _of_levels(levels, cohort)
+            if levels
+            else f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
             "Ranks are still useful; predictions are uncertain. A column that decides for some patients may "
             "be a part of the outcome (rootcausal look names such columns); more rows help only where there "
             "are few."
@@ -261,23 +272,94 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> None:
         what, instead = "attribution", 'attribution="paper"'
         if settings.mechanism != "linear":
             what, instead = "search for bent relations, or one of them,", 'mechanism="linear"'
-        _warn(
+        yield (
             f"the {what} did not settle within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
 
 
-def warn_of_sets(found: Together, cohort: Cohort) -> None:
-    """Say which variables are read as one, and that not all could be asked."""
+def _tells_all_apart(learned: Learned, cohort: Cohort) -> bool:
+    """Whether the model tells every patient with the disease from every one without."""
+    if cohort.rows is None or not isinstance(cohort.outcome, YesNo):
+        return False
+    values, known = cohort.rows
+    whole = ~np.isnan(values).any(axis=1)
+    predictor, known = learned.model.predictor(values[whole]), known[whole]
+    ill, healthy = predictor[known == 1], predictor[known == 0]
+    return bool(ill.size and healthy.size and ill.min() > healthy.max())
+
+
+@dataclass(frozen=True)
+class _DecidingLevel:
+    """A level all of whose patients have the outcome, or none: how many these are, and whether they do."""
+
+    variable: str
+    level: str
+    count: int
+    has_it: bool
+
+
+def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
+    """Levels of the model's variables that decide for their patients, the most patients first.
+
+    Of times to an event only those without one: with it, patients still differ in when.
+    """
+    if cohort.rows is None or cohort.outcome is None or not cohort.classes.size:
+        return []
+    values, known = cohort.rows
+    has_it = (known if known.ndim == 1 else known[:, 1]) > 0
+    found = []
+    for place in learned.model.used.tolist():
+        variable, columns = cohort.variables[place], cohort.layout.columns_of(place)
+        if variable.kind not in ("binary", "nominal"):
+            continue
+        there = ~np.isnan(values[:, columns[0]])
+        cells = values[there][:, columns]
+        of_row = cells.argmax(axis=1) + 1 if columns.size > 1 else (cells[:, 0] > cells.min()).astype(np.intp)
+        if columns.size > 1:
+            of_row[~cells.any(axis=1)] = 0
+        for level, text in enumerate(variable.levels):
+            of_level = has_it[there][of_row == level]
+            if of_level.size and (not of_level.any() or (known.ndim == 1 and of_level.all())):
+                found.append(
+                    _DecidingLevel(variable.name, str(text), int(of_level.size), bool(of_level.all()))
+                )
+    return sorted(found, key=lambda one: -one.count)
+
+
+def _of_levels(levels: Sequence[_DecidingLevel], cohort: Cohort) -> str:
+    word = "event" if isinstance(cohort.outcome, Survival) else "disease"
+    said = [
+        f"{'all' if one.has_it else 'none'} of {plural(one.count, 'patient')} with "
+        f"{quoted(one.variable, 40)} = {quoted(one.level, 40)} {'have' if one.has_it else 'has'} the {word}"
+        for one in levels
+    ]
+    these = "this level" if len(levels) == 1 else "these levels"
+    return (
+        f"quasi-complete separation: {listed(said, 3)}. What {these} would add has no finite estimate, and a "
+        "prior holds it small; what is said of other variables stands. Merge a rare level with another; "
+        "leave the column out if it came after the outcome, or is a part of it"
+    )
+
+
+def warn_of_sets(found: Together, cohort: Cohort) -> list[str]:
+    """Say which variables are read as one, and that not all could be asked; and return it."""
+    said = list(_doubts_of_sets(found, cohort))
+    for doubt in said:
+        _warn(doubt)
+    return said
+
+
+def _doubts_of_sets(found: Together, cohort: Cohort) -> Iterator[str]:
     for some in found.sets:
         names = [quoted(name) for name in cohort.named(np.array(some))]
-        _warn(
+        yield (
             f"{', '.join(names[:-1])} and {names[-1]} are read as one: their errors depend on each other, "
             "and neither a bend nor a column that was measured explains it. Something unmeasured may move "
             "them, or their order is not sure"
         )
     if found.n_untried:
-        _warn(
+        yield (
             f"of {plural(found.n_untried, 'further dependent pair')} of errors nobody asked why, and they "
             "are not read as one: see diagnose() for what is wrong with so many"
         )
@@ -289,14 +371,16 @@ def warn_exhausted(ordering: Ordering, cohort: Cohort) -> None:
         _warn(_exhausted(ordering, cohort, ordering.exhausted), CALLER - 1)
 
 
-def warn_of_resamples(bootstrap: Bootstrap) -> None:
-    """Say how many resamples stopped at a limit."""
-    if bootstrap.unsettled:
-        message = (
-            f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
-            "imputation of what they lack did not: they count like the others, and may widen the intervals"
-        )
-        warnings.warn(message, UserWarning, stacklevel=3)
+def warn_of_resamples(bootstrap: Bootstrap) -> list[str]:
+    """Say how many resamples stopped at a limit, and return it."""
+    if not bootstrap.unsettled:
+        return []
+    message = (
+        f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+        "imputation of what they lack did not: they count like the others, and may widen the intervals"
+    )
+    warnings.warn(message, UserWarning, stacklevel=3)
+    return [message]
 
 
 def _exhausted(ordering: Searched, cohort: Cohort, variables: Index) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .backends.blas import one_blas_thread
 from .core.precedence import Precedence
+from .diagnostics.kept import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
@@ -123,6 +124,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     if saved.classes.size:
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
+    Found.of(saved.provenance)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._quantiles = saved.quantiles
     names = [[variables[place].name for place in some] for some in saved.sets]

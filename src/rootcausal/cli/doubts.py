@@ -38,15 +38,15 @@ WORTH_A_LINE = (
 )
 
 
-def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
-    """Print on stderr what to doubt in the columns that are about to be fitted."""
+def warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
+    """Print on stderr what to doubt in the columns that are about to be fitted, and return it."""
     import numpy as np
     import pyarrow as pa
 
     from ..looking.look import look
 
     if patients.X.num_columns > MOST_COLUMNS:
-        return
+        return ()
     named = dict(roles.outcome.named)
     target, time = named.get("--target", named.get("--event")), named.get("--time")
     table = patients.X
@@ -72,6 +72,7 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> None:
     if doubts:
         more = f"{len(doubts) - LINES} more; " if len(doubts) > LINES else ""
         typer.echo(f"warning: {more}rootcausal look says what to do about it, and writes the line", err=True)
+    return tuple(one.sentence for one in doubts)
 
 
 def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":

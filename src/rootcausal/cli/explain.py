@@ -15,6 +15,7 @@ from ..version import __version__
 from ..wording import listed, plural, quoted, shown
 from .cause_lines import PATIENTS_SHOWN, print_root_causes
 from .console import made_with, provenance, say, say_adjusted, say_removed, status_if_slow
+from .findings import say_what_is_known
 from .options import (
     DropMissing,
     Labels,
@@ -127,13 +128,14 @@ def explain(
     if out is None:
         _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, **made, **asks.lines.facts()}
+        details = {"model": model_file.name, "checks": model._found.verdict, **made, **asks.lines.facts()}
         if question is not None:
             details["what_if"] = str(question)
         scores = _Scores(asks, id_column, question)
         if table_format(patients_file) == "parquet":
             scores.look_ahead(stream_new_patients(patients_file, **wanted))
         _write_scores(out, pieces, scores, details)
+    say_what_is_known(model)
     say(provenance("explain", {"model": quoted(model_file.name), **made}))
 
 

@@ -8,8 +8,10 @@ from .console import complain, say
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
+    from ..loading import Fitted
 
 LIMIT_LETTERS = 240
+DOUBTS_SAID = 3
 
 
 def say_findings(diagnosis: "Diagnosis") -> None:
@@ -29,6 +31,20 @@ def say_what_was_found(diagnosis: "Diagnosis") -> None:
     if diagnosis.not_made:
         say(diagnosis.not_made)
     say(diagnosis.summary())
+
+
+def say_what_is_known(model: "Fitted") -> None:
+    """Print what was found when a model was made: the checks in a line, and each warning in another."""
+    found = model._found
+    how = "rootcausal check, of the cohort of the fit, says whether its assumptions hold"
+    say(f"checks of the model: {found.in_short(how)}")
+    for text in found.fit:
+        say(f"the fit warned: {one_line(text, LIMIT_LETTERS)}")
+    for text in found.table[:DOUBTS_SAID]:
+        say(f"in doubt, in the cohort of the fit: {one_line(text, LIMIT_LETTERS)}")
+    more = len(found.table) - DOUBTS_SAID
+    if more > 0:
+        say(f"and {plural(more, 'more doubt')}: rootcausal look, of the cohort of the fit, lists them")
 
 
 def warn_of_limits(diagnosis: "Diagnosis", who: str) -> None:

@@ -200,6 +200,7 @@ def fit(
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
     call_variables(model, namings, target, time, event, id_column)
+    diagnosis = None if checked is None else checked()  # the model keeps what it says
     model.save(out)
     lines = lines_of(model)
     say_mechanism(model)
@@ -211,8 +212,8 @@ def fit(
     for line in lines.populations():
         say(line)
     say(f"model written to {shown(out)}")
-    if checked is not None:
-        warn_of_limits(checked(), "rootcausal check")
+    if diagnosis is not None:
+        warn_of_limits(diagnosis, "rootcausal check")
     say(provenance("fit", made_with(model)))
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -279,8 +280,7 @@ def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tupl
             say(line)
         if roles.knowledge is not None:
             say_known(roles.knowledge)
-    warn_of_doubts(patients, roles)
-    return patients, outcome
+    return replace(patients, doubts=warn_of_doubts(patients, roles)), outcome
 
 
 def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
@@ -293,7 +293,9 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
             "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
         )
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
-    return model.fit(patients, *outcome.arguments(patients.target))
+    model.fit(patients, *outcome.arguments(patients.target))
+    model._keep(replace(model._found, table=patients.doubts))
+    return model
 
 
 def chosen(settings: dict[str, Any]) -> dict[str, Any]:

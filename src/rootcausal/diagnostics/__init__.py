@@ -18,6 +18,7 @@ from .diagnosis import Check, Diagnosis
 from .evidence import Evidence, gather
 from .gaussianity import check_gaussianity
 from .independence import SCALE, check_independence
+from .learned import check_learned
 from .linearity import check_linearity
 from .logarithms import check_logarithm
 from .names import check_names
@@ -46,10 +47,11 @@ def diagnose(checked: Checked) -> Diagnosis:
 def _diagnose(checked: Checked) -> Diagnosis:
     of_outcome = OF_OUTCOME[checked.model.attribution.outcome]
     of_model = tuple(_of_model(checked))
-    provenance = dict(checked.provenance)
+    provenance = {name: value for name, value in checked.provenance.items() if name != "findings"}
     why_not = of_outcome.why_not(checked.known)
     if why_not:
-        return Diagnosis(of_model, provenance, f"Not checked: {of_outcome.others}. {why_not}")
+        said = f"Not checked: {of_outcome.others}. {why_not}"
+        return Diagnosis(of_model, provenance, said, of_outcome=False)
     evidence = gather(checked, checked.score)
     checks = (
         *of_outcome.checks(checked, evidence),
@@ -72,6 +74,7 @@ def check_straight(checked: Checked) -> Check:
 
 def _of_model(checked: Checked) -> Iterator[Check]:
     """What needs no outcome: any patients will do, or none."""
+    yield from check_learned(checked)
     model, names, variables = checked.model, checked.named.column_names, checked.named.names
     order = model.column_order
     errors = model.column_errors(checked.X)[:, order]

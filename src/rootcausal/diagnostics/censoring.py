@@ -91,7 +91,8 @@ def check_follow_up(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
         + (f" Seen would be a hazard of leaving that is {fold(smallest)}-fold." if unseen else ""),
         "ask why patients left; compare who left early with who stayed." if unseen else "",
         (),
-        "Whether sicker patients left sooner cannot be told: so few left, or so few patients there are."
+        f"Whether sicker patients left sooner cannot be told: of {plural(n_left, 'patient')} who left, only "
+        f"a hazard that is {fold(smallest)}-fold for a standard deviation would be seen."
         if unseen
         else "",
         "risk" if unseen else "",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ..wording import plural, quoted
 from .dependence import Dependence, Dependent
-from .diagnosis import Check, Verdict
+from .diagnosis import NO_TABLE_SHOWS, Check, Verdict
 from .evidence import Evidence
-from .independence import HARD, SCALE, together, visible
+from .independence import HARD, SCALE, together, unseen_below, visible
 
-QUESTION = "Is there no sign of a hidden common cause?"
+QUESTION = "Is there no sign of a hidden common cause of two variables?"
 SAMPLING = (
     ", and so do cases and controls that were sampled apart: if they were, say with --prevalence how common "
     "the disease is"
@@ -57,14 +57,14 @@ def _limit(a: str, b: str, verdict: Verdict) -> str:
 
 
 def _silent(seen: Dependence, smallest: float) -> Check:
-    verdict: Verdict = "fine" if smallest <= HARD else "cannot tell"
+    verdict: Verdict = "fine" if seen.n_pairs and smallest <= HARD else "cannot tell"
     told = f"{plural(seen.n_pairs, 'pair')} of variables, {seen.n_rows:,} patients"
-    if verdict == "fine":
-        statement, advice, limit = f"No pair of shocks points to one ({told}).", "", ""
-    else:
-        statement = f"No pair of shocks points to one, but so few patients would hide a strong one ({told})."
+    statement = f"No pair of shocks points to a common cause of two variables ({told}). {NO_TABLE_SHOWS}"
+    advice = limit = ""
+    if verdict == "cannot tell":
+        why = unseen_below(smallest, seen) if seen.n_pairs else "there are no two numbers to show it"
         advice = "think of what was not measured and moves several variables (a centre, a treatment)."
-        limit = "A hidden common cause cannot be ruled out: so few patients would not show it."
+        limit = f"A hidden common cause cannot be ruled out: {why}."
     return Check(
         "unconfounded",
         QUESTION,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ..wording import listed, one_line
 
-Verdict = Literal["fine", "cannot tell", "doubtful", "broken"]
-#: The worst last. Too few patients to see a violation are less than a violation that was seen.
-VERDICTS: tuple[Verdict, ...] = ("fine", "cannot tell", "doubtful", "broken")
+Verdict = Literal["fine", "cannot tell", "not checked", "doubtful", "broken"]
+#: The worst last. Too few patients to see a violation are less than a violation that was seen, and nobody
+#: having looked says even less than that.
+VERDICTS: tuple[Verdict, ...] = ("fine", "cannot tell", "not checked", "doubtful", "broken")
 
 Reading = Literal["go on", "go on with this limit in mind", "do not read"]
 READINGS: dict[Verdict, Reading] = {
     "fine": "go on",
     "cannot tell": "go on with this limit in mind",
+    "not checked": "go on with this limit in mind",
     "doubtful": "go on with this limit in mind",
     "broken": "do not read",
 }
@@ -23,14 +25,21 @@ READINGS: dict[Verdict, Reading] = {
 SUMMARIES: dict[Verdict, str] = {
     "fine": "go on",
     "cannot tell": "go on with these limits in mind:",
+    "not checked": "so nothing says that the model holds",
     "doubtful": "go on with these limits in mind:",
     "broken": "do not read parts of it:",
 }
 #: What stands above further limits, which are less than the worst.
 ALSO: dict[Verdict, str] = {
     "doubtful": "go on with these limits in mind:",
+    "not checked": "bear in mind what was not checked:",
     "cannot tell": "bear in mind what these patients cannot show:",
 }
+#: What silence never means, whatever the number of patients.
+NO_TABLE_SHOWS = (
+    "A hidden common cause of a variable and the outcome (confounding) leaves no trace in any table, and "
+    "cannot be checked."
+)
 #: Which numbers a limit is about: stated risks, values and ranks of variables, or the order among them.
 Touched = Literal["", "risk", "variables", "order"]
 
@@ -43,8 +52,8 @@ class Check:
     ----------
     name : short and stable, for programs.
     question : what is asked.
-    verdict : "fine", "doubtful" or "broken"; "cannot tell" where these patients are too few to see even a
-        hard violation.
+    verdict : "fine", "doubtful" or "broken"; "cannot tell" where these patients cannot show even a hard
+        violation, and "not checked" where there was nobody to look at.
     number : the size of the effect that the verdict rests on; NaN where there was nothing to look at.
     p_value : of the test behind it, corrected for all the comparisons made; None where there is no test.
     statement : the finding in words.
@@ -56,6 +65,7 @@ class Check:
         these), "order" (that of these variables), or "" for none in particular.
     smallest : the smallest number that would have been seen in nine of ten cohorts like this one; None where
         that is no question of how many patients there are.
+    unnamed : the statement without the patients that it names, where it names any: for what is kept.
     """
 
     name: str
@@ -69,21 +79,34 @@ class Check:
     limit: str = ""
     touches: Touched = ""
     smallest: float | None = None
+    unnamed: str = ""
 
     @property
     def reading(self) -> Reading:
         """What the verdict comes to: go on, go on with a limit, or do not read what ``limit`` says."""
         return READINGS[self.verdict]
 
+    def saying(self, more: str) -> Check:
+        """The same with more behind its statement."""
+        unnamed = self.unnamed and self.unnamed + more
+        return replace(self, statement=self.statement + more, unnamed=unnamed)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: NaN becomes None."""
+        plain = asdict(self)
+        del plain["unnamed"]
         return {
-            **asdict(self),
-            "number": self.number if math.isfinite(self.number) else None,
-            "smallest": self.smallest if self.smallest is not None and math.isfinite(self.smallest) else None,
-            "variables": [*self.variables],
+            **plain,
+            "number": _finite(self.number),
+            "p_value": _finite(self.p_value),
+            "smallest": _finite(self.smallest),
+            "variables": [str(name) for name in self.variables],
             "reading": self.reading,
         }
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else float(number)
 
 
 @dataclass(frozen=True)
@@ -95,16 +118,21 @@ class Diagnosis:
     checks : those that could be made.
     provenance : how the model was made.
     not_made : which checks could not be made with these patients, and why; empty where all were.
+    of_outcome : whether those that need the patients' outcomes were made. Without them nothing is fine.
     """
 
     checks: tuple[Check, ...]
     provenance: dict[str, Any]
     not_made: str = ""
+    of_outcome: bool = True
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all."""
-        return VERDICTS[max((VERDICTS.index(check.verdict) for check in self.checks), default=0)]
+        """The worst verdict of all; "not checked" where nothing worse was found by less than all checks."""
+        verdicts: list[Verdict] = [check.verdict for check in self.checks]
+        if not (self.of_outcome and verdicts):
+            verdicts.append("not checked")
+        return max(verdicts, key=VERDICTS.index)
 
     @property
     def reading(self) -> Reading:
@@ -132,34 +160,53 @@ class Diagnosis:
         }
 
     def to_text(self) -> str:
-        """Lines for a terminal: the checks, the worst first, and what they come to."""
-        lines: list[str] = []
+        """Lines for a terminal: what they come to, then what was found, the worst first.
+
+        What these patients cannot show takes a line each, and all that is fine takes one.
+        """
+        lines = [self._head().removesuffix(":"), ""]
         for check in self.worst_first:
-            lines.append(f"{check.verdict.upper():<12} {check.question}")
-            said = [check.statement]
-            if check.variables:
-                said.append(f"concerns: {listed([one_line(v, 40) for v in check.variables], 6)}")
-            if check.limit:
-                # What not to read says so itself.
-                in_mind = "" if check.reading == "do not read" else f"{check.reading}: "
-                said.append(f"{in_mind}{check.limit}")
-            if check.advice:
-                said.append(f"what to do: {check.advice}")
-            lines += [f"{'':<12} {line}" for line in said]
-        if self.not_made:
-            lines.append(self.not_made)
-        return "\n".join([*lines, "", self.summary()])
+            if check.verdict in ("broken", "doubtful"):
+                lines += _in_full(check)
+            elif check.verdict != "fine":
+                lines.append(_titled(check.verdict, check.limit or check.statement))
+        fine = [check.name for check in self.checks if check.verdict == "fine"]
+        if fine:
+            lines.append(_titled("fine", ", ".join(fine)))
+        lines += [self.not_made] if self.not_made else []
+        return "\n".join([*lines, *([NO_TABLE_SHOWS] if self.of_outcome else [])])
+
+    def _head(self) -> str:
+        far = ", as far as it was checked" if self.not_made and self.of_outcome else ""
+        return f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"
 
     def summary(self) -> str:
         """What it comes to: the worst verdict, whether to go on, and a line for each limit."""
-        far = ", as far as it was checked" if self.not_made else ""
-        lines = [f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"]
+        lines = [self._head()]
         for verdict in reversed(VERDICTS):
             limits = [f"  - {check.limit}" for check in self.limits if check.verdict == verdict]
             if limits and verdict != self.verdict:
                 lines.append(f"and {ALSO[verdict]}")
             lines += limits
         return "\n".join(lines)
+
+
+def _titled(verdict: Verdict, text: str) -> str:
+    return f"{verdict.upper():<12} {text}"
+
+
+def _in_full(check: Check) -> list[str]:
+    """A finding with what to do about it."""
+    said = [check.statement]
+    unnamed = [name for name in check.variables if name not in check.statement]
+    if unnamed:
+        said.append(f"concerns: {listed([one_line(name, 40) for name in check.variables], 6)}")
+    if check.limit:
+        # What not to read says so itself.
+        said.append(check.limit if check.reading == "do not read" else f"{check.reading}: {check.limit}")
+    if check.advice:
+        said.append(f"what to do: {check.advice}")
+    return [_titled(check.verdict, check.question), *(f"{'':<12} {line}" for line in said)]
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def check_gaussianity(evidence: Evidence) -> Check:
         _statement(len(undirected), len(arrows), between, n),
         _advice(evidence, verdict, undirected),
         evidence.named(undirected) if verdict != "fine" else (),
-        limit=_limit(verdict, between),
+        limit=_limit(verdict, between, n),
         touches="" if verdict == "fine" else "order",
     )
 
@@ -81,13 +81,14 @@ def _statement(n_undirected: int, n_arrows: int, between: str, n_rows: int) -> s
     )
 
 
-def _limit(verdict: Verdict, between: str) -> str:
+def _limit(verdict: Verdict, between: str, n_rows: int) -> str:
     if verdict == "fine":
         return ""
     if not between:
-        return "So few patients say little of which variable acts on which."
+        return f"Which variable acts on which is not shown by {plural(n_rows, 'patient')}: no arrow was seen."
     if verdict == "cannot tell":
-        return f"So few patients cannot show which comes first, and passes its shocks on, between {between}."
+        first = "which comes first, and passes its shocks on"
+        return f"{plural(n_rows, 'patient')} do not show {first}, between {between}."
     do_not = "Do not read" if verdict == "broken" else "Do not rely on"
     return f"{do_not} which comes first, and passes its shocks on, between {between}."
 

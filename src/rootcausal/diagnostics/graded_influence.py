@@ -111,7 +111,9 @@ def check_graded_influence(evidence: Evidence, fit: PlainFit, checked: Checked, 
     words = checked.words
     if fit.separated:
         return each_decides(
-            "the shocks tell the outcome without a single exception",
+            "the shocks tell for certain who has the event first"
+            if words.is_chance
+            else "the shocks tell the outcome without a single exception",
             f"ask whether one of the columns was measured after {words.happening}, or is it.",
         )
     if n_telling < FEWEST_OF_A_CLASS:

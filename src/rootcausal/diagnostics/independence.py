@@ -45,6 +45,11 @@ def visible(seen: Dependence) -> float:
     return smallest_visible(seen.n_rows, len(MOMENTS), max(seen.n_pairs, 1), SCALE.p_doubtful)
 
 
+def unseen_below(smallest: float, seen: Dependence) -> str:
+    """What these patients cannot show, where silence means nothing."""
+    return f"a dependence of less than {smallest:.2f} would not be seen in {plural(seen.n_rows, 'patient')}"
+
+
 def check_independence(evidence: Evidence, seen: Dependence, estimator: str) -> Check:
     """``estimator`` is the class that users call."""
     counted = [pair for pair in seen.found if pair.explanation != "left out"]
@@ -61,8 +66,8 @@ def check_independence(evidence: Evidence, seen: Dependence, estimator: str) -> 
         statement = f"{together(evidence, worst, seen.n_pairs)}. {_why(evidence, worst)}{_untried(seen)}"
         advice, limit = _what_to_do(evidence, worst, estimator)
     elif verdict == "cannot tell":
-        statement = f"So few patients show only strong dependence, and none was seen ({_asked(seen)})."
-        limit = "Whether shocks are independent cannot be told: so few patients would hide it."
+        statement = f"Only strong dependence would be seen, and none was ({_asked(seen)})."
+        limit = f"Shocks may depend on each other: {unseen_below(smallest, seen)}."
         advice = "trust only ranks that stay the same when patients are resampled (fit with --bootstrap 200)."
     return Check(
         "independent",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..wording import quoted
+from ..wording import plural, quoted
 from .curves import Curve
 from .dependence import Dependence
 from .diagnosis import Check, Scale, Verdict, in_words
@@ -66,9 +66,12 @@ def check_linearity(
         statement = f"No variable was seen to follow another along {shape}."
         limit = ""
         if verdict == "cannot tell":
-            statement = "So few patients show only a strong bend, and none was seen."
-            of_what = "the curves of the model are right" if bent else "relations are straight"
-            limit = f"Whether {of_what} cannot be told: so few patients would hide a bend."
+            statement = "Only a strong bend would be seen, and none was."
+            may = "bend otherwise than in the model" if bent else "be bent"
+            limit = (
+                f"Relations may {may}: a bend that explains less than {smallest:.0%} would not be seen in "
+                f"{plural(seen.n_rows, 'patient')}."
+            )
         return Check(
             "linear",
             question,

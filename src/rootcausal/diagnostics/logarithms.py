@@ -49,7 +49,7 @@ CELLS_AT_MOST = 1_000_000
 PAIRS_AT_MOST = 20_000_000
 FEWEST_ROWS = 1_000
 FEWEST_AT_ALL = 20
-TOO_FEW = "These patients are too few to see whether a logarithm would make lines straighter."
+TOO_FEW = f"Fewer than {FEWEST_AT_ALL} patients do not show whether a logarithm would make lines straighter."
 MORE = "take more patients, or plot these columns against each other."
 NOTHING_TO_LOG = (
     "No column is a number that is above zero in every patient and varies by a factor of three: there is "

@@ -162,7 +162,7 @@ def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
             "patients do not show which comes first."
         )
     return (
-        f"With so few patients even an effect of the outcome that it moves by {MUST_SEE:g} standard "
+        f"Among {n_rows:,} patients even an effect of the outcome that it moves by {MUST_SEE:g} standard "
         f"deviations would be missed; seen in nine of ten cohorts like this one would be {smallest:.1f}."
     )
 

@@ -131,8 +131,8 @@ def check_spread(evidence: Evidence, stated: F64, left: F64) -> Check:
         "How far a value may lie from what is expected is not the same for all patients: it is "
         f"{max(ratio, 1.0 / ratio):.1f} times as much where {names[worst]} is {where}."
         if seen
-        else "Whether values lie as closely about the expected ones in all patients cannot be told: they are "
-        "too few."
+        else "Whether values lie as closely about the expected ones in all patients cannot be told: only "
+        f"{smallest:.1f} times as far would be seen in {plural(size.size, 'patient')}."
         if unseen
         else "",
         "risk" if seen or unseen else "",

@@ -11,7 +11,7 @@ from ..core.survival import FEWEST_EVENTS, Survival
 from .censoring import check_follow_up
 from .checked import Checked
 from .diagnosis import Check
-from .evidence import Evidence
+from .evidence import Evidence, decided_by, deciding_levels
 from .few_events import check_events
 from .giveaway_times import check_giveaway_of_times
 from .graded_influence import check_graded_influence
@@ -59,13 +59,17 @@ class SurvivalChecks:
         if Survival.is_enough(strongest.of_measured().known):
             strongest = strongest.of_measured()
         n_events = int(strongest.known[:, 1].sum())
+        # Nobody with such a level has the event, however long: no hazard is small enough.
+        deciding = deciding_levels(strongest, strongest.known[:, 1], either=False)
+        beside = decided_by(strongest, deciding)
+        strongest = strongest.of_columns(~deciding)
         fit = PlainHazard.of(strongest.errors, *strongest.known.T)
         yield check_giveaway_of_times(checked)  # a leak explains most of what else is found
         yield check_risk_by_horizon(checked)
-        yield check_proportional(strongest, fit, checked.words)
+        yield check_proportional(strongest, fit, checked.words).saying(beside)
         yield check_straight(strongest, fit, checked, n_events)
         acts = evidence.importance >= checked.model.attribution.notable
         columns = np.append(evidence.columns, evidence.outside_columns)
         yield check_follow_up(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
         yield check_events(fit, int(known[:, 1].sum()), checked.model.order.size)
-        yield check_graded_influence(strongest, fit, checked, n_events)
+        yield check_graded_influence(strongest, fit, checked, n_events).saying(beside)

@@ -11,7 +11,7 @@ from ..core.moments import ROWS_PER_CLASS
 from .checked import Checked
 from .diagnosis import Check
 from .equal_responses import check_mechanism
-from .evidence import Evidence, fit_plain
+from .evidence import Evidence, decided_by, deciding_levels, fit_plain
 from .giveaway import check_giveaway
 from .link import check_link
 from .patients import check_influence
@@ -53,9 +53,12 @@ class YesNoChecks:
         yield check_giveaway(checked, y)  # a leak explains most of what else is found
         # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
         evidence = evidence.of_strongest(evidence.n_rows)
+        deciding = deciding_levels(evidence, evidence.known)
+        beside = decided_by(evidence, deciding)
+        evidence = evidence.of_columns(~deciding)
         fit = fit_plain(evidence.errors, evidence.known)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
         yield check_terminal(evidence, fit, values, evidence.rest_on_measurements, checked.bent)
         yield check_link(checked.stated, y, checked.prevalence, checked.of_fit)
-        yield check_mechanism(evidence, fit)
-        yield check_influence(evidence, fit, checked)
+        for check in (check_mechanism(evidence, fit), check_influence(evidence, fit, checked)):
+            yield check.saying(beside)

@@ -33,6 +33,7 @@ DOUBTFUL_SHARE, BROKEN_SHARE = 0.02, 0.05
 
 COLUMNS_NAMED = 3
 INFLUENCE_QUESTION = "Does no single patient decide the result?"
+RANGE_QUESTION = "Are the patients' shocks within what the model has seen?"
 
 
 def influence(fit: PlainLogit, y: np.ndarray) -> F64:
@@ -136,6 +137,7 @@ def what_one_decides(both: tuple[Decided, Decided], checked: Checked) -> Check:
         columns,
         limit=_rests_on_one(worst.verdict, columns),
         touches="variables" if rows.size else "",
+        unnamed=f"{worst.statement}." if rows.size else "",
     )
 
 
@@ -244,6 +246,9 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
 
     Judged by the worst column: many columns with long tails have many patients with one large shock.
     """
+    if not len(errors):
+        nobody = "There is no patient to look at."
+        return Check("in_range", RANGE_QUESTION, "not checked", float("nan"), None, nobody, "")
     far = np.abs(errors) > FAR
     patients = np.flatnonzero(far.any(axis=1))
     by_column = far.sum(axis=0) / max(len(far), 1)
@@ -251,14 +256,17 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
     verdict = by_size(share, DOUBTFUL_SHARE, BROKEN_SHARE)
     columns = tuple(names[c] for c in np.argsort(-by_column, kind="stable")[: int((by_column > 0).sum())])
     few = listed([one_line(name, 40) for name in columns], COLUMNS_NAMED)
+    counted = (
+        f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock "
+        f"of more than {FAR:g} standard deviations"
+    )
     return Check(
         "in_range",
-        "Are the patients' shocks within what the model has seen?",
+        RANGE_QUESTION,
         verdict,
         share,
         None,
-        f"{patients.size} of {plural(len(far), 'patient')} {'has' if patients.size == 1 else 'have'} a shock "
-        f"of more than {FAR:g} standard deviations"
+        counted
         + (f"; {called(patients)}. Look at them before you read their results." if patients.size else "."),
         ""
         if verdict == "fine"
@@ -270,6 +278,7 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
         f"the {plural(patients.size, 'patient')} with such shocks: next to nobody like them was learned from."
         "",
         touches="" if verdict == "fine" else "risk",
+        unnamed=f"{counted}." if patients.size else "",
     )
 
 

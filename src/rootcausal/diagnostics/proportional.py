@@ -183,7 +183,9 @@ def _silent(found: Change, names: tuple[str, ...], smallest: float, n_events: in
         if unseen
         else "",
         (),
-        "An effect that fades or turns round with time would not be seen in so few events." if unseen else "",
+        f"An effect that fades or turns round with time would not be seen in {plural(n_events, 'event')}."
+        if unseen
+        else "",
         "variables" if unseen else "",
         smallest,
     )

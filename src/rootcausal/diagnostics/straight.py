@@ -97,7 +97,7 @@ def check_straight(evidence: Evidence, fit: PlainFit, checked: Checked, n_tellin
     freedom = int(max(found.freedom.max(), 1))
     smallest = smallest_visible(n_telling, freedom, len(names), SCALE.p_doubtful)
     if not bent:
-        return _silent(question, names, found, p_values, smallest)
+        return _silent(question, names, found, p_values, smallest, n_telling)
     worst = bent[0]
     named = tuple(dict.fromkeys(names[place] for place in bent))
     heights = _heights(columns[:, worst], fit.residual)
@@ -158,7 +158,12 @@ def _limit(verdict: Verdict, names: Sequence[str], left_out: bool) -> str:
 
 
 def _silent(
-    question: str, names: Sequence[str], found: Bends, p_values: Sequence[float], smallest: float
+    question: str,
+    names: Sequence[str],
+    found: Bends,
+    p_values: Sequence[float],
+    smallest: float,
+    n_telling: int,
 ) -> Check:
     unseen = smallest > HARD
     closest = int(np.argmin(p_values))
@@ -172,7 +177,10 @@ def _silent(
         f"{quoted(names[closest], 40)}; {in_words(p_values[closest])}).",
         "look at the outcome over the variables that matter." if unseen else "",
         (),
-        "A shock that acts in a bent way would not be seen in so few patients." if unseen else "",
+        f"A shock that acts in a bent way would not be seen: {plural(n_telling, 'patient')} tell anything of "
+        f"the outcome, and {plural(len(names), 'column')} were asked."
+        if unseen
+        else "",
         "variables" if unseen else "",
         smallest,
     )

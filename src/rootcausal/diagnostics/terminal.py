@@ -171,7 +171,7 @@ def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
             "patients do not show which comes first."
         )
     return (
-        f"With so few patients even an effect of the diagnosis that shifts a column by "
+        f"Among {n_rows:,} patients even an effect of the diagnosis that shifts a column by "
         f"{MUST_SEE:g} standard deviation would be missed; seen in nine of ten cohorts like this one "
         f"would be {smallest:.1f} standard deviations."
     )

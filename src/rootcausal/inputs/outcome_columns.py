@@ -196,7 +196,8 @@ class ChosenDiagnosis:
 
     @property
     def remembered(self) -> dict[str, Any]:
-        return {} if self.column.negative is None else {"negative": self.column.negative}
+        negative = self.column.negative
+        return remembered(self.called, None) | ({} if negative is None else {"negative": negative})
 
     def known(self, values: Any) -> Target:
         return Diagnosis(values, self.disease.label)

@@ -40,6 +40,8 @@ class Patients:
         What of the reading the results depend on: ``na``, ``negative``, ``origins``,
         ``date_orders`` (see :mod:`rootcausal.inputs.dates`); and what tells of them: what the outcome is
         ``called``, and its ``unit``.
+    doubts : tuple of str
+        Sentences on what to doubt in the columns of a cohort.
     """
 
     X: Any
@@ -50,6 +52,7 @@ class Patients:
     readings: Readings | None = None
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
     def transforms(self) -> dict[str, str] | None:
         """Of a cohort, the parameter ``transform`` of the model that is fitted on it."""

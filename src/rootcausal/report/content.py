@@ -100,7 +100,7 @@ def page_content(
     if by_level is not None:
         blocks["by-level"] = _steps(by_level - view.origin, view)
     labels = _labels(explanation.ids, redact_ids)
-    diagnosis = model._diagnose(X, known, labels)
+    diagnosis = model._found.beside(model._diagnose(X, known, labels))
     facts = {
         "numbers": numbers,
         "labels": labels,
@@ -299,6 +299,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
             for reason, names in why.items()
         },
         "notes": [*(_text(note, "a note") for note in notes), *set_notes(model)],
+        "warnings": [*model._found.fit, *model._found.table],
         **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
 

@@ -31,6 +31,7 @@ function drawAbout() {
         ? line("Not measured", `${count(content.not_measured.cells, "value")} of ${count(content.not_measured.patients, rowNoun)} on this page: what is expected given the other values stands in for them, and is marked`)
         : [],
       made.notes.map((note) => line("Note", note)),
+      made.warnings.map((warning) => line("Warning", warning)),
       line("Places in the cohort", content.quantiles.of_fit
         ? "taken from the cohort that the model learned from"
         : "taken from the patients on this page: the model file is from a version that kept no quantiles"),

@@ -4,7 +4,7 @@ const LIMITS_SHOWN = 3;
 // The worst first, as all checks are.
 const limits = content.made.checks.filter((check) => check.limit);
 // Too few patients to tell is no finding about a number: it is said at the top, below the patient's risk, and nowhere else.
-const findings = limits.filter((check) => check.verdict !== "cannot tell");
+const findings = limits.filter((check) => !["cannot tell", "not checked"].includes(check.verdict));
 
 function verdictClass({ verdict }) {
   return verdict.replaceAll(" ", "-");
@@ -12,7 +12,7 @@ function verdictClass({ verdict }) {
 
 /** What a patient's page may not be read for; nothing where no check has a limit. */
 function limitsBox() {
-  if (!limits.length) return null;
+  if (!limits.length) return content.made.verdict === "not checked" ? uncheckedBox() : null;
   const shown = limits.slice(0, LIMITS_SHOWN);
   const rest = limits.length - shown.length;
   const groups = d3.groups(shown, (check) => check.reading);
@@ -24,6 +24,14 @@ function limitsBox() {
       element("ul", {}, group.map((check) => element("li", {}, check.limit))),
     ]),
     element("p", {}, rest ? `and ${rest.toLocaleString("en")} more. ` : "", checksButton("What the checks found")),
+  );
+}
+
+function uncheckedBox() {
+  return element(
+    "div",
+    { class: "limits not-checked", id: "limits", role: "note", "aria-label": "What the checks say" },
+    element("p", {}, "Nobody checked whether this model is right for its patients. ", checksButton("What was checked")),
   );
 }
 
@@ -46,7 +54,7 @@ const LEAKS = ["gives_away", "terminal"];
 const isLeak = (check) => LEAKS.includes(check.name) && check.verdict === "broken";
 // Of the checks that touch stated risks the worst; the word for it, and how it stands beside every risk.
 const ofRisk = limits.find((check) => check.touches === "risk" || isLeak(check)) ?? null;
-const RISK_WORDS = { broken: ofRisk?.name === "calibrated" ? "uncalibrated" : "not to be read", doubtful: "in doubt", "cannot tell": "too few patients to check it" };
+const RISK_WORDS = { broken: ofRisk?.name === "calibrated" ? "uncalibrated" : "not to be read", doubtful: "in doubt", "cannot tell": "too few patients to check it", "not checked": "not checked" };
 const riskWord = findings.includes(ofRisk) ? RISK_WORDS[ofRisk.verdict] : null;
 const riskNote = riskWord === null ? "" : ` (${riskWord})`;
 
@@ -137,6 +145,7 @@ function checksList({ checks, verdict, not_made: notMade }) {
 const OVERALL = {
   fine: "Go on. Nothing was found, which does not say that nothing is there.",
   "cannot tell": "Go on with the limits below in mind: there are too few patients to see some violations, even hard ones.",
+  "not checked": "Nothing says that the model holds for these patients: with the outcomes of the patients it learned from, the checks can be made.",
   doubtful: "Go on with the limits below in mind.",
   broken: "Do not read the parts that are named below.",
 };
