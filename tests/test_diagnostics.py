@@ -100,7 +100,71 @@ def test_a_wrong_unit_is_seen_in_new_patients_and_in_the_cohort():
     assert "49 patients" in diagnosis.checks[0].limit
     named = model.diagnose(strange, ids=[f"p{k}\n" for k in range(50)])
     assert r"patients: p0\n, p1\n, p2\n, p3\n, p4\n and 44 more." in named.checks[0].statement
-    assert model.diagnose(X).verdict == "fine"
+    assert [check.verdict for check in model.diagnose(X).checks] == ["fine"]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 50])
+def test_nothing_checked_is_not_fine(rows):
+    X, y = chain(3)
+    model = RCI().fit(X, y)
+    of_some = model.diagnose(X.head(rows))
+    assert of_some.verdict == "not checked"
+    assert of_some.to_text().startswith("overall: not checked, ")
+    assert of_some.to_dict()["verdict"] == "not checked"
+    assert model.diagnose(X.head(rows), y[:rows]).verdict == ("cannot tell" if rows == 50 else "not checked")
+    assert {check.verdict for check in of_some.checks} == {"fine" if rows else "not checked"}
+
+
+def rare_level():
+    """Six patients with a level of their own, none of whom is ill; otherwise nothing is wrong."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.laplace(size=(400, 3)), columns=["a", "b", "c"])
+    X["stage"] = rng.choice(["I", "II", "III"], 400)
+    y = (X["a"] + (X["stage"] == "II") + 1.5 * rng.logistic(size=400) > 0).to_numpy().astype(int)
+    rare = np.arange(400) % 70 == 5
+    X.loc[rare, "stage"], y[rare] = "IV", 0
+    return X, y
+
+
+def test_a_level_that_decides_for_its_patients_is_said_of_that_level_alone():
+    X, y = rare_level()
+    with pytest.warns(UserWarning, match="none of 6 patients with 'stage' = 'IV' has the disease") as said:
+        model = RCI(alpha=1.0).fit(X, y)
+    assert len(said) == 1 and "perfectly" not in str(said[0].message)
+    checks = {check.name: check for check in model.diagnose(X, y).checks}
+    assert not [one for one in checks.values() if "without a single exception" in one.statement]
+    assert checks["influence"].verdict == "fine"
+    for name in ("influence", "same_mechanism"):
+        assert "'stage = IV'" in checks[name].statement and np.isfinite(checks[name].number)
+    # Beside it, what is wrong is still seen.
+    X.loc[int(np.flatnonzero(y == 0)[3]), "a"] = 90.0
+    with pytest.warns(UserWarning, match="'stage' = 'IV'"):
+        found = RCI(alpha=1.0).fit(X, y).diagnose(X, y)
+    assert {check.name: check.verdict for check in found.checks}["influence"] == "broken"
+
+
+def test_where_nothing_was_learned_a_check_says_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.laplace(size=(70, 2000)), rng.random(70) < 0.34
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of separation, which is not asked here
+        model = RCI().fit(X, y)
+    assert np.ptp(model.predict_proba(X)[:, 1]) < 0.1
+    for diagnosis in (model.diagnose(X, y), model.diagnose(X[:3])):
+        (check,) = (check for check in diagnosis.checks if check.name == "learned")
+        assert check.verdict == diagnosis.verdict == "broken"
+        assert "Nothing was learned" in check.statement and check.limit.startswith("Do not read")
+    assert "learned" not in verdicts(*chain(0))
+
+
+def test_a_hidden_cause_is_not_ruled_out_where_nothing_would_show_it():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"a": rng.laplace(size=N)})
+    y = (X["a"] + rng.logistic(size=N) > 0).to_numpy().astype(int)
+    check = verdicts(X, y)["unconfounded"]
+    assert check.verdict == "cannot tell" and "no two numbers" in check.limit
+    assert "cannot be checked" in verdicts(*chain(0))["unconfounded"].statement
+    assert "(confounding) leaves no trace in any table" in RCI().fit(X, y).diagnose(X, y).to_text()
 
 
 def test_one_patient_that_decides_is_named(monkeypatch):
@@ -161,7 +225,7 @@ def test_one_column_and_no_survivor():
     with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI(alpha=1e-12).fit(x, rng.integers(0, 2, 100))
     diagnosis = model.diagnose(x, rng.integers(0, 2, 100))
-    assert [check.name for check in diagnosis.checks] == NAMES
+    assert [check.name for check in diagnosis.checks] == [*NAMES[:-1], "learned", "in_range"]
     json.dumps(diagnosis.to_dict(), allow_nan=False)
 
 
@@ -358,7 +422,7 @@ def test_long_tails_of_the_cohort_are_no_alarm():
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.standard_t(2, (200, 3)), rng.lognormal(size=(200, 3))])
         y = (rng.random(200) < expit(X @ [0.5, 0.5, 0, 0.5, 0, 0] - 0.8)).astype(int)
-        assert RCI().fit(X, y).diagnose(X).verdict == "fine"
+        assert [check.verdict for check in RCI().fit(X, y).diagnose(X).checks] == ["fine"]
 
 
 def test_farthest_patients_agree_with_leaving_them_out():

@@ -289,7 +289,7 @@ def test_look_proposes_after_and_fit_takes_it(file, tmp_path):
     ok(*arguments)
 
 
-@pytest.mark.filterwarnings("ignore:the errors separate the classes")
+@pytest.mark.filterwarnings("ignore:quasi-complete separation")
 def test_a_level_that_only_cases_have_is_named():
     X, y, rng = cohort(40, 1000)
     dialysis = (y == 1) & (rng.random(1000) < 0.3)

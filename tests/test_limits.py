@@ -15,6 +15,7 @@ from page_facts import facts_of
 
 from rootcausal import RCI
 from rootcausal.cli.console import broken_up
+from rootcausal.data import load_pbc
 from rootcausal.diagnostics import (
     Diagnosis,
     equal_responses,
@@ -31,6 +32,9 @@ from rootcausal.diagnostics.diagnosis import VERDICTS
 def test_the_summary_has_a_line_for_each_limit_and_the_worst_come_first(verdicts):
     checks = [finding(f"check {place}", verdict) for place, verdict in enumerate(verdicts)]
     diagnosis = Diagnosis(tuple(checks), {})
+    if not checks:
+        assert diagnosis.summary().startswith("overall: not checked, ")
+        return
     head, *lines = diagnosis.summary().splitlines()
     limits = [line.removeprefix("  - ") for line in lines if line.startswith("  - ")]
     assert limits == [check.limit for check in diagnosis.limits]
@@ -40,7 +44,11 @@ def test_the_summary_has_a_line_for_each_limit_and_the_worst_come_first(verdicts
     assert head.startswith(f"overall: {diagnosis.verdict}, ")
     assert ("do not read" in head) == ("broken" in verdicts)
     # Limits of one verdict stand together, and a line says where less than the worst begins.
-    above = {"doubtful": "and go on with these limits in mind:", "cannot tell": "and bear in mind what these"}
+    above = {
+        "doubtful": "and go on with these limits in mind:",
+        "not checked": "and bear in mind what was not checked:",
+        "cannot tell": "and bear in mind what these",
+    }
     for verdict in set(verdicts) - {"fine", diagnosis.verdict}:
         first = next(check.limit for check in diagnosis.limits if check.verdict == verdict)
         assert lines[lines.index(f"  - {first}") - 1].startswith(above[verdict])
@@ -108,14 +116,31 @@ def test_the_page_knows_every_check_by_its_variables(wards, tmp_path, monkeypatc
     assert concerned["influence"] == ["ward = night", "gone"]  # its own name, not a dummy's
 
 
-def test_check_ends_in_what_to_do(cohort: Path, monkeypatch):
-    find_instead(monkeypatch, [finding("linear", "fine"), uncalibrated("doubtful")], "Not checked: pairs.")
+def test_check_begins_with_what_matters_and_folds_the_rest(cohort: Path, monkeypatch):
+    checks = [finding("linear", "fine"), finding("straight", "fine"), finding("terminal", "cannot tell")]
+    find_instead(monkeypatch, [*checks, uncalibrated("doubtful"), uncalibrated()], "Not checked: pairs.")
     lines = ok("check", cohort, "--target", "d", "--id", "patient").splitlines()
-    at = lines.index("overall, as far as it was checked: doubtful, go on with these limits in mind:")
-    assert lines[at + 1] == "  - The limit of calibrated."
-    assert lines.index("DOUBTFUL     Is calibrated so?") < lines.index("FINE         Is linear so?") < at
-    assert "             go on with this limit in mind: The limit of calibrated." in lines
-    assert "Not checked: pairs." in lines
+    at = lines.index("overall, as far as it was checked: broken, do not read parts of it")
+    assert lines[at + 2] == "BROKEN       Is calibrated so?"
+    assert lines[at + 3 : at + 6] == [
+        "             What calibrated found.",
+        "             The limit of calibrated.",
+        "             what to do: mend calibrated.",
+    ]
+    assert lines[at + 6] == "DOUBTFUL     Is calibrated so?"
+    assert lines[at + 8] == "             go on with this limit in mind: The limit of calibrated."
+    assert lines[at + 10 : at + 13] == [
+        "CANNOT TELL  The limit of terminal.",
+        "FINE         linear, straight",
+        "Not checked: pairs.",
+    ]
+
+
+def test_the_checks_of_pbc_fit_on_a_screen(tmp_path: Path):
+    load_pbc().to_frame().to_pandas().to_csv(tmp_path / "pbc.csv", index=False)
+    said = ok("check", tmp_path / "pbc.csv", "--target", "died", "--id", "id", "--first", "age")
+    assert len(said.splitlines()) <= 25 and "so few" not in said
+    assert [line.split("  ")[0] for line in said.splitlines()].count("CANNOT TELL") == 6
 
 
 def test_json_has_all_of_it(cohort: Path, monkeypatch):

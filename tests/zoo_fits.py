@@ -82,7 +82,10 @@ def assert_no_nan(facts: Any) -> None:
 def assert_well_said(diagnosis: Diagnosis, model: Any) -> None:
     """Whatever the checks found, they say it whole: verdicts, numbers, limits and advice fit together."""
     assert diagnosis.verdict in VERDICTS
-    assert diagnosis.to_text().endswith(diagnosis.summary())
+    assert all(check.limit in diagnosis.to_text() for check in diagnosis.limits)
+    assert diagnosis.to_text().startswith(
+        f"overall{', as far as it was checked' * bool(diagnosis.not_made)}: "
+    )
     assert diagnosis.limits == tuple(check for check in diagnosis.worst_first if check.limit)
     assert all(check.limit in diagnosis.summary() for check in diagnosis.limits)
     assert diagnosis.reading == diagnosis.worst_first[0].reading

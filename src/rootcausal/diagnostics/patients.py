@@ -247,8 +247,16 @@ def check_range(errors: F64, names: Sequence[str], called: Callable[[Index], str
     Judged by the worst column: many columns with long tails have many patients with one large shock.
     """
     if not len(errors):
-        nobody = "There is no patient to look at."
-        return Check("in_range", RANGE_QUESTION, "not checked", float("nan"), None, nobody, "")
+        return Check(
+            "in_range",
+            RANGE_QUESTION,
+            "not checked",
+            float("nan"),
+            None,
+            "There is no patient to look at.",
+            "give at least one patient.",
+            limit="Nobody's shocks were looked at.",
+        )
     far = np.abs(errors) > FAR
     patients = np.flatnonzero(far.any(axis=1))
     by_column = far.sum(axis=0) / max(len(far), 1)

@@ -71,6 +71,7 @@ def page_content(
     explanation = model.explain(X, ids=ids, **by)
     if not len(explanation.ids):
         raise InputError("a page is about patients, and the table has no rows")
+    target = model.provenance_.get("reading", {}).get("called") if target is None else target
     causal, target = model._model, None if target is None else _text(target, "target") or None
     units = {name: _unit(units, name) for name in units}
     view = view_of(explanation, units, target)
@@ -292,7 +293,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "log_scale": [encoding.shown_names[place] for place in encoding.on_log_scale],
         "bent": not model._model.attribution.proportional,
         "why_mechanism": provenance.get("mechanism", {}).get("why", ""),
-        "separated": bool(provenance["separated"]),
+        "separated": bool(provenance["separated"]) and "findings" not in provenance,  # else a warning says it
         "unsettled": not provenance.get("converged", True),
         "left_out": {
             reason: None if names is None else [called[name] for name in names]
