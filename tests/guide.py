@@ -20,6 +20,7 @@ from typing import Any
 from command_line import ok
 
 from rootcausal.data import load_pbc
+from rootcausal.diagnostics.catalogue import as_markdown
 from rootcausal.files.results import write_tables
 
 ROOT = Path(__file__).parent.parent
@@ -147,7 +148,7 @@ def as_shown(printed: str, whole: bool = False) -> str:
 
 def update(page: Path) -> None:
     """Write what snippets print below them, where nothing or something else stands."""
-    text, reader, changes = page.read_text(encoding="utf-8"), Reader(page.name), []
+    text, reader, changes = with_tables_of_checks(page.read_text(encoding="utf-8")), Reader(page.name), []
     for snippet in snippets_of(text):
         if not snippet.is_run:
             continue
@@ -161,6 +162,17 @@ def update(page: Path) -> None:
         text = text[:start] + block + text[end:]
     page.write_text(text, encoding="utf-8")
     print(f"{page.name}: {len(changes)} outputs written")
+
+
+TABLE_OF_CHECKS = re.compile(
+    r"(?<=^<!-- checks: )(?P<kind>\w+) -->\n(?P<table>.*?)\n?(?=^<!-- end of the checks -->)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def with_tables_of_checks(text: str) -> str:
+    """A page whose tables of checks are those of the code."""
+    return TABLE_OF_CHECKS.sub(lambda found: f"{found['kind']} -->\n{as_markdown(found['kind'])}\n", text)
 
 
 def main() -> None:

@@ -13,7 +13,18 @@ is not shown says why: ``<!-- output not shown: why -->``. ``python tests/guide.
 import re
 
 import pytest
-from guide import NOT_RUN, NOT_SHOWN, PAGES, SHELLS, Reader, misses, own_cohort, snippets_of
+from guide import (
+    NOT_RUN,
+    NOT_SHOWN,
+    PAGES,
+    SHELLS,
+    TABLE_OF_CHECKS,
+    Reader,
+    misses,
+    own_cohort,
+    snippets_of,
+    with_tables_of_checks,
+)
 
 from rootcausal import __version__, plots
 
@@ -45,6 +56,17 @@ def test_snippets_run_and_print_what_is_shown(page, folder):
         else:
             assert not printed or NOT_SHOWN.match(snippet.note), f"{page.name}: output not shown{told}"
     pyplot.close("all")
+
+
+def test_tables_of_checks_are_those_of_the_code():
+    (text,) = (page.read_text(encoding="utf-8") for page in PAGES if page.name == "checks.md")
+    assert with_tables_of_checks(text) == text
+    assert [found["kind"] for found in TABLE_OF_CHECKS.finditer(text)] == [
+        "any",
+        "yes_no",
+        "survival",
+        "number",
+    ]
 
 
 def test_every_snippet_names_its_language():

@@ -1,7 +1,6 @@
 """What the checks come to: in words, on the page's facts, and on the command line."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +12,11 @@ from hypothesis import strategies as st
 from made_up_findings import find_instead, finding, hidden_cause, uncalibrated
 from page_facts import facts_of
 
-from rootcausal import RCI
+from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
-from rootcausal.diagnostics import (
-    Diagnosis,
-    equal_responses,
-    giveaway,
-    independence,
-    linearity,
-    patients,
-    terminal,
-)
+from rootcausal.diagnostics import Diagnosis
+from rootcausal.diagnostics.catalogue import described
 from rootcausal.diagnostics.diagnosis import VERDICTS
 
 
@@ -174,21 +166,20 @@ def test_what_is_not_to_be_read_is_said_in_one_line_on_stderr(cohort: Path, monk
     assert line.endswith(f"; {who} says why, and what to do)")
 
 
-@pytest.mark.parametrize(
-    ("name", "limits"),
-    [
-        ("independent", (independence.SCALE.doubtful, independence.SCALE.broken)),
-        ("unconfounded", (independence.SCALE.doubtful, independence.SCALE.broken)),
-        ("linear", (linearity.SCALE.doubtful, linearity.SCALE.broken)),
-        ("same_mechanism", (equal_responses.SCALE.doubtful, equal_responses.SCALE.broken)),
-        ("terminal", (terminal.EFFECT.doubtful, terminal.EFFECT.broken)),
-        ("gives_away", (giveaway.OF_NUMBERS.doubtful, giveaway.OF_NUMBERS.broken)),
-        ("influence", (patients.DOUBTFUL_INFLUENCE, patients.BROKEN_INFLUENCE)),
-        ("in_range", (patients.DOUBTFUL_SHARE, patients.BROKEN_SHARE)),
-    ],
-)
-def test_the_guide_has_the_limits_of_the_code(name, limits):
-    guide = (Path(__file__).parent.parent / "docs" / "checks.md").read_text(encoding="utf-8")
-    row = next(line for line in guide.splitlines() if line.startswith(f"| `{name}` |"))
-    said = re.findall(r"(\d+(?:\.\d+)?)( %)?", row.split("|")[-2])[:2]
-    assert [float(figure) / (100 if percent else 1) for figure, percent in said] == pytest.approx(limits)
+OUTCOMES = {"yes_no": RCI(), "survival": RCISurvival(), "number": RCIRegressor()}
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_every_check_is_described_as_it_asks(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.laplace(size=(200, 3)), columns=["age", "b", "c"])
+    X["b"] += X["age"]
+    number = X["b"] + rng.laplace(size=200)
+    known = {
+        "yes_no": ((number > 0).to_numpy().astype(int),),
+        "survival": (np.exp(-number.to_numpy()), np.arange(200) % 3 > 0),
+        "number": (number.to_numpy(),),
+    }[kind]
+    asked = {check.name: check.question for check in OUTCOMES[kind].fit(X, *known).diagnose(X, *known).checks}
+    told = {one.name: one.question for of in ("any", kind) for one in described(of)}
+    assert {**asked, "learned": told["learned"]} == told

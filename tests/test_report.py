@@ -121,8 +121,8 @@ def test_numbers_serve_as_names(pbc, tmp_path):
 
 def test_labels_reach_what_checks_say_of_variables():
     called = {"alk.phos": "Alkaline phosphatase", "bili": "Bilirubin", "b": "b"}
-    said = _in_labels("Read 'bili' and alk.phos, not bili2 or xbili.", ("bili", "alk.phos", "b"), called)
-    assert said == "Read 'Bilirubin' and Alkaline phosphatase, not bili2 or xbili."
+    said = _in_labels("Read 'bili' and 'alk.phos', not 'bili2' or xbili.", ("bili", "alk.phos", "b"), called)
+    assert said == "Read 'Bilirubin' and 'Alkaline phosphatase', not 'bili2' or xbili."
 
 
 def test_cohort_counts(pbc, tmp_path):

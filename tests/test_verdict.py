@@ -14,6 +14,7 @@ from page_facts import facts_of
 from tampering import HEADER, members_of, with_header
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal.data import load_pbc
 
 
 def leaky(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
@@ -190,3 +191,25 @@ def test_a_file_of_before_was_not_checked(files: Path, tmp_path: Path) -> None:
     path.write_bytes((files / "model.rci").read_bytes())
     with_header(path, lambda header: header["provenance"].pop("findings") and None)
     assert "\nchecks: not checked: " in str(RCI.load(path))
+
+
+def test_a_label_takes_the_place_of_its_column_and_of_no_word(tmp_path: Path) -> None:
+    cohort = load_pbc()
+    X = pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).rename(columns={"bili": "order"})
+    model = RCI(knowledge=cohort.knowledge).fit(X, cohort.y).set_labels({"order": "Birth order"})
+    model.report(X, tmp_path / "p.html", cohort.y)
+    checks = {check["name"]: check for check in facts_of(tmp_path / "p.html")["made"]["checks"]}
+    assert checks["logarithm"]["limit"].startswith("The order around 'Birth order', 'alk.phos', 'chol' rests")
+    for check in checks.values():
+        assert "Birth order" not in check["limit"].replace("'Birth order'", "")
+
+
+def test_nothing_is_said_of_brackets_where_there_are_none(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.laplace(size=(400, 2)), columns=["a", "b"])
+    y = (X["a"] + rng.logistic(size=400) > 0).astype(int)
+    RCI(alpha=1.0, variant="plus").fit(X, y).save(tmp_path / "m.rci")
+    X.nlargest(4, "a").assign(b=[np.nan, 1.0, 2.0, 3.0]).to_csv(tmp_path / "new.csv", index=False)
+    said = ok("explain", tmp_path / "m.rci", tmp_path / "new.csv")
+    assert "a +" in said and " to " not in said.split("What the numbers mean")[0]
+    assert "in brackets" not in said

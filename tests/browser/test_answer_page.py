@@ -355,3 +355,15 @@ def test_a_bent_model_has_expected_values_and_no_slider(watched, tmp_path, monke
     monkeypatch.setattr(content, "BYTES_IN_FULL", 0)
     model.report(X, tmp_path / "large.html")
     assert watched.open(tmp_path / "large.html").locator(".against").count() == 0
+
+
+def test_of_what_comes_first_nothing_is_expected_from_others(watched, made):
+    path, _, explanation = made
+    first = explanation._model.order[0]
+    row = int(np.abs(explanation.values[:, first]).argmax())
+    page = watched.open(path, f"#patient/{explanation.ids[row]}")
+    card = page.locator(f'.card[data-variable="{explanation.feature_names[first]}"]')
+    said = card.locator(".against").inner_text()
+    assert said.endswith(" typical of the cohort")
+    mean = explanation.what_if(explanation.feature_names[first]).data[row, first]
+    assert float(said.split()[0].replace(",", "")) == pytest.approx(mean, rel=0.05)

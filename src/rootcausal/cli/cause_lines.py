@@ -37,7 +37,9 @@ def print_root_causes(
     adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
     apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
     print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
-    printed = any(causes) or bool(covariates)  # else nothing stands in brackets
+    ends = explanation.covariate_interval if covariates else None
+    printed = any(_has_interval(cause) for of_patient in causes for cause in of_patient)
+    printed = printed or (ends is not None and bool((ends[0] < ends[1]).any()))
     if printed and explanation.frequency is not None:
         share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
         say(f"in brackets: 95% interval{share}")
@@ -63,6 +65,10 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
+def _has_interval(cause: "RootCause") -> bool:
+    return cause.lower is not None and cause.lower != cause.upper
+
+
 def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
     value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
     if cause.imputed and cause.members:
@@ -72,7 +78,8 @@ def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "Ou
     elif cause.level is not None:
         name += f" = {value}"
     text = f"{name} {lines.size(cause.shapley)}"
-    if cause.lower is None or cause.upper is None or cause.lower == cause.upper:
+    if not _has_interval(cause):
         return text
+    assert cause.lower is not None and cause.upper is not None
     sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
     return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"

@@ -74,16 +74,17 @@ def check(
     """Check whether the assumptions of the method hold for a cohort.
 
     Each check asks one question, and answers with a verdict, a number, and what
-    to do about it. The worst come first:
+    to do about it. What all of it comes to is said first, then the worst:
 
     broken       an assumption fails by far: do not read what is named
     doubtful     it may fail: go on with this limit in mind
-    cannot tell  too few patients to see a hard failure: limit in mind
+    cannot tell  these patients would not show a hard failure: limit in mind
     fine         nothing was found: go on
 
-    The last lines say what all of it comes to, and how well the model tells the
-    outcome of patients whom it has not seen (cross-validated). The exit code is 0 whatever the
-    findings are.
+    The last lines say how well the model tells the outcome of patients whom it
+    has not seen (cross-validated). --json has all numbers and sentences. The exit
+    code is 0 whatever the findings are. rootcausal fit makes the same checks, and
+    keeps what they find in the model file.
 
     rootcausal check cohort.csv --target died
     rootcausal check cohort.csv --time futime --event died

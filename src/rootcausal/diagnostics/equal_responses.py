@@ -14,13 +14,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..core.table import F64, Index
-from ..wording import one_line, plural
+from ..wording import one_line, plural, quoted
 from .blocks import in_blocks
 from .diagnosis import Check, Scale, Verdict, in_words
 from .evidence import Evidence, PlainLogit
 from .many_tests import smallest_of_many
 from .visible import smallest_visible
 
+QUESTION = "Do variables respond to each other in the same way in cases and controls?"
 # Log-odds by which the effect of one shock differs between patients with the other one standard deviation
 # above and below what is expected.
 SCALE = Scale(0.4, 1.0, p_doubtful=0.001, p_broken=0.0001)
@@ -147,7 +148,7 @@ def _check(
 ) -> Check:
     return Check(
         "same_mechanism",
-        "Do variables respond to each other in the same way in cases and controls?",
+        QUESTION,
         verdict,
         size,
         p_value,
@@ -165,7 +166,7 @@ def _limit(verdict: Verdict, pair: tuple[str, ...]) -> str:
         return ""
     if verdict == "cannot tell":
         return "A response that the disease has changed would not be seen among these patients."
-    one, other = (one_line(name, 40) for name in pair)
+    one, other = (quoted(name, 40) for name in pair)
     if verdict == "broken":
         return (
             f"Do not read the values and ranks of {one} and {other}: what one does to the other, or to the "

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.stats import normaltest
 
 from ..core.table import F64, Index
-from ..wording import listed, one_line, plural
+from ..wording import listed, one_line, plural, quoted
 from .diagnosis import Check, Verdict
 from .evidence import Evidence
 from .visible import smallest_visible
 
+QUESTION = "Are the errors non-Gaussian, so that causes can be told from effects?"
 LEVEL = 0.01
 # The test says nothing of fewer rows.
 FEWEST_ROWS = 20
@@ -45,7 +46,7 @@ def check_gaussianity(evidence: Evidence) -> Check:
     between = _pairs(evidence, undirected)
     return Check(
         "non_gaussian",
-        "Are the errors non-Gaussian, so that causes can be told from effects?",
+        QUESTION,
         verdict,
         float(len(undirected)),
         None,
@@ -107,5 +108,5 @@ def _advice(evidence: Evidence, verdict: Verdict, undirected: Index) -> str:
 
 
 def _pairs(evidence: Evidence, arrows: Index) -> str:
-    names = [[one_line(evidence.names[place], 40) for place in pair] for pair in arrows]
+    names = [[quoted(evidence.names[place], 40) for place in pair] for pair in arrows]
     return listed([f"{cause} and {effect}" for cause, effect in names], ARROWS_NAMED)

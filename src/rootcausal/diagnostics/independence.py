@@ -9,6 +9,7 @@ from .evidence import Evidence
 from .moments import MOMENTS
 from .visible import smallest_visible
 
+QUESTION = "Are the shocks of different variables independent of each other?"
 SCALE = Scale(0.04, 0.15, p_doubtful=0.02, p_broken=1e-9)
 # What a hidden cause as strong as the errors leaves: silence means something where less would be seen.
 HARD = 0.10
@@ -71,7 +72,7 @@ def check_independence(evidence: Evidence, seen: Dependence, estimator: str) -> 
         advice = "trust only ranks that stay the same when patients are resampled (fit with --bootstrap 200)."
     return Check(
         "independent",
-        "Are the shocks of different variables independent of each other?",
+        QUESTION,
         verdict,
         seen.strength if worst is None else worst.strength,
         seen.p_value,

@@ -18,6 +18,7 @@ from .visible import smallest_visible
 MOST_GROUPS, FEWEST_GROUPS = 10, 3
 # Of fewer patients, the observed risk of a group is little more than chance.
 PATIENTS_A_GROUP = 100
+QUESTION = "Is the stated risk the observed one?"
 SCALE = Scale(0.05, 0.10, p_doubtful=0.002, p_broken=0.0002)
 
 
@@ -145,7 +146,7 @@ def calibration(groups: Groups, n: int, allowing: str, happened: str, unseen: st
         verdict = "doubtful"  # right on average, and wrong in a group of patients
     return Check(
         "calibrated",
-        "Is the stated risk the observed one?",
+        QUESTION,
         verdict,
         groups.difference,
         groups.p_value,

@@ -11,7 +11,7 @@ from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.moments import FLAT
 from ..core.table import F64, Index
-from ..wording import listed, one_line, plural
+from ..wording import listed, one_line, plural, quoted
 from .checked import Checked
 from .diagnosis import Check
 from .evidence import population_sample
@@ -176,7 +176,7 @@ def _offered(
         statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
     if not complete:
         statement += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
-    shown = listed([one_line(name, 40) for name in names], COLUMNS_NAMED)
+    shown = listed([quoted(name, 40) for name in names], COLUMNS_NAMED)
     return Check(
         NAME,
         QUESTION,

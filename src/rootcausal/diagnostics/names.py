@@ -11,6 +11,7 @@ from ..asking.suggestion import Suggestion
 from ..wording import listed, quoted
 from .diagnosis import Check
 
+QUESTION = "Does the learned order agree with what the names suggest?"
 NAMED_AT_MOST = 3
 
 
@@ -34,7 +35,7 @@ def check_names(
     return (
         Check(
             "as_named",
-            "Does the learned order agree with what the names suggest?",
+            QUESTION,
             "doubtful" if question.misplaced else "fine",
             float(len(question.misplaced)),
             None,

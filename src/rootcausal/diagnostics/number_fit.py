@@ -16,6 +16,8 @@ from .many_tests import corrected
 from .ranks import rank_correlations
 from .visible import smallest_visible
 
+QUESTION = "Is the expected value the observed one?"
+SPREAD_QUESTION = "Do values lie about the expected ones as closely in all patients?"
 # Standard deviations of the number by which observed and expected values differ, on average over groups.
 SCALE = Scale(0.10, 0.20, p_doubtful=0.002, p_broken=0.0002)
 # How many times as wide the spread is in the upper third as in the lower one. Effects are right on average
@@ -46,7 +48,7 @@ def check_expected(checked: Checked) -> Check:
     words, worst = checked.words, groups.worst
     return Check(
         "calibrated",
-        "Is the expected value the observed one?",
+        QUESTION,
         verdict,
         difference,
         groups.p_value,
@@ -118,7 +120,7 @@ def check_spread(evidence: Evidence, stated: F64, left: F64) -> Check:
     where = "high" if ratio >= 1.0 else "low"
     return Check(
         "even_spread",
-        "Do values lie about the expected ones as closely in all patients?",
+        SPREAD_QUESTION,
         "cannot tell" if unseen else verdict,
         max(ratio, 1.0 / ratio),
         float(p_values[worst]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.moments import welch_t
 from ..core.table import F64, ColumnMoments, Index
-from ..wording import listed, one_line, plural
+from ..wording import listed, one_line, plural, quoted
 from .blocks import in_blocks
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict
@@ -229,7 +229,7 @@ def each_decides(reason: str, advice: str) -> Check:
 
 
 def _rests_on_one(verdict: Verdict, columns: Sequence[str]) -> str:
-    named = listed([one_line(name, 40) for name in dict.fromkeys(columns)], COLUMNS_NAMED)
+    named = listed([quoted(name, 40) for name in dict.fromkeys(columns)], COLUMNS_NAMED)
     if verdict == "broken":
         unless = "nor that it has none, before the patient is looked up"
         return f"Do not read the values and ranks of {named}, {unless}."

@@ -77,10 +77,15 @@ def bends(fit: PlainFit, columns: F64, measured: np.ndarray, n_telling: int) -> 
     return Bends(p_value, np.sqrt(statistic / max(n_telling, 1)), freedom)
 
 
+def asking(followed: str) -> str:
+    """The question, of what is to follow shocks: ``the log-hazard``."""
+    return f"Does {followed} follow each shock along a straight line?"
+
+
 def check_straight(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
     """``n_telling`` are patients who tell something of the outcome: all, or those with the event."""
     followed = f"the {checked.words.scale}" if checked.words.is_chance else checked.words.happening
-    question = f"Does {followed} follow each shock along a straight line?"
+    question = asking(followed)
     inside = np.flatnonzero(~evidence.with_levels)
     columns = np.vstack([evidence.errors.T[inside], evidence.outside.T]).T
     names = [*(evidence.names[place] for place in inside), *evidence.outside_names]

@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.table import Index
+from ..wording import quoted
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
+
+
+# Of a name in a limit, at most.
+NAME_LETTERS = (40, 60)
 
 
 def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[str, Any]:
@@ -41,13 +46,17 @@ def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[s
 
 
 def _in_labels(limit: str, columns: Sequence[str], called: Mapping[str, str]) -> str:
-    """A limit with the labels of the columns that it is about; advice keeps columns, which options take."""
-    for name in sorted(columns, key=len, reverse=True):
-        label = called.get(name, name)
-        if label != name:
-            # A backslash in a label is no group of the pattern.
-            limit = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", label.replace("\\", r"\\"), limit)
-    return limit
+    """A limit with the labels of the columns that it is about; advice keeps columns, which options take.
+
+    Columns stand in quotes, which tells them from words of the sentence.
+    """
+    labels = {
+        quoted(name, letters): quoted(called.get(name, name)) for name in columns for letters in NAME_LETTERS
+    }
+    if not labels:
+        return limit
+    any_name = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))
+    return re.sub(any_name, lambda found: labels[found[0]], limit)
 
 
 def variables_by_column(

@@ -49,6 +49,7 @@ def set_facts(model: Estimator, explanation: Explanation) -> list[dict[str, Any]
             "ancestor": None if ancestor is None else float(1.0 - np.prod(1.0 - ancestor[list(one.places)])),
             "dropped": None if dropped is None else float(dropped[s]),
             "members": [places[member] for member in one.places],
+            "first": False,
             "kind": "nominal",
             "levels": [],
             "codes": [],

@@ -33,12 +33,14 @@ def variable_facts(
     ``sd`` is of the logarithm where a variable is on a log scale, and so is ``own``: by how much one standard
     deviation of its own shock moves it. ``digits`` are behind the point: those ``given``, those ``recorded``
     in the table, and those that the ``spread`` of the cohort is worth. ``dropped`` is the share of resamples
-    in which it is no cause at all.
+    in which it is no cause at all. Of a variable that is ``first`` nothing is expected from others: no
+    measurement acts on it, and no covariate was regressed out.
     """
     causal, ancestor = model._model, model.ancestor_probability_
     unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
     own, dropped = scale * np.diagonal(causal.total_effects()), dropped_shares(model.bootstrap_, causal)
     spreads = _spreads(model, explanation)
+    unmoved = (causal.direct_effects() == 0.0).all(axis=1) & (causal.covariates.size == 0)
     return [
         {
             "name": (variable := explanation.variables[column]).shown,
@@ -56,6 +58,7 @@ def variable_facts(
             "ancestor": None if ancestor is None else float(ancestor[column]),
             "dropped": None if dropped is None else float(dropped[place]),
             "members": [],
+            "first": bool(unmoved[place]),
             **level_facts(explanation, int(column)),
         }
         for place, column in enumerate(causal.order)

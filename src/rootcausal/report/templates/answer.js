@@ -36,10 +36,11 @@ function expectedText(one) {
   return `about “${shownLevel(levels[nearest])}”`;
 }
 
-const FROM_OTHERS = "expected from this patient's other values";
+/** How an expected value is told: nothing comes before a variable that is first, so that everybody's is the typical one. */
+const toldAs = (one) => (one.first ? "typical of the cohort" : "expected from this patient's other values");
 
 /** "12.6 mg/dl; 3.8 mg/dl expected from this patient's other values", as elements. */
-function measuredAgainstExpected(one, words = FROM_OTHERS) {
+function measuredAgainstExpected(one, words = toldAs(one)) {
   const expected = expectedText(one);
   if (one.imputed || one.parts.length) return valueWords(one);
   const value = one.level === null ? inItsUnit(one, one.data) : null;
@@ -49,7 +50,7 @@ function measuredAgainstExpected(one, words = FROM_OTHERS) {
 
 /** "bili (12.6 mg/dl; 3.8 mg/dl expected)" */
 function inShort(one) {
-  const inside = measuredAgainstExpected(one, "expected");
+  const inside = measuredAgainstExpected(one, one.first ? "typical" : "expected");
   return [element("strong", {}, ...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
 }
 
@@ -112,7 +113,8 @@ function whyFirst(first) {
     words.push(first.level === null ? ` at ${inItsUnit(first, first.data)}` : "", ": its own ", shockWord, ", the part that its causes do not explain, is ");
     words.push(`${standing("errors", first.variable, first.shock).words}. `);
   } else {
-    words.push(": ", ...measuredAgainstExpected(first), ". What its causes do not explain is its ", shockWord, `, ${standing("errors", first.variable, first.shock).words}. `);
+    const left = first.first ? ". Nothing that was measured comes before it: the difference is its " : ". What its causes do not explain is its ";
+    words.push(": ", ...measuredAgainstExpected(first), left, shockWord, `, ${standing("errors", first.variable, first.shock).words}. `);
   }
   words.push(told.itDoes(first.value));
   return words;

@@ -116,7 +116,7 @@ function card(one) {
       element("span", {}, ...nameAndLevel(one)),
       one.level === null || one.imputed ? element("span", { class: one.imputed ? "measured expected" : "measured" }, ...valueWords(one)) : null,
     ),
-    expected === null ? null : element("p", { class: "against" }, `${expected} ${FROM_OTHERS}`),
+    expected === null ? null : element("p", { class: "against" }, `${expected} ${toldAs(one)}`),
     stripOf(one),
     one.byLevel.length
       ? element("p", { class: "adds" }, `${told.byLevelTitle}${riskNote}: `, element("span", { class: "by-level" }, ...byLevel(one.byLevel)))
