@@ -158,6 +158,10 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _keep(self, found: Found) -> None:
         self.provenance_ = {**self.provenance_, "findings": found.to_dict()}
 
+    def __format__(self, spec: str) -> str:
+        """Within a sentence: the parameters alone."""
+        return format(repr(self), spec)
+
     def __str__(self) -> str:
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):

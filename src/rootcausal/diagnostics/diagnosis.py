@@ -166,9 +166,9 @@ class Diagnosis:
         """
         lines = [self._head().removesuffix(":"), ""]
         for check in self.worst_first:
-            if check.verdict in ("broken", "doubtful"):
+            if check.verdict in ("broken", "doubtful") and check.limit:
                 lines += _in_full(check)
-            elif check.verdict != "fine":
+            elif check.verdict != "fine":  # what another check explains has no limit of its own
                 lines.append(_titled(check.verdict, check.limit or check.statement))
         fine = [check.name for check in self.checks if check.verdict == "fine"]
         if fine:
@@ -177,7 +177,7 @@ class Diagnosis:
         return "\n".join([*lines, *([NO_TABLE_SHOWS] if self.of_outcome else [])])
 
     def _head(self) -> str:
-        far = ", as far as it was checked" if self.not_made and self.of_outcome else ""
+        far = ", as far as it was checked" if self.not_made and self.verdict != "not checked" else ""
         return f"overall{far}: {self.verdict}, {SUMMARIES[self.verdict]}"
 
     def summary(self) -> str:
@@ -201,11 +201,9 @@ def _in_full(check: Check) -> list[str]:
     unnamed = [name for name in check.variables if name not in check.statement]
     if unnamed:
         said.append(f"concerns: {listed([one_line(name, 40) for name in check.variables], 6)}")
-    if check.limit:
-        # What not to read says so itself.
-        said.append(check.limit if check.reading == "do not read" else f"{check.reading}: {check.limit}")
-    if check.advice:
-        said.append(f"what to do: {check.advice}")
+    # What not to read says so itself.
+    said.append(check.limit if check.reading == "do not read" else f"{check.reading}: {check.limit}")
+    said.append(f"what to do: {check.advice}")
     return [_titled(check.verdict, check.question), *(f"{'':<12} {line}" for line in said)]
 
 
