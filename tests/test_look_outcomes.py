@@ -281,4 +281,4 @@ def test_a_fit_by_yes_or_no_is_told_of_the_time(tmp_path: Path) -> None:
     warned = run("fit", path, "--target", "died", "--out", tmp_path / "m.rci").stderr
     assert "warning: Column 'futime' says how long patients were followed" in warned
     fitted = run("fit", path, "--time", "futime", "--event", "died", "--out", tmp_path / "m.rci")
-    assert fitted.exit_code == 0 and "warning" not in fitted.stderr
+    assert fitted.exit_code == 0 and "warning: Column" not in fitted.stderr

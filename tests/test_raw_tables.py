@@ -72,7 +72,7 @@ def test_a_word_of_one_column_counts_for_new_patients(tmp_path: Path) -> None:
     table.loc[60:70, "b"] = 0.0
     path, model = write(tmp_path, table), tmp_path / "m.rci"
     assert "41 of 400 cells are missing" in ok("fit", path, "--target", "ill", "--na", "a=0", "--out", model)
-    assert RCI.load(model).provenance_["reading"] == {"na": ["a=0"]}
+    assert RCI.load(model).provenance_["reading"] == {"na": ["a=0"], "called": "ill"}
     ok("explain", model, path, "--out", tmp_path / "s.csv")
     imputed = pd.read_csv(tmp_path / "s.csv")["imputed"]
     assert (imputed[:41] == "a").all() and imputed[41:].isna().all()
@@ -112,7 +112,7 @@ def test_written_dates_are_days_since_the_first_where_kept(
     ok("fit", path, "--target", "ill", "--keep", "a,b,when", "--out", model)
     reading = RCI.load(model).provenance_["reading"]
     orders = {} if order is None else {"date_orders": {"when": order}}
-    assert reading == {"origins": {"when": "2001-12-01"}, **orders}
+    assert reading == {"origins": {"when": "2001-12-01"}, "called": "ill", **orders}
     assert read_cohort(path, "ill", keep=["when"]).X["when"].to_pylist() == [float(k) for k in range(200)]
 
 

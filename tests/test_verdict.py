@@ -213,3 +213,13 @@ def test_nothing_is_said_of_brackets_where_there_are_none(tmp_path: Path) -> Non
     said = ok("explain", tmp_path / "m.rci", tmp_path / "new.csv")
     assert "a +" in said and " to " not in said.split("What the numbers mean")[0]
     assert "in brackets" not in said
+
+
+def test_look_and_check_agree_on_a_copy_with_flips(tmp_path: Path) -> None:
+    X, y = leaky(n=400)
+    flipped = np.where(np.random.default_rng(3).random(400) < 0.06, 1 - y, y)
+    X.drop(columns="leak").assign(copy=flipped, died=y).to_csv(tmp_path / "c.csv", index=False)
+    seen = json.loads(ok("look", tmp_path / "c.csv", "--target", "died", "--json"))
+    assert [one["columns"] for one in seen["findings"] if one["name"] == "nearly decides"] == [["copy"]]
+    said = json.loads(ok("check", tmp_path / "c.csv", "--target", "died", "--json"))
+    assert [one["variables"] for one in said["checks"] if one["name"] == "gives_away"] == [["copy"]]

@@ -88,7 +88,7 @@ def test_command_line(animal: Animal, tmp_path: Path) -> None:
     assert_no_nan(json.loads(succeeds(animal, run("check", cohort, *told, "--json"), doubts)))
     a_few(animal).to_csv(few, index=False)
     of_few = not_to_be_read(fitted(animal).diagnose(a_few(animal)[animal.names]))
-    succeeds(animal, run("report", few, "--model", model, "--out", page), of_few)
+    succeeds(animal, run("report", few, "--model", model, "--out", page), of_few | doubts)
     assert_no_nan(facts_of(page))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import norm
 
 from ..asking.ends import ends_beside, says_end
+from ..asking.leaks import LEVEL_TELLS, NUMBER_TELLS
 from ..core.layout import Layout
 from ..core.table import F64, Index
 from ..wording import listed, plural, quoted
@@ -24,9 +25,9 @@ from .ranks import ranks_of
 from .telling_apart import areas, chance_of, measured_of_both, rank_area, rows_of_both, smallest_area
 
 HAPPENING = "the diagnosis"
-# Areas under the ROC curve. Two levels that reach 0.92 have an odds ratio above 100: no cause has.
-OF_NUMBERS = Scale(0.95, 0.99, p_doubtful=0.01)
-OF_LEVELS = Scale(0.92, 0.97, p_doubtful=0.01)
+# Areas under the ROC curve.
+OF_NUMBERS = Scale(NUMBER_TELLS, 0.99, p_doubtful=0.01)
+OF_LEVELS = Scale(LEVEL_TELLS, 0.97, p_doubtful=0.01)
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75
 # A level of so many patients, nearly all of them cases although not nearly all patients are.

@@ -59,7 +59,8 @@ def farthest(values: F64, measured: np.ndarray | None) -> tuple[Index, F64]:
         rest[~measured] = 0.0
     largest = rest[columns, row]
     rest[columns, row] = 0.0
-    return row, largest / np.maximum(rest.max(axis=1), np.finfo(float).tiny)
+    with np.errstate(over="ignore"):  # where nobody else differs from the average, this one lies apart
+        return row, largest / np.maximum(rest.max(axis=1), np.finfo(float).tiny)
 
 
 def goes_with(X: F64, score: F64, measured: np.ndarray | None) -> list[GoesWith]:

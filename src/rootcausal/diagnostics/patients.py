@@ -101,7 +101,8 @@ def _farthest(values: F64, y: np.ndarray, measured: np.ndarray | None) -> tuple[
         rest[~measured] = 0.0
     largest = rest[columns, row]
     rest[columns, row] = 0.0
-    apart = np.abs(largest) / np.maximum(np.abs(rest).max(axis=1), np.finfo(float).tiny)
+    with np.errstate(over="ignore"):  # where nobody else differs from the average, this one lies apart
+        apart = np.abs(largest) / np.maximum(np.abs(rest).max(axis=1), np.finfo(float).tiny)
     own = np.stack([y[row] == label for label in (0, 1)]).astype(np.float64)
     total = of_label @ rest.T
     rest *= rest

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
+from ..asking.leaks import LEVEL_TELLS, NUMBER_TELLS
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import one_line, plural
@@ -16,9 +17,8 @@ from .findings import Finding, by_number, columns_in_words, dropping
 from .shape import FITTED, Shape
 
 # One measurement that tells cases from controls so well (area under the ROC curve) is seldom a cause of the
-# disease: mostly the disease is defined by it, or it was measured after.
-NEARLY_DECIDES = 0.95
-# Good measurements of a disease come near that: below this the user decides.
+# disease: mostly the disease is defined by it, or it was measured after. Below this the user decides: good
+# measurements of a disease come near that.
 DECIDES = 0.98
 # Its absence alone: sensitivity and specificity of 90 % on average.
 ABSENCE_TELLS = 0.9
@@ -56,7 +56,8 @@ def find_deciding(
     found: dict[str, float] = {}
     for cells in asked:
         auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
-        if auc >= NEARLY_DECIDES and _z(auc, n_cases, n_controls) >= least_z:
+        least = NUMBER_TELLS if kinds[cells.name] == "number" else LEVEL_TELLS
+        if auc >= least and _z(auc, n_cases, n_controls) >= least_z:
             found[cells.name] = auc
     return [
         *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, True, who),
