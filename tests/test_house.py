@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "backends": {"core", "errors"},
     "nonlinear": {"backends", "core", "errors"},
     "files": {"core", "errors", "nonlinear", "version", "wording"},
-    "inputs": {"backends", "core", "errors", "files", "wording"},
+    "inputs": {"asking", "backends", "core", "errors", "files", "wording"},
     "parameters": {"core", "errors", "inputs", "wording"},
     "looking": {"asking", "core", "errors", "files", "inputs", "wording"},
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "nonlinear", "version", "wording"},

@@ -12,7 +12,8 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.asking.ends import belong_together, says_censoring, time_of
+from rootcausal.asking.ends import belong_together, time_of
+from rootcausal.inputs.labels import asks_who_is_well
 from rootcausal.looking.findings import Finding
 from rootcausal.looking.fit_line import fit_arguments, look_arguments
 from rootcausal.looking.look import Look, look
@@ -105,8 +106,11 @@ def test_a_time_and_its_event(time: str, event: str, together: bool) -> None:
     assert belong_together(time, event) is together
 
 
-def test_names_of_censoring() -> None:
-    assert says_censoring("cens") and says_censoring("is_censored") and not says_censoring("census_tract")
+def test_names_of_those_who_are_well() -> None:
+    for name in ("cens", "is_censored", "Survived", "overall_survival", "alive", "relapse_free"):
+        assert asks_who_is_well(name), name
+    for name in ("census_tract", "uncensored", "died", "event", "survey"):
+        assert not asks_who_is_well(name), name
 
 
 # --- which columns are the outcome ------------------------------------------------------------------------
@@ -191,7 +195,7 @@ def test_a_target_that_does_not_say_that_it_ends_anything_is_asked_about() -> No
 
 
 def test_labels_of_events() -> None:
-    assert "--positive 2" in line(look(table(time=TIME, status=EVENT + 1), "status"))
+    assert "--positive LABEL" in line(look(table(time=TIME, status=EVENT + 1), "status"))
     three = np.where(EVENT, 2, np.arange(N) % 2)
     seen = look(table(time=TIME, status=three), "status")
     assert "--positive LABEL" in line(seen) and "--negative" not in line(seen)
@@ -202,8 +206,9 @@ def test_labels_of_events() -> None:
 
 def test_a_name_that_says_censoring_is_doubted() -> None:
     one = named(look(table(time=TIME, cens=EVENT), "cens"), "target")
-    assert one is not None and not one.in_line and one.options == (("--positive", "0"),)
-    assert "may mean censored" in one.sentence
+    assert one is not None and one.in_line and one.options == (("--positive", "LABEL"),)
+    assert f"'0' ({(EVENT == 0).sum()}), '1' ({EVENT.sum()})" in one.sentence
+    assert "by its name the column may say who is well" in one.sentence
 
 
 def test_times_that_need_a_word() -> None:

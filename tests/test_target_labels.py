@@ -30,16 +30,25 @@ SAID = [
     ("Control", "Case"),
     ("healthy", "sick"),
     ("negative", "positive"),
+    ("Survived", "Dead"),
+    ("well", "sick"),
+    ("no", "positive"),
+    ("notckd", "ckd"),
+    ("no relapse", "relapse"),
+    ("relapse-free", "relapse"),
+    ("normal", "hypothyroid"),
+    ("survivor", "nonsurvivor"),
+    ("0:LIVING", "1:DECEASED"),
 ]
 UNSAID = [
-    ("Dead", "Survived"),
+    ("N", "P"),
+    ("homeless", "housed"),
+    ("Died of Disease", "Died of Other Causes"),
     ("a", "b"),
     (1, 2),
     (1.0, 2.0),
     (3, 7),
     (0, 2),
-    ("sick", "well"),
-    ("no", "positive"),
 ]
 
 

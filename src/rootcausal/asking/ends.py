@@ -138,8 +138,3 @@ def belong_together(time: str, event: str) -> bool:
         return False
     short = len(ends_in) <= len("rec") and (says_end(event) or happened != "".join(tokens(event)))
     return ends_in == happened or (short and happened.startswith(ends_in))
-
-
-def says_censoring(name: str) -> bool:
-    """Whether a column by its name says who was censored, so that 1 may mean that the event did not come."""
-    return any(part.startswith("cens") and not part.startswith("census") for part in tokens(name))

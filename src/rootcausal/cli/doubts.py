@@ -18,6 +18,7 @@ ROWS_ENOUGH = 5_000
 MOST_COLUMNS = 1_000
 # The others are refused by the fit, or said by the command itself.
 WORTH_A_LINE = (
+    "contradiction",
     "id",
     "row number",
     "date",
@@ -62,6 +63,8 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     seen = look(table, target, roles.id_column, _said(patients, roles), time, roles.outcome.said)
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
+    if getattr(roles.outcome, "positive", None) is not None:
+        silent.add("contradiction")  # which label it is was said
     doubts = [
         one
         for one in seen.findings

@@ -175,12 +175,12 @@ def _print_target(seen: "Look") -> None:
     of_what = "rows" if repeated else "patients"
     if seen.time is not None:
         _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
-        if target.disease is not None and not target.open:
+        if target.disease is not None and not target.guessed:
             _paragraph(
                 f"Event {quoted(target.name)}: {quoted(target.disease, 30)} is the event "
                 f"({target.n_cases} of {target.n_cases + target.n_controls} {of_what})."
             )
-    elif target.disease is not None and not target.open:
+    elif target.disease is not None and not target.guessed:
         _paragraph(
             f"Target {quoted(target.name)}: {quoted(target.disease, 30)} is the disease "
             f"({target.n_cases} of {target.n_cases + target.n_controls} {of_what}), "

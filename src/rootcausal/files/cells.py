@@ -15,8 +15,8 @@ from ..wording import quoted
 if TYPE_CHECKING:
     from ..core.table import F64
 
-# The one list of words that stand for "no value", in numbers, texts and labels alike: that of pyarrow. Users
-# add their own with --na.
+# Words that stand for "no value", in numbers, texts and labels alike: those of pyarrow. Users add their own
+# with --na.
 WORDS_FOR_MISSING = (
     "",
     "#N/A",
@@ -36,8 +36,63 @@ WORDS_FOR_MISSING = (
     "nan",
     "null",
 )
+# Words that people write where nothing is known, with "_" for blanks. They are asked about, and count as
+# missing only where --na says so.
+WORDS_IN_DOUBT = frozenset(
+    (
+        "?",
+        "??",
+        ".",
+        "..",
+        "--",
+        "---",
+        "...",
+        "unknown",
+        "unk",
+        "unkn",
+        "u/k",
+        "nk",
+        "n/k",
+        "missing",
+        "n.a.",
+        "n.k.",
+        "n.d.",
+        "not_done",
+        "not_known",
+        "not_available",
+        "not_recorded",
+        "not_applicable",
+        "not_measured",
+        "not_tested",
+        "not_stated",
+        "not_reported",
+        "not_specified",
+        "no_data",
+        "none_recorded",
+        "undefined",
+        "undetermined",
+        "unspecified",
+        "unrecorded",
+        "#null!",
+        "#value!",
+        "#n/d",
+        "na_na",
+        "nan_nan",
+        "none_none",
+        "<na>",
+        "nat",
+        "(null)",
+        "(missing)",
+        "(unknown)",
+        "don't_know",
+        "dont_know",
+    )
+)
+# These may as well be levels: no complication, not detected, non-responder.
+WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-", "*"))
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_FOLDED = frozenset(word.casefold() for word in WORDS_FOR_MISSING)
 _COMMA_NUMBER = r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 # 1,234 may be 1.234 or 1234; 0,123 and 1,5 can only be the one.
@@ -63,6 +118,17 @@ class OwnWords:
 
     def of(self, column: str) -> list[str]:
         return [*self.everywhere, *self.of_column.get(column, ())]
+
+
+def says_missing(text: str) -> bool:
+    """Whether a text, in letters of any size, is one that people write where nothing is known."""
+    folded = "_".join(text.casefold().split())
+    return folded in WORDS_IN_DOUBT | WORDS_OR_LEVELS | _FOLDED
+
+
+def may_be_a_level(text: str) -> bool:
+    """Whether such a text may as well be a level: none, n.d. for not detected."""
+    return text.strip().casefold() in WORDS_OR_LEVELS
 
 
 def own_words(na: Sequence[str], columns: Collection[str]) -> OwnWords:

@@ -170,7 +170,7 @@ def choose_event(unique: Labels, counts: Index, event: str, positive: str | None
             f"{column} holds {len(texts)} different numbers, from {texts[0]} to {texts[-1]}, and it has to "
             "say whether the event happened, 1 or 0: is it the time? Then name it with --time."
         )
-    place = _place_of_event(unique, texts, positive)
+    place = _place_of_event(unique, texts, event, positive)
     if place is None and positive is not None:
         raise InputError(
             f"--positive {quoted(positive)} is not a label of {quoted(event)}, which holds {_counted(rows)}."
@@ -193,13 +193,13 @@ def choose_event(unique: Labels, counts: Index, event: str, positive: str | None
     return Event(unique[place].item(), texts[place], rows[place][1], others)
 
 
-def _place_of_event(unique: Labels, texts: list[str], positive: str | None) -> int | None:
+def _place_of_event(unique: Labels, texts: list[str], event: str, positive: str | None) -> int | None:
     if positive is not None:
         keys = [label_key(text) for text in texts]
         return keys.index(label_key(positive)) if label_key(positive) in keys else None
     if texts in (["1"], ["true"]):
         return 0  # there is no censoring
-    return place_of_disease(unique) if len(texts) == 2 else None
+    return place_of_disease(unique, event) if len(texts) == 2 else None
 
 
 def _counted(rows: Sequence[tuple[str, int]]) -> str:

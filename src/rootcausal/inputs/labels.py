@@ -2,45 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-# Pairs of labels, (healthy, disease), that mean the same to everybody; some tables name the code beside it.
-KNOWN_LABELS = (
-    ("0", "1"),
-    ("-1", "1"),
-    ("false", "true"),
-    ("no", "yes"),
-    ("n", "y"),
-    ("negative", "positive"),
-    ("neg", "pos"),
-    ("absent", "present"),
-    ("benign", "malignant"),
-    ("alive", "dead"),
-    ("alive", "died"),
-    ("alive", "deceased"),
-    ("living", "deceased"),
-    ("0:living", "1:deceased"),
-    ("censored", "dead"),
-    ("censored", "died"),
-    ("censored", "deceased"),
-    ("censored", "event"),
-    ("control", "case"),
-    ("healthy", "sick"),
-    ("healthy", "diseased"),
-    ("unaffected", "affected"),
+from ..asking.words import tokens, words
+
+# Shorter words in the name of a column are no topic that a label could repeat.
+LETTERS_OF_A_TOPIC = 4
+# Pairs of labels, (no, yes), that everybody reads alike: what they answer is in the name of their column.
+ANSWERS = (("0", "1"), ("-1", "1"), ("false", "true"), ("no", "yes"), ("n", "y"))
+_ANSWERS = frozenset(text for pair in ANSWERS for text in pair)
+# Words that say themselves that somebody is ill, or is not; a label may have others beside them.
+_ILL = words(
+    "yes case cases dead died death deceased positive pos malignant cancer ill sick diseased event relapse "
+    "relapsed recurrence recurred present true affected abnormal"
 )
+_WELL = words(
+    "no none control controls healthy normal negative neg alive living survived survivor survivors censored "
+    "censor benign absent false unaffected"
+)
+# Before a word, or glued to it, these turn it round: no relapse, not dead, notckd; so does "free" behind it.
+_NOT = ("not", "non", "no", "without", "never")
+# By such a name, or one of survival and censoring, 1 may stand for those who are well.
+_ASKS_WHO_IS_WELL = words("alive living healthy free normal control controls benign")
 
 
-def place_of_disease(labels: Iterable[Any]) -> int | None:
-    """Which of two labels says itself that it is the disease: its place, or None where neither does."""
-    folded = [text_of(label).strip().casefold() for label in labels]
-    return next(
-        (folded.index(disease) for healthy, disease in KNOWN_LABELS if {healthy, disease} == set(folded)),
-        None,
+def place_of_disease(labels: Iterable[Any], name: str = "") -> int | None:
+    """Which label says itself that it is the disease, or the event: its place; None where none or two do.
+
+    Labels that only answer what the ``name`` of their column asks, such as 0 and 1, say nothing where that
+    may be who is well. The one label that is named like its column is the disease, and so is what another
+    negates, as in ckd and notckd, and the other of two where one says that somebody is well.
+    """
+    texts = [text_of(label).strip().casefold() for label in labels]
+    for no, yes in ANSWERS:
+        if sorted(texts) == sorted((no, yes)):
+            return None if asks_who_is_well(name) else texts.index(yes)
+    said = _meanings(texts, name)
+    if said.count("ill") == 1:
+        return said.index("ill")
+    beside_well = len(said) == 2 and said.count("well") == 1 and "ill" not in said
+    return 1 - said.index("well") if beside_well else None
+
+
+def place_of_health(labels: Iterable[Any], name: str = "") -> int | None:
+    """Which label says itself that somebody is well; None where none or two do."""
+    said = _meanings([text_of(label).strip().casefold() for label in labels], name)
+    return said.index("well") if said.count("well") == 1 else None
+
+
+def says_ill(label: str) -> bool | None:
+    """Whether a label by itself says that somebody is ill or dead, or is not; None where it says neither."""
+    return {"ill": True, "well": False, "": None}[_meaning(tokens(label), frozenset(), frozenset())]
+
+
+def is_known(label: str) -> bool:
+    """Whether all words of a label, in small letters, mean the same to everybody."""
+    found = {word for word in tokens(label) if not word.isdigit()}
+    return label in _ANSWERS or (bool(found) and found <= _ILL | _WELL)
+
+
+def asks_who_is_well(name: str) -> bool:
+    """Whether a column by its name may say who is well, alive or censored, so that 1 is not the disease."""
+    return bool(_ASKS_WHO_IS_WELL & {*tokens(name)}) or any(
+        part.startswith(("cens", "surviv")) and not part.startswith("census") for part in tokens(name)
     )
+
+
+def _meanings(texts: Sequence[str], name: str) -> list[str]:
+    """Of each label "ill", "well", or nothing."""
+    split = [tokens(text) for text in texts]
+    asked = frozenset(word for word in tokens(name) if len(word) >= LETTERS_OF_A_TOPIC)
+    return [
+        _meaning(found, frozenset(word for other in split if other is not found for word in other), asked)
+        for found in split
+    ]
+
+
+def _meaning(found: Sequence[str], others: frozenset[str], asked: frozenset[str]) -> str:
+    """What the words of a label say, beside those of the other labels and those of the column's name."""
+    known = {word for word in found if not word.isdigit()}
+    bare, turned = known - {*_NOT, "free"}, False
+    for word in known:
+        glued = next((word.removeprefix(one) for one in _NOT if word.startswith(one)), word)
+        if glued != word and glued in (others | _ILL | _WELL):
+            bare, turned = (bare - {word}) | {glued}, True
+    turned |= bool(bare) and bool(known & {*_NOT, "free"})
+    ill, well = bool(bare & (_ILL | asked - _WELL)), bool(bare & _WELL)
+    # What is negated without being known is a disease where another label is the same without the "not".
+    if turned and not (ill or well):
+        return "well" if bare & others else ""
+    if not turned and not (ill or well) and any(one + word in others for one in _NOT for word in bare):
+        return "ill"
+    if ill == well:
+        return "well" if known & {"no"} and not bare else ""
+    return "ill" if ill != turned else "well"
 
 
 def text_of(label: Any) -> str:

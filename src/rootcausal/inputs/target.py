@@ -24,7 +24,7 @@ from ..errors import InputError
 from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, refuse_other_order
-from .labels import KNOWN_LABELS, place_of_disease, text_of
+from .labels import asks_who_is_well, is_known, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
 
 # Of numbers. More are no labels but a measurement.
@@ -62,7 +62,7 @@ def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
     words_for_missing = set(WORDS_FOR_MISSING)
     stripped = {label: label.strip() for label in set(labels)}
     folded = {text.casefold() for text in stripped.values() if text not in words_for_missing}
-    known = any(folded <= set(pair) for pair in KNOWN_LABELS)
+    known = len(folded) <= 2 and all(map(is_known, folded))
     return {
         label: None if text in words_for_missing else text.casefold() if known else text
         for label, text in stripped.items()
@@ -105,10 +105,11 @@ def choose_counted(
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
-        place = place_of_disease(unique)
+        place = place_of_disease(unique, target)
         if place is None:
+            doubt = ", and by its name it may say who is well" if asks_who_is_well(target) else ""
             raise InputError(
-                f"the target {quoted(target)} holds {named[0]} and {named[1]}: "
+                f"the target {quoted(target)} holds {named[0]} and {named[1]}{doubt}: "
                 "say which one is the disease with --positive LABEL."
             )
         wanted = texts[place]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..core.table import LARGEST
 from ..errors import InputError
+from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
 from ..wording import plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_codes, says_id, says_missing, says_order, says_patient
+from .names import says_codes, says_id, says_order, says_patient
 from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 

@@ -8,13 +8,19 @@ from ..wording import for_shell
 from .look import Look, variables_left
 
 # Options that say which column is the outcome: they are in the line by themselves.
+# What no option deals with, and a fit refuses.
+PREVENTS = ("nothing measured",)
 OF_OUTCOME = ("--time", "--event", "--outcome")
 
 
 def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
     """Arguments of ``rootcausal``; None where no fit can be proposed: no target, or no variable is left."""
     target = look.target
-    if target is None or not (target.disease is not None or look.number) or not variables_left(look):
+    if target is None or not variables_left(look):
+        return None
+    if any(finding.name in PREVENTS for finding in look.findings):
+        return None
+    if not look.number and (target.disease is None or target.too_few(of_all=look.time is None)):
         return None
     file = fspath(path)
     outcome = ["--target", target.name, *(["--outcome", "number"] if look.number else [])]

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..asking.ends import belong_together, says_censoring, says_end, time_of
+from ..asking.ends import belong_together, says_end, time_of
+from ..core.survival import FEWEST_EVENTS
 from ..core.table import Index
+from ..inputs.labels import place_of_disease
 from ..wording import amount, listed, plural, quoted
 from .counted import Counted
 from .findings import Finding
 from .shape import Shape
-from .target import LABEL, MOST_LABELS, TargetFacts, candidates
+from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
@@ -89,26 +91,19 @@ def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:
         held = f"holds {shown}" if facts.labels else "holds many values"
         sentence = f"The event column {name} {held}: it has to say whether the event came, 1 or 0."
         return [Finding("target", (facts.name,), sentence)]
+    if facts.too_few(of_all=False):
+        sentence = f"The event column {name} holds {shown}: at least {FEWEST_EVENTS} events are needed."
+        return [Finding("target", (facts.name,), sentence)]
     others = "All other labels are the end of follow-up."
-    if facts.open:
+    if facts.guessed:
         sentence = (
-            f"The labels of {name}, {shown}, do not say which is the event: say it with --positive. {others}"
+            f"The labels of {name}, {shown}, do not say which is the event{in_doubt(facts)}: put it in the "
+            f"place of LABEL. {others}"
         )
         found.append(Finding("target", (facts.name,), sentence, (("--positive", LABEL),), True))
-    elif facts.guessed or facts.others:
-        sentence = (
-            f"The labels of {name}, {shown}, do not say for certain which is the event: "
-            f"{quoted(facts.disease, 30)} is taken for it; say another with --positive if that is wrong. "
-            f"{others}"
-        )
+    elif facts.others:
+        sentence = f"{quoted(facts.disease, 30)} is the event of {name} by its words, among {shown}. {others}"
         found.append(Finding("target", (facts.name,), sentence, (("--positive", facts.disease),), True))
-    elif says_censoring(facts.name):
-        sentence = (
-            f"{quoted(facts.disease, 30)} in {name} is taken for the event, and by the name it may mean "
-            "censored: then the event is the other label."
-        )
-        options = () if facts.healthy is None else (("--positive", facts.healthy),)
-        found.append(Finding("target", (facts.name,), sentence, options))
     gone = max(facts.n_missing, time.n_missing)
     if gone:
         sentence = (
@@ -140,4 +135,5 @@ def in_words(time: Counted) -> str:
 def as_event(facts: TargetFacts) -> TargetFacts:
     """The same, where all labels but that of the event count as one."""
     n_labelled = sum(count for _, count in facts.labels)
-    return replace(facts, n_controls=n_labelled - facts.n_cases)
+    guessed = place_of_disease([label for label, _ in facts.labels], facts.name) is None
+    return replace(facts, guessed=guessed, n_controls=n_labelled - facts.n_cases)

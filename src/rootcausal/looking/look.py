@@ -12,7 +12,7 @@ from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
 from .after import find_after
-from .codes import find_codes, find_zeros
+from .codes import find_codes, find_unmeasured, find_zeros
 from .column_findings import (
     find_dates,
     find_empty,
@@ -29,7 +29,17 @@ from .findings import Finding
 from .follow_up import as_event, event_codes, find_event, find_pair, in_words, pairs_of, time_beside
 from .header import find_headers, repeated_headers
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
-from .target import MOST_LABELS, TargetFacts, candidates, find_number, find_target, is_number, target_of
+from .target import (
+    MOST_LABELS,
+    TargetFacts,
+    candidates,
+    codes_of,
+    find_contradiction,
+    find_number,
+    find_target,
+    is_number,
+    target_of,
+)
 from .telling import CASES, EVENTS, Who, find_deciding, find_parts, find_telling_absence
 
 # Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
@@ -85,20 +95,19 @@ def look(
     if headers.size:
         table = table.take(np.setdiff1d(np.arange(table.num_rows), headers))
     table, unclear = with_decimal_commas(table, {id_column or "", *(said or {})})
-    columns = [counted_of(name, table[name]) for name in table.column_names]
-    kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
-    kinds |= {name: kind for name, kind in (said or {}).items() if name in kinds}
-    if id_column is not None:
-        kinds[id_column] = "id"
-    by_name = {cells.name: cells for cells in columns}
+    n_rows, all_columns = table.num_rows, [counted_of(name, table[name]) for name in table.column_names]
+    kinds = _kinds(all_columns, said or {}, id_column)
     proposed: list[Finding] = []
     if target is not None and time is None and outcome is None:
-        target, time, proposed = _follow_up_found(target, columns, kinds)
+        target, time, proposed = _follow_up_found(target, all_columns, kinds)
+    by_name = {cells.name: cells for cells in all_columns}
     for name in (target, time):
-        if name is not None and kinds[name] == "id":
+        if name is not None and kinds[name] in ("id", "date"):
             kinds[name] = "number" if by_name[name].form == "number" else "text"
-    facts = tuple(facts_of(cells, kinds[cells.name]) for cells in columns)
-    variables = [cells for cells in columns if cells.name not in (target, time)]
+    facts = tuple(facts_of(cells, kinds[cells.name]) for cells in all_columns)
+    table, columns, kinds = _with_outcome(table, all_columns, kinds, target, time, outcome)
+    told = [name for name in (target, time) if name is not None]
+    variables = [cells for cells in columns if cells.name not in told]
     rows = _rows_asked(table.num_rows, table.num_columns)
     of_commas = find_unclear_commas({one.name: unclear[one.name] for one in variables if one.name in unclear})
     variables = _kept(variables, of_commas)
@@ -114,16 +123,20 @@ def look(
     ]
     labels, number = None, False
     if target is not None:
-        labels, ill = target_of(by_name[target])
+        labels, _ = target_of(by_name[target])
+        of_used = next(cells for cells in columns if cells.name == target)
+        ill = np.full(table.num_rows, -1) if labels.disease is None else codes_of(of_used, labels)
         number = outcome == "number" or (outcome is None and time is None and is_number(by_name[target]))
         who = CASES
         if number:
             ill, of_target = np.full(ill.size, -1), find_number(by_name[target])
         elif time is not None:
-            ill, labels, who = event_codes(ill, by_name[target]), as_event(labels), EVENTS
-            of_target = find_event(labels, by_name[time])
+            ill, labels, who = event_codes(ill, of_used), as_event(labels), EVENTS
+            labels, contradicted = find_contradiction(labels, ill, columns)
+            of_target = [*contradicted, *find_event(labels, by_name[time])]
         else:
-            of_target = find_target(labels, table.num_rows)
+            labels, contradicted = find_contradiction(labels, ill, columns)
+            of_target = [*contradicted, *find_target(labels)]
         findings = [
             *proposed,
             *of_target,
@@ -134,16 +147,54 @@ def look(
     findings += find_coarser(_kept(variables, findings), kinds, rows)
     out = _left_out(findings)
     findings += [
-        *find_codes([cells for cells in columns if cells.name != time], kinds, out, target),
-        *find_zeros([cells for cells in columns if cells.name != time], kinds, out, target),
+        *find_codes(columns, kinds, out, told),
+        *find_zeros(columns, kinds, out, told),
         *find_mostly_missing(_kept(variables, findings), kinds),
         *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
     ]
+    findings += find_unmeasured(_kept(variables, findings), kinds)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
     followed = "" if time is None else in_words(by_name[time])
-    out_of = (table.num_rows, facts, labels, could, tuple(findings), rows.size)
+    out_of = (n_rows, facts, labels, could, tuple(findings), rows.size)
     return Look(*out_of, pairs, time, followed, number)
+
+
+def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:
+    kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
+    kinds |= {name: kind for name, kind in said.items() if name in kinds}
+    if id_column is not None:
+        kinds[id_column] = "id"
+    return kinds
+
+
+def _with_outcome(
+    table: Any,
+    columns: list[Counted],
+    kinds: dict[str, Shape],
+    target: str | None,
+    time: str | None,
+    outcome: Literal["yes-no", "number"] | None,
+) -> tuple[Any, list[Counted], dict[str, Shape]]:
+    """The same in the rows that a fit would use: what varies elsewhere may be a constant among them."""
+    by_name = {cells.name: cells for cells in columns}
+    used = np.ones(table.num_rows, dtype=bool)
+    for name in (target, time):
+        if name is not None and (by_name[name].numbers is not None or by_name[name].codes is not None):
+            used &= ~by_name[name].missing
+    if target is not None and time is None and outcome != "number":
+        labels, ill = target_of(by_name[target])
+        if labels.disease is not None and not labels.guessed:
+            used &= ill >= 0
+    if used.all() or not used.any():
+        return table, columns, kinds
+    table = table.filter(used)
+    columns = [counted_of(name, table[name]) for name in table.column_names]
+    return (
+        table,
+        columns,
+        kinds | {c.name: shape_of(c) for c in columns if kinds[c.name] in (*FITTED, "text")},
+    )
 
 
 def _follow_up_found(

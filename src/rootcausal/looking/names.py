@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from ..asking.words import tokens, words
-
-# Texts that people write where nothing was measured. Those that count as missing anyway are not among them.
-WORDS_FOR_MISSING = words(
-    "? . - -- --- * ... unknown unk unkn missing n.a. na n.d. nd nr ns not_done not_known not_available "
-    "not_recorded not_applicable not_measured not_tested no_data #null! #value! none_recorded undefined "
-    "unspecified"
-)
 
 _ID = words(
     "id ids ident identifier mrn guid uuid pid sid eid usubjid subjid randid pidnum idno idnum patno subjno"
@@ -49,10 +40,6 @@ _LABS = words(
 
 def _folded(name: str) -> str:
     return name.strip().casefold()
-
-
-def says_missing(text: str) -> bool:
-    return re.sub(r"\s+", "_", text.strip().casefold()) in WORDS_FOR_MISSING
 
 
 def says_id(name: str) -> bool:

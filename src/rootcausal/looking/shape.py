@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..inputs.kinds import MOST_LEVELS, variable_of_numbers, variable_of_texts
+from ..inputs.guess import MixedError, of_texts
+from ..inputs.kinds import MOST_LEVELS, TooManyLevelsError, variable_of_numbers
 from .counted import Counted, as_text, is_whole_date
 from .names import says_date, says_id, says_row_number
 
@@ -112,7 +113,11 @@ def _guess(cells: Counted) -> Shape:
     all_distinct = cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS
     if cells.n_different > MOST_LEVELS or all_distinct:
         return "text"
-    return variable_of_texts(cells.name, [str(text) for text in cells.different], order=cells.order).kind
+    counts = {str(text): int(count) for text, count in zip(cells.different, cells.counts, strict=True)}
+    try:
+        return of_texts(cells.name, counts, None, cells.order).kind
+    except (TooManyLevelsError, MixedError):
+        return "text"
 
 
 def facts_of(cells: Counted, kind: Shape) -> ColumnFacts:

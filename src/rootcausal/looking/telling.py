@@ -12,6 +12,7 @@ from ..asking.leaks import LEVEL_TELLS, NUMBER_TELLS
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import one_line, plural
+from .codes import not_known
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .shape import FITTED, Shape
@@ -24,6 +25,8 @@ DECIDES = 0.98
 ABSENCE_TELLS = 0.9
 # Chance of a word on a table in which no column has to do with the target.
 FALSE_ALARM = 0.01
+# Where "not known" is a word or a number in the cells: by so much more of them, or less, have the outcome.
+UNKNOWN_TELLS = 0.1
 LEAST_OF_A_CLASS = 5
 # Of a level with fewer rows, all may be cases by chance, or because it is a strong cause.
 LEAST_OF_A_LEVEL = 20
@@ -154,11 +157,13 @@ def find_telling_absence(
     if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
         return []
     asked = [cells for cells in columns if kinds[cells.name] in (*FITTED, "constant")]
-    asked = [cells for cells in asked if cells.n_missing or cells.strange]
+    coded = {cells.name: not_known(cells) for cells in asked}
+    asked = [cells for cells in asked if cells.n_missing or cells.strange or coded[cells.name].any()]
     least_z = _least_z(len(asked))
     found: dict[str, str] = {}
+    partly: dict[str, str] = {}
     for cells in asked:
-        gone = cells.missing[labelled]
+        gone = (cells.missing | coded[cells.name])[labelled]
         of_cases, of_controls = float(gone[y == 1].mean()), float(gone[y == 0].mean())
         auc = 0.5 + abs(of_cases - of_controls) / 2
         known = ~gone
@@ -170,6 +175,38 @@ def find_telling_absence(
             one_class and by_chance < np.log(FALSE_ALARM)
         ):
             found[cells.name] = f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
+        elif coded[cells.name].any():
+            partly |= _partly_told(cells, coded[cells.name][labelled], y, least_z, who)
+    return [*_absence_tells(found), *_unknown_tells(partly)]
+
+
+def _partly_told(cells: Counted, coded: np.ndarray, y: Index, least_z: float, who: Who) -> dict[str, str]:
+    """What to say of a column in which "not known" goes with the outcome ``y``, if it does."""
+    n_coded = int(coded.sum())
+    if min(n_coded, y.size - n_coded) < LEAST_OF_A_CLASS:
+        return {}
+    here, elsewhere, overall = (float(some.mean()) for some in (y[coded], y[~coded], y))
+    error = float(np.sqrt(overall * (1 - overall) * (1 / n_coded + 1 / (y.size - n_coded))))
+    if abs(here - elsewhere) < max(UNKNOWN_TELLS, least_z * error):
+        return {}
+    rows = plural(n_coded, "row")
+    return {cells.name: f"not known in {rows}, {here:.0%} of them {who.ill}; of others {elsewhere:.0%}"}
+
+
+def _unknown_tells(found: dict[str, str]) -> list[Finding]:
+    if not found:
+        return []
+    names = tuple(found)
+    sentence = (
+        f"{columns_in_words(names, found.__getitem__)}: that it is not known goes with the outcome, as "
+        "where the very ill cannot be asked. As a level it would be named as a cause, and taken for missing "
+        f"it is not missing at random: leave {by_number(names, 'it', 'them')} out, or read "
+        f"{by_number(names, 'it', 'them')} with this in mind."
+    )
+    return [Finding("not known tells", names, sentence, dropping(names))]
+
+
+def _absence_tells(found: dict[str, str]) -> list[Finding]:
     if not found:
         return []
     names = tuple(found)
