@@ -1,7 +1,7 @@
 """Names, paths and counts in messages: safe to show on a terminal, short, and grammatical."""
 
 import math
-import shlex
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 from os import PathLike
@@ -114,16 +114,32 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def for_shell(argument: str) -> str:
-    """Return an argument for a shell; what a terminal would obey is spelled out, as bash and zsh read it."""
-    if argument.isprintable():
-        return shlex.quote(argument)
-    return "$'" + "".join(map(_spelled, argument)) + "'"
+def for_shell(argument: str) -> str | None:
+    """Return an argument as sh, dash, bash, zsh and fish all read it; None where no text is read alike.
+
+    That is so of what a terminal would obey, and of "!" beside a quote: an interactive shell may look into
+    its history for it.
+    """
+    if not argument.isprintable() or ("!" in argument and "'" in argument):
+        return None
+    if _PLAIN.fullmatch(argument):
+        return argument
+    # In single quotes, fish takes a backslash for the beginning of an escape, and others do not.
+    return "".join(_in_quotes(part) for part in re.split(r"(\\+|'+)", argument) if part) or "''"
 
 
-def _spelled(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
+def pasted(argument: str) -> str:
+    """Return an argument in a message: as shells read it or, where they cannot, spelled out and harmless."""
+    return for_shell(argument) or for_shell(one_line(argument, LONGEST).replace("!", "?")) or "''"
+
+
+# Of what other shells leave alone, zsh expands a leading "=", and some a leading "~" or "%".
+_PLAIN = re.compile(r"[A-Za-z0-9_@+:,./-][A-Za-z0-9_@%+=:,./-]*")
+
+
+def _in_quotes(part: str) -> str:
+    if part[0] == "'":
+        return f'"{part}"'
+    if part[0] == "\\":
+        return '"' + part.replace("\\", "\\\\") + '"'
+    return f"'{part}'"

@@ -72,6 +72,12 @@ def says_end(name: str) -> bool:
     return ("follow" in parts and "up" in parts) or joined in ("fu", "os")
 
 
+def says_diagnosis(name: str) -> bool:
+    """Whether a name says no more than a diagnosis: the outcome, or why a patient came."""
+    others = [word for word in tokens(name) if word not in _DIAGNOSIS]
+    return len(others) < len(tokens(name)) and all(len(word) == 1 or word.isdigit() for word in others)
+
+
 def _is_survival(word: str) -> bool:
     """Survival and censoring, however cut short; no survey, no census."""
     return (word.startswith("surv") and not word.startswith("surve")) or (

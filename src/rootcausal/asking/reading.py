@@ -34,7 +34,7 @@ def read(names: Sequence[str]) -> Reading:
     if found:
         # Where there are visits, ages of a number that fits none of them are visits all the same.
         told = set().union(*found)
-        found += schedules([name for name in changing if name not in told])
+        found += schedules([name for name in changing if name not in told], visited=True)
     late = set().union(*map(_after_the_earliest, found))
     return Reading(tuple(name for name in first if name not in late), found)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..wording import for_shell, listed, one_line
+from ..wording import for_shell, listed, one_line, pasted
 from .suggestion import Suggestion
 
 # Longer names, or texts, are not written out: nobody could read them, and a file holds them as well.
@@ -31,7 +31,7 @@ def as_option(suggestion: Suggestion) -> str:
     """What to add to ``rootcausal fit``, ready to paste into a shell; else what to write into a file."""
     found = options(suggestion)
     if found is not None:
-        return " ".join(f"{option} {for_shell(text)}" for option, text in found)
+        return " ".join(f"{option} {pasted(text)}" for option, text in found)
     return f"--knowledge {FILE}, a file with {in_file(suggestion)}"
 
 
@@ -52,8 +52,9 @@ def in_python(suggestion: Suggestion) -> str:
 
 
 def _fits(name: str) -> bool:
-    """Whether a name can stand between commas, and between ``<``."""
-    return bool(name) and name == name.strip() and not set(name) & set(',<"') and len(name) <= LONGEST_NAME
+    """Whether a name can stand between commas, and between ``<``, in any shell."""
+    plain = name == name.strip() and not set(name) & set(',<"') and for_shell(name) is not None
+    return bool(name) and plain and len(name) <= LONGEST_NAME
 
 
 def _too_long(suggestion: Suggestion) -> bool:

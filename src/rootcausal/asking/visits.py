@@ -38,10 +38,13 @@ _NO_VISITS = words(
     "il cd ca apo vitamin vit ifn tnf tgf igf fgf egf mmp timp cyp brca bcl hsp ccl cxcl ccr cxcr tlr stat "
     "smad jak akt cdk gata foxp sox pax wnt notch krt muc ig igg complement collagen hpv hhv hsv "
     "hba co spo pao paco fio sao svo macrophage macrophages mri flair signal relaxation weighted "
-    "intensity map maps mapping star mac unnamed"
+    "intensity map maps mapping star mac unnamed mcp mip wavelet dwt tqwt dec decomposition coef coeff "
+    "coefficient mfcc mfccs subband energy entropy scale detail approximation"
 )
 # More numbers than these behind one name alone count something else than visits.
 _MOST_VISITS_OF_ONE = 6
+# More bare numbers, behind however many names, are levels of something.
+_MOST_NUMBERS = 24
 # Nobody comes more often: such numbers count something else.
 _MOST_VISITS = 60
 
@@ -52,7 +55,7 @@ Stem = tuple[str, ...]
 class _Read:
     """What a name says: the ``stem`` was measured at ``time`` of a ``scheme`` ("visit", "days", ...).
 
-    ``sure`` where a word says so that means nothing else.
+    ``sure`` where a word says so that means nothing else, ``worded`` where there is a word or a letter.
     """
 
     name: str
@@ -60,12 +63,15 @@ class _Read:
     scheme: str
     time: float
     sure: bool
+    worded: bool = True
 
 
 Schedule = dict[str, float]
 
 
-def schedules(names: Sequence[str], guests: Sequence[str] = ()) -> tuple[Schedule, ...]:
+def schedules(
+    names: Sequence[str], guests: Sequence[str] = (), visited: bool = False
+) -> tuple[Schedule, ...]:
     """Columns that were measured at one of several visits, and when.
 
     Two ways of counting cannot be brought into one order, so each makes a schedule of its own; that of most
@@ -76,6 +82,7 @@ def schedules(names: Sequence[str], guests: Sequence[str] = ()) -> tuple[Schedul
     names : of columns.
     guests : names whose numbers may mean something else, such as levels: they belong to a visit only where
         other columns tell that there are visits.
+    visited : whether others tell that there are visits, so that a bare number behind one name is one, too.
     """
     read: dict[str, list[_Read]] = defaultdict(list)
     for name in names:
@@ -84,9 +91,12 @@ def schedules(names: Sequence[str], guests: Sequence[str] = ()) -> tuple[Schedul
     for name in guests:
         _note(name, joining)
     baseline, also = read.pop(_AT_BASELINE, []), joining.pop(_AT_BASELINE, [])
-    found = [_of_scheme(some, baseline, [*also, *joining.get(scheme, [])]) for scheme, some in read.items()]
-    visited = (one for one in found if one and len(set(one.values())) <= _MOST_VISITS)
-    return tuple(sorted(visited, key=len, reverse=True))
+    found = [
+        _of_scheme(some, baseline, [*also, *joining.get(scheme, [])], visited)
+        for scheme, some in read.items()
+    ]
+    few = (one for one in found if one and len(set(one.values())) <= _MOST_VISITS)
+    return tuple(sorted(few, key=len, reverse=True))
 
 
 def _note(name: str, read: dict[str, list[_Read]]) -> None:
@@ -103,7 +113,9 @@ def in_tiers(times: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(tiers[time]) for time in sorted(tiers))
 
 
-def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read], joining: Sequence[_Read]) -> Schedule:
+def _of_scheme(
+    read: Sequence[_Read], baseline: Sequence[_Read], joining: Sequence[_Read], visited: bool
+) -> Schedule:
     """When the columns were measured that one way of counting tells, if it is one."""
     times: dict[Stem, set[float]] = defaultdict(set)
     for one in (*read, *baseline):
@@ -112,10 +124,15 @@ def _of_scheme(read: Sequence[_Read], baseline: Sequence[_Read], joining: Sequen
     counted = {one.stem for one in read} - sure
     counted = {stem for stem in counted if not set(stem) & _NO_VISITS and _counts(stem, times, read)}
     often = Counter(frozenset(times[stem]) for stem in counted)
+    for stem in {one.stem for one in joining}:
+        often[frozenset(one.time for one in joining if one.stem == stem)] += 1
     alike = {stem for stem in counted if often[frozenset(times[stem])] > 1}
-    counted = {stem for stem in counted if stem in alike or len(times[stem]) <= _MOST_VISITS_OF_ONE}
+    # A bare number behind one name alone may be anything (MCP_1, MCP_2): others have to follow it.
+    bare = {one.stem for one in read if not one.worded and not visited}
+    alone = {stem for stem in counted if stem not in bare and len(times[stem]) <= _MOST_VISITS_OF_ONE}
+    counted = {stem for stem in counted if stem in alike or stem in alone}
     found = sure | counted
-    if not found:
+    if not found or (not sure and len(set().union(*(times[stem] for stem in found))) > _MOST_NUMBERS):
         return {}
     # What was measured only once, beside what was measured often: where visits are beyond doubt.
     last = max(time for stem in found for time in times[stem])
@@ -176,7 +193,7 @@ def _by_number(name: str) -> _Read | None:
 def _by_word(name: str, stem: Stem, word: str, number: str, sure: bool) -> _Read:
     if word in _DAYS:
         return _Read(name, stem, "days", int(number) * _DAYS[word], sure)
-    return _Read(name, stem, _VISIT_WORDS[word], int(number), sure)
+    return _Read(name, stem, _VISIT_WORDS[word], int(number), sure, worded=bool(word))
 
 
 def _is_number(text: str) -> bool:

@@ -23,6 +23,7 @@ WORTH_A_LINE = (
     "row number",
     "date",
     "after the outcome",
+    "diagnosis",
     "follow-up",
     "named like the target",
     "goes with follow-up",

@@ -102,20 +102,37 @@ def _print(seen: "Look", path: Path) -> None:
         )
     say()
     if line is not None:
-        labels = ", and put labels in the place of LABEL" if LABEL in line else ""
-        _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
-        say()
-        say(as_line(line), to_paste=True)
+        if as_line(line) is not None:
+            labels = ", and put labels in the place of LABEL" if LABEL in line else ""
+            _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
+        _print_line(line)
         _print_hint(seen)
     elif again is not None:
-        say("Name the outcome for the rest, and for the line that fits; for example:")
-        say()
-        say(as_line(again), to_paste=True)
+        if as_line(again) is not None:
+            say("Name the outcome for the rest, and for the line that fits; for example:")
+        _print_line(again)
     else:
         say(
             "No line to fit can be proposed: it needs an outcome (two labels, a number, or a time and an "
             "event), and a column to learn from."
         )
+
+
+def _print_line(arguments: list[str]) -> None:
+    """The command to paste or, where shells would read it in different ways, why there is none."""
+    from ..looking.fit_line import as_line, not_for_a_line
+
+    line = as_line(arguments)
+    if line is not None:
+        say()
+        say(line, to_paste=True)
+        return
+    names = listed([quoted(name, 30) for name in dict.fromkeys(not_for_a_line(arguments))])
+    _paragraph(
+        f"No line can be printed that every shell reads alike, because of {names}: rename in the file what "
+        "has characters that are not printed, or a quote beside an exclamation mark. --json has the "
+        "arguments as they are, for programs."
+    )
 
 
 def _print_hint(seen: "Look") -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..wording import for_shell
+from ..wording import pasted
 
 
 def option_for(option: str, names: Sequence[str]) -> str:
     """``--after time --after 'day of death'``, to be pasted into a shell."""
     said = [
         # A name that begins with a dash would be read as another option.
-        for_shell(f"{option}={name}") if name.startswith("-") else f"{option} {for_shell(name)}"
+        pasted(f"{option}={name}") if name.startswith("-") else f"{option} {pasted(name)}"
         for name in names
     ]
     return " ".join(said)

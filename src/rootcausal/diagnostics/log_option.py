@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..wording import for_shell
+from ..wording import pasted
 
 
 def how_to_log(names: Sequence[str], known: Mapping[str, str], estimator: str) -> str:
@@ -14,4 +14,4 @@ def how_to_log(names: Sequence[str], known: Mapping[str, str], estimator: str) -
     in_python = f"{estimator}(transform={{{said}}})"
     if any(name != name.strip() or "," in name or '"' in name for name in wanted):
         return f"{in_python} in Python"
-    return f"--log {for_shell(','.join(wanted))} (in Python {in_python})"
+    return f"--log {pasted(','.join(wanted))} (in Python {in_python})"

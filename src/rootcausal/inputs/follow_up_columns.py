@@ -14,7 +14,7 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.cells import holds_dates
 from ..files.written_dates import holds_written_dates
-from ..wording import amount, for_shell, listed, one_line, plural, quoted, shown
+from ..wording import amount, listed, one_line, pasted, plural, quoted, shown
 from .labels import place_of_disease, text_of
 from .outcome_columns import Labels, OutcomeCells, labels_in, numbers_in, remembered, whole_numbers
 from .outcomes import FollowUp, Target
@@ -183,7 +183,7 @@ def choose_event(unique: Labels, counts: Index, event: str, positive: str | None
     if place is None:
         # Of codes the last is mostly the worst; of several texts it is the user's to choose.
         known = unique.dtype.kind in "iuf" or len(texts) == 1
-        example = for_shell(texts[-1]) if known else "LABEL"
+        example = pasted(texts[-1]) if known else "LABEL"
         hint = f" if {quoted(texts[-1], 30)} is it" if known else ""
         raise InputError(
             f"{column} holds {_counted(rows)}, which {'does' if len(rows) == 1 else 'do'} not say which "

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..files.cells import decimal_commas, refuse_unclear
-from ..wording import for_shell, listed, one_line, quoted
+from ..wording import listed, one_line, pasted, quoted
 from .cells import Cells, DatesError, Found, StrangeCellError, is_number
 from .encoding import Encoding
 from .kinds import (
@@ -50,11 +50,11 @@ class Advice:
 
     def as_number(self, name: str) -> str:
         """What says that a column holds numbers."""
-        return f"--kind {for_shell(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
+        return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
 
     def not_measured(self, name: str) -> str:
         """What to do about a 0 that stands for no measurement."""
-        return f"say so with --na {for_shell(f'{name}=0')}" if self.in_a_shell else "put NaN"
+        return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
 
 
 IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "transform")

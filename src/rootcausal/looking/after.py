@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from ..asking.ends import ends_beside, level_says_end, says_end
+from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import quoted
@@ -40,8 +40,9 @@ def find_after(
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
     beside = ends_beside([*names, target])
-    after = tuple(c.name for c in asked if c.name in beside or _is_after(c))
-    alike = tuple(name for name in names if name not in after and near(name, target))
+    diagnoses = tuple(name for name in names if says_diagnosis(name) and name not in beside)
+    after = tuple(c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses))
+    alike = tuple(name for name in names if name not in (*after, *diagnoses) and near(name, target))
     found = []
     if after:
         found.append(
@@ -52,6 +53,17 @@ def find_after(
                 "known only then is no cause. Keep what was known before.",
                 measured_after(after),
                 True,
+            )
+        )
+    if diagnoses:
+        found.append(
+            Finding(
+                "diagnosis",
+                diagnoses,
+                f"{columns_in_words(diagnoses)} {by_number(diagnoses, 'is', 'are')} named as a diagnosis: "
+                "why patients came, or what they turned out to have? In the second case leave "
+                f"{by_number(diagnoses, 'it', 'them')} out.",
+                measured_after(diagnoses),
             )
         )
     found += _with_follow_up(asked, after, sample, time)

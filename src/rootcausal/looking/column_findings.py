@@ -12,9 +12,12 @@ from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
 from ..wording import plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_codes, says_id, says_order, says_patient
+from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
 from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
+
+# Of counts, most values are no more common than the one before.
+MOSTLY_FALLING = 0.8
 
 
 def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | None) -> list[Finding]:
@@ -22,8 +25,9 @@ def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | 
     ids = [cells for cells in columns if kinds[cells.name] == "id"]
     patient = chosen
     if patient is None:
-        named = [cells for cells in ids if says_id(cells.name) and cells.name.strip()]
-        texts = [cells for cells in ids if cells.form == "text" and cells.name.strip()]
+        could = [cells for cells in ids if cells.name.strip() and not says_site(cells.name)]
+        named = [cells for cells in could if says_id(cells.name)]
+        texts = [cells for cells in could if cells.form == "text" and not says_person(cells.name)]
         best = sorted(named, key=lambda cells: not says_patient(cells.name)) or texts
         patient = best[0].name if best else None
     found = []
@@ -122,6 +126,47 @@ def find_texts(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
     ]
 
 
+def find_people(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
+    """Columns that hold the names of people, few as they may be."""
+    names = tuple(
+        cells.name
+        for cells in columns
+        if cells.form == "text" and kinds[cells.name] in FITTED and says_person(cells.name)
+    )
+    if not names:
+        return []
+    holds = by_number(names, "holds the names of people", "hold the names of people")
+    sentence = f"{columns_in_words(names, by_example(columns))} {holds}: no variable."
+    return [Finding("names of people", names, sentence, dropping(names), True)]
+
+
+def find_sites(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
+    """Columns that say where patients were seen, if there are others beside them."""
+    fitted = [cells for cells in columns if kinds[cells.name] in FITTED]
+    names = tuple(
+        cells.name
+        for cells in fitted
+        if says_site(cells.name) and cells.n_different <= MOST_LEVELS and not _is_count(cells)
+    )
+    if not names or len(names) == len(fitted):
+        return []
+    says = by_number(names, "says where patients were seen", "say where patients were seen")
+    sentence = (
+        f"{columns_in_words(names)} {says}: what differs between sites, such as whom they see and how they "
+        f"measure, is no shock of a patient. As {by_number(names, 'a covariate', 'covariates')}, "
+        f"{by_number(names, 'it is', 'they are')} in the risk, and never a root cause."
+    )
+    return [Finding("site", names, sentence, tuple(("--covariate", name) for name in names), True)]
+
+
+def _is_count(cells: Counted) -> bool:
+    """Whether whole numbers say how often: mostly 0, and the larger the fewer."""
+    if not cells.whole or cells.different[0] != 0 or isinstance(cells.different[0], bool):
+        return False
+    few_first = bool((cells.counts[:-1] >= cells.counts[1:]).mean() >= MOSTLY_FALLING)
+    return few_first and 2 * int(cells.counts[0]) >= cells.n_observed
+
+
 def find_empty(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns that hold nothing, or the same everywhere."""
     found = []
@@ -182,6 +227,7 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
         cells.name
         for cells in columns
         if says_codes(cells.name)
+        and not _is_count(cells)
         and cells.whole
         and kinds[cells.name] in ("number", "ordinal")
         and 2 < cells.n_different <= MOST_LEVELS

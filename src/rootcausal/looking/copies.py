@@ -23,6 +23,8 @@ COLUMNS_IN_PAIRS = 400
 ROUNDED_COPY = 0.9999
 # Fewer rows of a level may agree in another column by chance.
 ROWS_A_LEVEL = 5
+# And fewer rows of a column with holes.
+ROWS_TO_RECODE = 20
 # Rows that agree by chance: so many at most are expected where copies of rows are worth a word.
 EXPECTED_BY_CHANCE = 0.01
 
@@ -159,7 +161,24 @@ def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
             found[cells.name] = first_of[key]
         else:
             first_of[key] = cells.name
+    holed = [cells for cells in columns if cells.n_missing and cells.codes is not None]
+    whole = [cells for cells in columns if cells.codes is not None and cells.name not in found]
+    for cells in holed if len(columns) <= COLUMNS_IN_PAIRS else ():
+        fuller = [one for one in whole if one.n_missing < cells.n_missing]
+        original = next((one.name for one in fuller if _recodes(one, cells)), None)
+        if original is not None:
+            found.setdefault(cells.name, original)
     return found
+
+
+def _recodes(one: Counted, holed: Counted) -> bool:
+    """Whether a column is another one with the levels renamed, wherever it has a value."""
+    assert one.codes is not None and holed.codes is not None
+    there = holed.codes >= 0
+    if int(there.sum()) < ROWS_TO_RECODE or bool((one.codes[there] < 0).any()):
+        return False
+    pairs = {(int(a), int(b)) for a, b in zip(one.codes[there], holed.codes[there], strict=True)}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) > 1
 
 
 def find_repeated_rows(columns: Sequence[Counted], table: object) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-from ..wording import for_shell
+from ..wording import for_shell, pasted
 from .look import Look, variables_left
 
 # Options that say which column is the outcome: they are in the line by themselves.
@@ -28,7 +28,7 @@ def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
         outcome = ["--time", look.time, "--event", target.name]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
     found = {option: None for option in found if option[0] not in OF_OUTCOME}
-    order = ("--positive", "--negative", "--id", "--after", "--drop", "--na", "--kind")
+    order = ("--positive", "--negative", "--id", "--after", "--drop", "--na", "--kind", "--covariate")
     options = sorted(found, key=lambda option: order.index(option[0]))
     return [
         "fit",
@@ -52,6 +52,13 @@ def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
     return ["look", f"./{file}" if file.startswith("-") else file, *outcome]
 
 
-def as_line(arguments: list[str]) -> str:
-    """The command as one line for a shell."""
-    return " ".join(["rootcausal", *map(for_shell, arguments)])
+def as_line(arguments: list[str]) -> str | None:
+    """The command as one line for a shell; None where shells would not read all of it alike."""
+    if not_for_a_line(arguments):
+        return None
+    return " ".join(["rootcausal", *map(pasted, arguments)])
+
+
+def not_for_a_line(arguments: list[str]) -> list[str]:
+    """The arguments because of which there is no line."""
+    return [argument for argument in arguments if for_shell(argument) is None]

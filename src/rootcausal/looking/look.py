@@ -12,6 +12,7 @@ from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
 from .after import find_after
+from .calendar import days_since
 from .codes import find_codes, find_unmeasured, find_zeros
 from .column_findings import (
     find_dates,
@@ -19,6 +20,8 @@ from .column_findings import (
     find_ids,
     find_kinds,
     find_mostly_missing,
+    find_people,
+    find_sites,
     find_texts,
     find_too_large,
     find_unclear_commas,
@@ -28,6 +31,7 @@ from .counted import Counted, counted_of
 from .findings import Finding
 from .follow_up import as_event, event_codes, find_event, find_pair, in_words, pairs_of, time_beside
 from .header import find_headers, repeated_headers
+from .plausible import find_implausible
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
 from .target import (
     MOST_LABELS,
@@ -117,6 +121,7 @@ def look(
         *find_ids(variables, kinds, id_column),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
+        *find_people(variables, kinds),
         *find_empty(variables, kinds),
         *find_too_large(variables, kinds),
         *find_repeated_rows(columns, table),
@@ -149,9 +154,11 @@ def look(
     findings += [
         *find_codes(columns, kinds, out, told),
         *find_zeros(columns, kinds, out, told),
+        *find_implausible(_kept(variables, findings)),
         *find_mostly_missing(_kept(variables, findings), kinds),
         *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
     ]
+    findings += find_sites([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds)
     findings += find_unmeasured(_kept(variables, findings), kinds)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
@@ -162,6 +169,7 @@ def look(
 
 def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:
     kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
+    kinds |= dict.fromkeys(days_since(columns), "date")
     kinds |= {name: kind for name, kind in said.items() if name in kinds}
     if id_column is not None:
         kinds[id_column] = "id"

@@ -11,9 +11,19 @@ _BEFORE_ID = words(
     "rand pat patient subj subject case sample person study record visit hadm stay icustay enc encounter "
     "participant member row usubj"
 )
+# Behind one of those: patient_nbr, patnr, case no.
+_NUMBER = ("no", "nr", "nbr", "num", "number", "nummer")
 _PATIENT = words(
     "patient pat subject subj person participant mrn randid usubjid subjid pid pidnum patno subjno"
 )
+# Where patients were seen, and what may stand beside it: the site of a tumour is no such place.
+_SITE = words("site center centre hospital clinic institution institute inst")
+_BESIDE_SITE = words(
+    "study trial treatment treating recruiting enrolling medical health care clinical test testing data id "
+    "code no nr nbr num number name of the patient patients"
+)
+_PERSON = words("surname lastname firstname forename familyname fullname givenname middlename")
+_BEFORE_NAME = words("first last family given middle full maiden sur fore patient person doctor physician")
 _ROW_NUMBER = frozenset(("", "index", "rownames", "rowname", "row", "x", "obs", "unnamed: 0", "row.names"))
 _DATE = words("date dates datum dob datetime timestamp birthdate")
 
@@ -45,8 +55,23 @@ def _folded(name: str) -> str:
 def says_id(name: str) -> bool:
     parts = tokens(name)
     last = parts[-1] if parts else ""
-    glued = last.endswith("id") and last[:-2] in _BEFORE_ID
-    return glued or bool(_ID & {last, *parts}) or _folded(name) in _PATIENT
+    glued = any(last.endswith(word) and last.removesuffix(word) in _BEFORE_ID for word in ("id", *_NUMBER))
+    numbered = last in _NUMBER and bool((_BEFORE_ID | _PATIENT) & set(parts[:-1]))
+    return glued or numbered or bool(_ID & {last, *parts}) or _folded(name) in _PATIENT
+
+
+def says_site(name: str) -> bool:
+    """Whether a name is that of the place where patients were seen: site, study centre, hospital_id."""
+    parts = set(tokens(name))
+    return bool(_SITE & parts) and parts <= _SITE | _BESIDE_SITE
+
+
+def says_person(name: str) -> bool:
+    """Whether what has this name is the name of somebody."""
+    parts = tokens(name)
+    return bool(_PERSON & set(parts)) or (
+        "name" in parts and (parts == ["name"] or bool(_BEFORE_NAME & set(parts)))
+    )
 
 
 def says_patient(name: str) -> bool:

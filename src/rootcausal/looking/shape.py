@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from ..inputs.guess import MixedError, of_texts
-from ..inputs.kinds import MOST_LEVELS, TooManyLevelsError, variable_of_numbers
+from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, TooManyLevelsError, variable_of_numbers
+from .calendar import is_calendar
 from .counted import Counted, as_text, is_whole_date
-from .names import says_date, says_id, says_row_number
+from .names import says_date, says_id, says_row_number, says_site
 
 Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
 FITTED = ("number", "binary", "ordinal", "nominal")
@@ -54,7 +55,7 @@ def shape_of(cells: Counted) -> Shape:
     """What a column is, by its cells and its name."""
     if not cells.n_observed:
         return "empty"
-    if cells.form == "date" or is_whole_date(cells):
+    if cells.form == "date" or is_whole_date(cells) or is_calendar(cells):
         return "date"
     if cells.form == "other":
         return "text"
@@ -85,10 +86,16 @@ def _is_id(cells: Counted) -> bool:
             return False
         if is_row_number(cells) or _rises(cells):
             return True
-        return says_id(cells.name) and (cells.n_different > MOST_LEVELS or cells.all_distinct)
-    if says_id(cells.name) and cells.n_different > MOST_LEVELS:
+        return _are_named_ids(cells) or (says_site(cells.name) and cells.n_different > MOST_LEVELS)
+    if _are_named_ids(cells):
         return True
     return cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS and _are_words(cells)
+
+
+def _are_named_ids(cells: Counted) -> bool:
+    """Whether the name says ids, and they are more than levels are; of sites, more than levels can be."""
+    least = MOST_LEVELS if says_site(cells.name) else MOST_ORDINAL_NUMBERS
+    return says_id(cells.name) and (cells.n_different > least or cells.all_distinct)
 
 
 def _rises(cells: Counted) -> bool:
