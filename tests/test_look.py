@@ -750,7 +750,7 @@ def test_hostile_names_and_cells(tmp_path: Path) -> None:
     page = json.loads(ok("look", path, "--target", "ill", "--json"))
     assert {column["name"] for column in page["columns"]} >= set(names_of)
     assert page["fit"]["line"] is None and "date\x07" in page["fit"]["arguments"]
-    assert "No line can be printed that every shell reads alike, because of 'date\\x07'" in " ".join(
+    assert "No line can be printed that every shell reads alike, because of" in " ".join(
         result.stdout.split()
     )
 
