@@ -1,0 +1,245 @@
+"""rootcausal look on raw tables: codes for missing, ids that repeat, days, names, sites, wild values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pytest
+from command_line import ok
+
+from rootcausal.looking.findings import Finding
+from rootcausal.looking.fit_line import fit_arguments
+from rootcausal.looking.look import Look, look
+
+N = 200
+RNG = np.random.default_rng(5)
+NOISE = RNG.standard_normal((N, 6))
+ILL = (RNG.random(N) < 0.35).astype(int)
+
+
+def table(**columns: Any) -> pa.Table:
+    return pa.table({"a": NOISE[:, 0], "b": NOISE[:, 1], **columns, "ill": ILL})
+
+
+def named(seen: Look, name: str) -> Finding | None:
+    return next((one for one in seen.findings if one.name == name), None)
+
+
+def options(seen: Look, option: str) -> list[str]:
+    """What the line says after an option."""
+    line = fit_arguments(seen, "t.csv")
+    assert line is not None
+    return [line[place + 1] for place, word in enumerate(line) if word == option]
+
+
+def sometimes(code: Any, values: Any, every: int = 20, start: int = 0) -> np.ndarray:
+    found = np.array(values, dtype=object)
+    found[start::every] = code
+    return found
+
+
+# --- codes for missing ------------------------------------------------------------------------------------
+
+
+def test_codes_beside_two_levels() -> None:
+    yes_no = np.arange(N) // 3 % 2 + 1
+    columns = {f"c{k}": pa.array(sometimes(98, yes_no, 20, k).tolist()) for k in range(3)}
+    seen = look(table(**columns, d=pa.array(sometimes(97, sometimes(99, yes_no, 30, 1), 30).tolist())), "ill")
+    assert sorted(options(seen, "--na")) == ["97", "98", "99"]
+
+
+@pytest.mark.parametrize("word", ["nk", "unknown", "not known", "Not Known", "NA_NA", "?", ".", "Missing"])
+def test_levels_that_mean_not_known(word: str) -> None:
+    seen = look(table(smoker=sometimes(word, np.where(NOISE[:, 2] > 0, "yes", "no")).tolist()), "ill")
+    assert options(seen, "--na") == [word]
+
+
+def test_codes_that_are_values_elsewhere_are_named_for_their_columns(tmp_path: Path) -> None:
+    time = np.rint(RNG.exponential(900, N) + 1)
+    time[:3] = 999
+    age = pa.array(sometimes(999, np.rint(NOISE[:, 2] * 9 + 60)).tolist())
+    columns = table(age=age, futime=time)
+    assert options(look(columns, "ill", time="futime"), "--na") == ["age=999"]
+    arrow_csv.write_csv(columns, tmp_path / "t.csv")
+    line = fit_arguments(look(columns, "ill", time="futime"), tmp_path / "t.csv")
+    assert line is not None and "events in 200 patients" in ok(*line[:-1], tmp_path / "m.rci")
+
+
+def test_values_far_outside_that_columns_share() -> None:
+    labs = {f"lab{k}": pa.array(sometimes(555, np.round(NOISE[:, k] * 5 + 40)).tolist()) for k in (2, 3, 4)}
+    assert options(look(table(**labs), "ill"), "--na") == ["555"]
+    del labs["lab4"]
+    assert options(look(table(**labs), "ill"), "--na") == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.clip(np.rint(96 + NOISE[:, 2] * 1.4), 90, 99),  # saturations
+        np.minimum(np.abs(np.rint(NOISE[:, 2] * 3)), 9),
+        np.where(np.arange(N) % 2, "+", "-"),
+    ],
+)
+def test_values_that_look_like_codes(values: Any) -> None:
+    seen = look(table(x=values), "ill")
+    assert named(seen, "code for missing") is None and named(seen, "level or missing") is None
+
+
+def test_none_may_be_a_level() -> None:
+    seen = look(table(therapy=np.where(NOISE[:, 2] > 0, "None", np.where(NOISE[:, 3] > 0, "x", "y"))), "ill")
+    one = named(seen, "level or missing")
+    assert one is not None and one.options == (("--na", "therapy=None"),) and options(seen, "--na") == []
+    numbers = [f"{x:.2f}" for x in NOISE[:, 2]]
+    assert options(look(table(lab=sometimes("None", numbers).tolist()), "ill"), "--na") == ["None"]
+
+
+def test_a_column_with_one_level_beside_not_known_is_left_out() -> None:
+    seen = look(table(flag=np.where(NOISE[:, 2] > 0, "yes", "unknown")), "ill")
+    assert options(seen, "--na") == [] and options(seen, "--drop") == ["flag"]
+
+
+def test_not_known_that_goes_with_the_outcome_is_a_finding() -> None:
+    asked = np.where(ILL == 1, NOISE[:, 2] > 0.3, NOISE[:, 2] > 1.3)
+    smoker = np.where(asked, "nk", np.where(NOISE[:, 3] > 0, "yes", "no"))
+    one = named(look(table(smoker=smoker), "ill"), "not known tells")
+    assert one is not None and one.columns == ("smoker",) and not one.in_line
+    assert f"not known in {asked.sum()} rows" in one.sentence
+    by_chance = np.where(NOISE[:, 2] > 0.8, "nk", np.where(NOISE[:, 3] > 0, "yes", "no"))
+    assert named(look(table(smoker=by_chance), "ill"), "not known tells") is None
+    only = np.where(ILL == 1, "nk", np.where(NOISE[:, 3] > 0, "yes", "no"))
+    one = named(look(table(smoker=only), "ill"), "absence tells")
+    assert one is not None and one.columns == ("smoker",)
+
+
+def test_more_than_a_number_is_no_limit_of_detection() -> None:
+    weeks = [str(w) if w < 38 else "38+" for w in np.clip(np.rint(NOISE[:, 2] * 4 + 33), 20, 40).astype(int)]
+    one = named(look(table(gestation=weeks), "ill"), "code for missing")
+    assert one is not None and "beyond what could be measured" not in one.sentence
+    assert "'38+' among numbers, which is that or more" in one.sentence
+
+
+# --- ids, dates, names, sites -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["patient_nbr", "patnr", "PatientNumber", "case_no", "subject", "id"])
+def test_ids_that_repeat(name: str) -> None:
+    patients = np.random.default_rng(0).permutation(np.arange(N) // 5 * 7919 + 100_003)
+    seen = look(table(**{name: patients}), "ill")
+    assert options(seen, "--id") == [name] and named(seen, "repeated patients") is not None
+    few = np.array([f"p{k}" for k in range(18)])[np.arange(N) % 18]
+    assert options(look(table(**{name: few}), "ill"), "--id") == [name]
+
+
+def test_sites_are_covariates_and_no_ids(tmp_path: Path) -> None:
+    for name in ("site", "center", "hospital_id", "Study Centre", "clinic"):
+        columns = table(**{name: np.arange(N) * 7 % 11 + 1})
+        seen = look(columns, "ill")
+        assert options(seen, "--covariate") == [name] and options(seen, "--id") == []
+        arrow_csv.write_csv(columns, tmp_path / "t.csv")
+        line = fit_arguments(seen, tmp_path / "t.csv")
+        assert line is not None and f"covariates {name}" in ok(*line[:-1], tmp_path / "m.rci")
+    assert options(look(table(tumor_site=np.arange(N) % 4), "ill"), "--covariate") == []
+    many = look(table(hospital_id=np.arange(N) * 7 % 61), "ill")
+    assert options(many, "--covariate") == [] and options(many, "--drop") == ["hospital_id"]
+
+
+def test_a_number_of_stays_is_no_hospital() -> None:
+    stays = np.minimum(np.random.default_rng(0).geometric(0.6, N) - 1, 5)
+    seen = look(table(hospital=stays), "ill")
+    assert options(seen, "--kind") == [] and options(seen, "--covariate") == []
+    assert options(look(table(hospital=np.arange(N) % 6), "ill"), "--kind") == ["hospital=nominal"]
+
+
+def test_days_since_a_day_long_ago_are_dates() -> None:
+    diag = np.rint(9000 + np.abs(NOISE[:, 2]) * 800)
+    seen = look(table(diag=diag, death=diag + np.rint(np.abs(NOISE[:, 3]) * 500)), "ill")
+    assert sorted(options(seen, "--drop")) == ["death", "diag"] and named(seen, "date") is not None
+    assert options(look(table(julian_day=diag), "ill"), "--drop") == ["julian_day"]
+    counts = look(table(platelets=diag, wbc=diag + np.rint(np.abs(NOISE[:, 3]) * 500)), "ill")
+    assert options(counts, "--drop") == []
+
+
+def test_months_and_weekdays_are_of_the_calendar() -> None:
+    for name, values in {
+        "month": np.arange(N) * 5 % 12 + 1,
+        "admission_month": np.arange(N) * 5 % 12 + 1,
+        "day of week": np.arange(N) * 3 % 7,
+        "seen": np.array(["Mon", "Tue", "Wed", "Thu", "Fri"])[np.arange(N) * 3 % 5],
+    }.items():
+        seen = look(table(**{name: values}), "ill")
+        assert (options(seen, "--drop"), options(seen, "--after")) == ([name], []), name
+
+
+def test_names_of_people_are_left_out() -> None:
+    houses = np.array(["stark", "tully", "frey", "tyrell"])[np.arange(N) * 7 % 11 % 4]
+    for name in ("fake_last_name", "surname", "FirstName", "name"):
+        assert options(look(table(**{name: houses}), "ill"), "--drop") == [name]
+    assert options(look(table(drug_name=houses), "ill"), "--drop") == []
+
+
+def test_a_diagnosis_is_asked_about() -> None:
+    seen = look(table(diagnosis=np.where(NOISE[:, 2] > 0, "copd", "asthma")), "ill")
+    one = named(seen, "diagnosis")
+    assert one is not None and not one.in_line and one.options == (("--after", "diagnosis"),)
+    assert options(seen, "--after") == []
+
+
+# --- values that nobody can have --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "wild"),
+    [
+        ("ap_hi", np.rint(NOISE[:, 2] * 15 + 125), 16020),
+        ("systolic_bp", np.rint(NOISE[:, 2] * 15 + 125), -150),
+        ("age", np.rint(NOISE[:, 2] * 9 + 55), 455),
+        ("BMI", NOISE[:, 2] * 3 + 26, 900),
+    ],
+)
+def test_values_that_no_patient_can_have(name: str, values: np.ndarray, wild: float) -> None:
+    assert named(look(table(**{name: values}), "ill"), "implausible") is None
+    values = values.copy()
+    values[7] = wild
+    one = named(look(table(**{name: values}), "ill"), "implausible")
+    assert one is not None and one.columns == (name,) and f"1 cell such as {wild:,}" in one.sentence
+    # An age in days is another unit, and nothing is known of other names.
+    assert named(look(table(**{name: values * 365}), "ill"), "implausible") is None
+    assert named(look(table(**{f"{name}_score": values}), "ill"), "implausible") is None
+
+
+# --- lines that a fit would refuse ------------------------------------------------------------------------
+
+
+def test_columns_are_judged_in_the_rows_that_a_fit_uses(tmp_path: Path) -> None:
+    ill = [None if k % 4 == 0 else int(ILL[k]) for k in range(N)]
+    columns = table(flag=(np.arange(N) % 4 == 0).astype(int)).set_column(3, "ill", pa.array(ill))
+    seen = look(columns, "ill")
+    assert options(seen, "--drop") == ["flag"] and seen.n_rows == N
+    arrow_csv.write_csv(columns, tmp_path / "t.csv")
+    line = fit_arguments(seen, tmp_path / "t.csv")
+    assert line is not None
+    ok(*line[:-1], tmp_path / "m.rci")
+
+
+def test_rows_in_which_nothing_was_measured() -> None:
+    holes = np.arange(N) < 2
+    columns = {name: np.where(holes, np.nan, NOISE[:, k]) for k, name in enumerate("ab")}
+    seen = look(pa.table({**columns, "ill": ILL}), "ill")
+    one = named(seen, "nothing measured")
+    assert one is not None and "2 rows have no value" in one.sentence
+    assert fit_arguments(seen, "t.csv") is None
+
+
+def test_a_copy_with_holes_of_a_column_with_levels() -> None:
+    arm = np.arange(N) * 7 % 11 % 3
+    card = [["ad", "joke", None][k] for k in arm]
+    assert options(look(table(ad=(arm == 0).astype(int), card=card), "ill"), "--drop") == ["card"]
+
+
+def test_texts_with_as_many_levels_as_half_of_the_rows() -> None:
+    teams = {"team": [f"t{k % 12}" for k in range(20)], "a": NOISE[:20, 0], "ill": [0, 1] * 10}
+    assert options(look(pa.table(teams), "ill"), "--drop") == ["team"]
