@@ -82,6 +82,7 @@ def test_values_far_outside_that_columns_share() -> None:
         np.clip(np.rint(96 + NOISE[:, 2] * 1.4), 90, 99),  # saturations
         np.minimum(np.abs(np.rint(NOISE[:, 2] * 3)), 9),
         np.where(np.arange(N) % 2, "+", "-"),
+        np.array([0, 1, 4])[np.arange(N) * 7 % 11 % 3],
     ],
 )
 def test_values_that_look_like_codes(values: Any) -> None:
@@ -132,6 +133,9 @@ def test_ids_that_repeat(name: str) -> None:
     assert options(seen, "--id") == [name] and named(seen, "repeated patients") is not None
     few = np.array([f"p{k}" for k in range(18)])[np.arange(N) % 18]
     assert options(look(table(**{name: few}), "ill"), "--id") == [name]
+    lettered = sometimes("207a", [str(number) for number in patients])
+    seen = look(table(**{name: lettered.tolist()}), "ill")
+    assert (options(seen, "--id"), options(seen, "--na")) == ([name], [])
 
 
 def test_sites_are_covariates_and_no_ids(tmp_path: Path) -> None:

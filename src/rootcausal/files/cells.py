@@ -40,6 +40,7 @@ WORDS_FOR_MISSING = (
 # missing only where --na says so.
 WORDS_IN_DOUBT = frozenset(
     (
+        "*",
         "?",
         "??",
         ".",
@@ -89,7 +90,7 @@ WORDS_IN_DOUBT = frozenset(
     )
 )
 # These may as well be levels: no complication, not detected, non-responder.
-WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-", "*"))
+WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-"))
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FOLDED = frozenset(word.casefold() for word in WORDS_FOR_MISSING)

@@ -12,7 +12,7 @@ from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 from ..wording import listed, plural, quoted
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_lab
+from .names import says_lab, says_year
 from .shape import FITTED, Shape
 
 # What people write for "missing" where only numbers fit: all nines, eights and sevens, and 97, 98, 997, 998.
@@ -28,8 +28,9 @@ LEAST_REPEATS = 3
 FENCE = 1.5
 # Of levels such as 1, 2, 3 and 9, how far the code lies from the next level, in steps.
 STEPS_AWAY = 4
-# Any other value is a code where in so many columns it is farther from the rest than that is wide.
-SHARED_BY = 3
+# Any other value is a code where in so many columns it is rare, and much farther from the rest than that is
+# wide.
+SHARED_BY, MOST_SHARED, TIMES_AS_FAR = 3, 0.1, 2
 # A lab is never near 0 if its least other value is this share of its median, and this many steps, from 0.
 SHARE_OF_MEDIAN = 0.2
 STEPS_FROM_ZERO = 5
@@ -144,6 +145,8 @@ def number_codes(cells: Counted, shared: Collection[float] = ()) -> list[tuple[f
     """
     if cells.numbers is None or not cells.different or isinstance(cells.different[0], bool):
         return []
+    if says_year(cells.name):
+        return []  # 99 is one
     ends = (*cells.different[:CODES_AT_AN_END], *cells.different[-CODES_AT_AN_END:])
     if not any(value in HIGH or value in LOW or value in shared for value in ends):
         return []
@@ -180,12 +183,14 @@ def _shared_codes(columns: Sequence[Counted]) -> set[float]:
 
 
 def _far(value: float, cells: Counted) -> bool:
-    """Whether a value at an end repeats, and is farther from the others than they are from each other."""
+    """Whether a value at an end repeats, but not often, and is far from the others for what they range over."""
     first = value == cells.different[0]
     others = cells.different[1:] if first else cells.different[:-1]
-    if int(cells.counts[0 if first else -1]) < LEAST_REPEATS or len(others) < 2:
+    count = int(cells.counts[0 if first else -1])
+    if not LEAST_REPEATS <= count <= MOST_SHARED * cells.n_observed or len(others) < 2:
         return False
-    return min(abs(value - others[0]), abs(value - others[-1])) > others[-1] - others[0]
+    away = min(abs(value - others[0]), abs(value - others[-1]))
+    return bool(away > TIMES_AS_FAR * (others[-1] - others[0]))
 
 
 def _beside_levels(code: float, cells: Counted, rest: np.ndarray) -> bool:

@@ -40,7 +40,8 @@ def find_implausible(columns: Sequence[Counted]) -> list[Finding]:
     names = tuple(found)
     sentence = (
         f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'holds', 'hold')} values that no "
-        "patient can have: correct them in the file, or take them out. A single one can bend what is learned."
+        "patient can have in the usual unit: correct them in the file, or take them out. A single one can "
+        "bend what is learned."
     )
     return [Finding("implausible", names, sentence)]
 

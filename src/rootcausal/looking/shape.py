@@ -83,7 +83,7 @@ def _is_id(cells: Counted) -> bool:
         return True  # an exported index; a column without a name can be no variable
     if cells.form == "number":
         if not cells.whole:
-            return False
+            return bool(cells.strange) and _are_named_ids(cells)  # 207a among numbers
         if is_row_number(cells) or _rises(cells):
             return True
         return _are_named_ids(cells) or (says_site(cells.name) and cells.n_different > MOST_LEVELS)
