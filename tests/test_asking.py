@@ -394,6 +394,13 @@ def test_what_a_rule_puts_so_is_not_asked_about_and_not_called_agreement() -> No
     assert ask(["hr_1", "hr_2", "bmi"], ["hr_2", "bmi", "hr_1"], chain) is None
 
 
+def test_what_a_column_in_a_tier_has_to_come_before_is_not_first() -> None:
+    given = {"tiers": [["age", "site"], []], "not_causes": [["sex", "age"]]}
+    question = asked("age site sex", given)
+    assert "first" not in question.suggestion.knowledge
+    Knowledge(**suggest(["age", "site", "sex"], given).knowledge)
+
+
 def test_an_age_in_the_first_tier_beside_others_is_asked_about() -> None:
     question = asked(
         "smoking age bili", {"tiers": [["age", "smoking"], ["bili"]], "causes": [["age", "bili"]]}

@@ -14,8 +14,8 @@ from command_line import error, ok, run
 from rootcausal.looking.fit_line import fit_arguments
 from rootcausal.looking.look import Look, look
 
-# What the packages of R say in their documentation: the table, its outcome, the time of follow-up beside it, the
-# labels with their rows, and which of them is the event.
+# What the packages of R say in their documentation: the table, its outcome, the time of follow-up beside it,
+# the labels with their rows, and which of them is the event.
 DOCUMENTED: list[tuple[str, str, str | None, dict[Any, int], str]] = [
     ("datasets::infert", "case", None, {0: 165, 1: 83}, "1"),
     ("survival::pbc", "status", "time", {0: 232, 1: 25, 2: 161}, "2"),

@@ -107,7 +107,7 @@ def _suggestion(
     """What would put right what is misplaced, and no more."""
     # Out of a tier that was given only where that is needed: it is where somebody put it.
     move = any(one.column in rules.tier for one in behind_others)
-    first = [name for name in first if move or name not in rules.tier]
+    first = rules.in_time(name for name in first if move or name not in rules.tier)
     wrong = [some for some in visits if some.misplaced]
     for some in wrong:
         tiers = merged(names, rules, first, some.times)
@@ -117,7 +117,7 @@ def _suggestion(
     by_hand = tuple(dict.fromkeys(name for some in wrong for name in some.concerned))
     # What was left out of the order stands nowhere wrong; beside tiers it would count as of the last one.
     ordered = set(order)
-    first = [name for name in first if behind_others and name in ordered]
+    first = rules.in_time(name for name in first if behind_others and name in ordered)
     tiers = tuple(tuple(name for name in tier if name not in first) for tier in rules.tiers) if move else ()
     return Suggestion(tuple(first), tiers, rules.fields, by_hand=by_hand)
 

@@ -88,7 +88,7 @@ class Suggestion:
 def suggest(names: Sequence[str], given: Mapping[str, Any]) -> Suggestion:
     """All that the names of variables suggest, without what was given and what would contradict it."""
     rules, reading = Given.of(given), read(names)
-    first = tuple(name for name in rules.in_time(reading.first) if name not in rules.tier)
+    first = rules.in_time(name for name in rules.in_time(reading.first) if name not in rules.tier)
     for times in reading.schedules:
         tiers = merged(names, rules, first, times)
         if tiers is not None:

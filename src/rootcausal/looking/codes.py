@@ -183,7 +183,7 @@ def _shared_codes(columns: Sequence[Counted]) -> set[float]:
 
 
 def _far(value: float, cells: Counted) -> bool:
-    """Whether a value at an end repeats, but not often, and is far from the others for what they range over."""
+    """Whether a value at an end repeats, but not often, and is far from the others."""
     first = value == cells.different[0]
     others = cells.different[1:] if first else cells.different[:-1]
     count = int(cells.counts[0 if first else -1])
