@@ -162,6 +162,7 @@ def test_columns_that_are_mostly_missing() -> None:
     holes = np.where(np.arange(N) % 10 < 6, np.nan, NOISE[:, 2])
     assert found("mostly missing", lab=holes) == ("lab",)
     assert found("mostly missing", lab=np.where(np.arange(N) % 10 < 5, np.nan, NOISE[:, 2])) is None
+    assert found("nearly empty", lab=np.where(np.arange(N) < N - 3, np.nan, NOISE[:, 2])) == ("lab",)
 
 
 def test_infinite_values() -> None:

@@ -16,6 +16,8 @@ from .names import says_codes, says_id, says_order, says_patient, says_person, s
 from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
+# Of a column that is mostly missing: fewer values are those of any other column by chance.
+FEWEST_VALUES = 5
 # Of counts, most values are no more common than the one before.
 MOSTLY_FALLING = 0.8
 
@@ -188,18 +190,25 @@ def find_mostly_missing(columns: Sequence[Counted], kinds: dict[str, Shape]) -> 
         for cells in columns
         if kinds[cells.name] in FITTED and cells.n_missing >= MOSTLY_MISSING * cells.n_rows
     ]
-    if not some:
-        return []
-    names = tuple(cells.name for cells in some)
+    few = tuple(cells.name for cells in some if cells.n_observed < FEWEST_VALUES)
+    found = []
+    if few:
+        has = by_number(few, "has", "have")
+        sentence = f"{columns_in_words(few)} {has} fewer than {FEWEST_VALUES} values: nothing can be learned."
+        found.append(Finding("nearly empty", few, sentence, dropping(few), True))
+    names = tuple(cells.name for cells in some if cells.name not in few)
+    if not names:
+        return found
     shares = {cells.name: f"{cells.n_missing / cells.n_rows:.0%}" for cells in some}
     return [
+        *found,
         Finding(
             "mostly missing",
             names,
             f"{columns_in_words(names, shares.__getitem__)} {by_number(names, 'is', 'are')} mostly missing: "
             f"what is said of {by_number(names, 'it', 'them')} would lean on filled-in values.",
             dropping(names),
-        )
+        ),
     ]
 
 

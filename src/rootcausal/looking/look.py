@@ -148,6 +148,7 @@ def look(
             *findings,
             *_of_outcome(variables, kinds, target, ill, rows, who, None if time is None else by_name[time]),
         ]
+    findings += find_mostly_missing(_kept(variables, findings), kinds)
     findings += find_copies(_kept(variables, findings), kinds, rows)
     findings += find_coarser(_kept(variables, findings), kinds, rows)
     out = _left_out(findings)
@@ -155,7 +156,6 @@ def look(
         *find_codes(columns, kinds, out, told),
         *find_zeros(columns, kinds, out, told),
         *find_implausible(_kept(variables, findings)),
-        *find_mostly_missing(_kept(variables, findings), kinds),
         *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
     ]
     findings += find_sites([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds)
