@@ -86,7 +86,7 @@ def test_labels(cohort: Path, healthy: str, disease: str, options: list[str], ex
 
 
 def test_labels_that_do_not_say_which_is_the_disease(cohort: Path) -> None:
-    cohort.write_text("a,d\n1,ill\n2,well\n3,well\n4,ill\n")
+    cohort.write_text("a,d\n1,red\n2,blue\n3,blue\n4,red\n")
     text = error(3, "fit", cohort, "--target", "d", "--out", cohort.with_name("m.rci"))
-    assert "'ill' (2 rows) and 'well' (2 rows): say which one is the disease with --positive LABEL" in text
+    assert "'blue' (2 rows) and 'red' (2 rows): say which one is the disease with --positive LABEL" in text
     assert os.listdir(cohort.parent) == ["cohort.csv"]

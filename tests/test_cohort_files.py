@@ -331,7 +331,7 @@ def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: 
             None,
             r"holds '1' \(1 row\) and '3' \(2 rows\): say which one is the disease with --positive",
         ),
-        (["ill", "well"], None, r"holds 'ill' \(1 row\) and 'well' \(1 row\): say which"),
+        (["red", "wan"], None, r"holds 'red' \(1 row\) and 'wan' \(1 row\): say which"),
         (
             ["ill", "well"],
             "sick",

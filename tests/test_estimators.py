@@ -116,14 +116,14 @@ def test_scores_leave_out_what_is_not_ranked() -> None:
 
 def test_positive_says_which_label_is_the_disease() -> None:
     cohort = load_pbc()
-    words = np.where(cohort.y == 1, "died", "lived")
-    with pytest.warns(UserWarning, match="'died' and 'lived' do not say which of them is the disease"):
+    words = np.where(cohort.y == 1, "gone", "here")
+    with pytest.warns(UserWarning, match="'gone' and 'here' do not say which of them is the disease"):
         default = RCI().fit(cohort.X, words)
-    assert default.classes_.tolist() == ["died", "lived"]
-    told = RCI(positive="died").fit(cohort.X, words)
-    assert told.classes_.tolist() == ["lived", "died"]
+    assert default.classes_.tolist() == ["gone", "here"]
+    told = RCI(positive="gone").fit(cohort.X, words)
+    assert told.classes_.tolist() == ["here", "gone"]
     np.testing.assert_allclose(told.coef_, -default.coef_, atol=1e-9)
-    assert set(told.predict(cohort.X)) == {"lived", "died"}
+    assert set(told.predict(cohort.X)) == {"here", "gone"}
     assert told.score(cohort.X, words) > 0.7
 
 
