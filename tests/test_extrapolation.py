@@ -41,7 +41,7 @@ def outside(cohort: tuple[pd.DataFrame, np.ndarray]) -> pd.DataFrame:
     """Patients beyond the range in x, in w, and in both."""
     X, _ = cohort
     width = X.max() - X.min()
-    far = pd.DataFrame(
+    return pd.DataFrame(
         {
             "x": [X.x.max() + step * width.x for step in (0.01, 0.3, 2.0)] + [X.x.min() - width.x, 0.5, 9.0],
             "w": [0.5, 0.5, 0.5, -1.0, X.w.max() + width.w, X.w.min() - width.w],
@@ -49,7 +49,6 @@ def outside(cohort: tuple[pd.DataFrame, np.ndarray]) -> pd.DataFrame:
             "on": [1, 0, 1, 1, 0, 1],
         }
     )
-    return far
 
 
 class Oracle:

@@ -14,7 +14,7 @@ from rootcausal import RCI
 from rootcausal.backends.choose import holed_rows
 from rootcausal.core import imputation as imputation_module
 from rootcausal.core.holes import DRAWS
-from rootcausal.core.imputation import Imputed, impute
+from rootcausal.core.imputation import Imputed, impute, worth_filling
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import learn
@@ -33,8 +33,10 @@ def half_measured(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def imputed(X: np.ndarray, y: np.ndarray, alpha: float = 0.2, local: bool = False) -> Imputed:
-    raw = holed_rows("numpy", X, y)
-    return impute(raw, describe_columns(raw), Layout.numbers(X.shape[1]), alpha, local, 0, YesNo.of(y))
+    raw, layout, outcome = holed_rows("numpy", X, y), Layout.numbers(X.shape[1]), YesNo.of(y)
+    columns = describe_columns(raw)
+    to_fill = worth_filling(columns, layout, alpha, local, outcome)
+    return impute(raw, columns, layout, to_fill, 0, outcome)
 
 
 def test_draws_know_the_diagnosis() -> None:

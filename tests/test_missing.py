@@ -646,7 +646,7 @@ def test_fingerprints_know_holes_and_levels() -> None:
 def test_a_pooled_table_has_a_name_and_both_classes() -> None:
     X, y = cohort(60, 4, 0.3)
     raw, columns, _ = holed(X, y)
-    done = impute(raw, columns, Layout.numbers(X.shape[1]), 0.2, False, 0, YesNo.of(y))
+    done = impute(raw, columns, Layout.numbers(X.shape[1]), (np.arange(X.shape[1]), 1.0), 0, YesNo.of(y))
     assert done.raw.backend == "numba"
     controls, cases = done.raw.by_class()
     assert controls.shape[0] == (y == 0).sum() and cases.shape[0] == (y == 1).sum()

@@ -66,8 +66,8 @@ class Animal:
 
     @property
     def numbers_only(self) -> bool:
-        """Whether a method can take it that knows no levels."""
-        return all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
+        """Whether a method can take it that knows no levels, and no missing values."""
+        return not self.has_holes and all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
 
 
 ZOO: list[Animal] = []
@@ -371,6 +371,22 @@ def nullable_types_and_objects(rng):
     X["pain"] = X["pain"].astype(int).astype("Int64")
     X["crp"] = X["crp"].astype("Float64")
     return X, y
+
+
+@animal(null=("left", "right"), warns=(NO_DEPENDENCE,))
+def nothing_passes_and_values_are_missing(rng):
+    X = pd.DataFrame(np.tile(rng.exponential(size=(30, 2)), (2, 1)), columns=["left", "right"])
+    X.loc[[0, 30], "right"] = np.nan
+    return X, np.repeat([0, 1], 30)  # the same values in both classes
+
+
+@animal(seed=4, raises=("crp",))
+def stages_that_few_have(rng):
+    """Two patients are in one inner stage, and one is in another."""
+    X = sick_labs(rng, rng.standard_normal, n=80, cases=40, strength=2)[0][["bmi", "crp"]]
+    stage = np.where(X["crp"] + rng.logistic(size=80) > 0, 3, 0)
+    stage[rng.permutation(80)[:3]] = [1, 1, 2]
+    return X.assign(stage=stage), ill(rng, 2 * standardized(X["crp"]), 40)
 
 
 @animal(raises=("crp",), lowers=("haemoglobin",), options=STAGES)

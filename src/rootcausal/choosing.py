@@ -39,6 +39,11 @@ class Chosen:
     said: dict[str, str] | None
 
 
+def gpu_will_do(settings: Settings) -> bool:
+    """Whether a GPU offers all sums that the mechanism may ask for."""
+    return settings.mechanism == LINEAR
+
+
 def learn_cohort(
     cohort: Cohort, settings: Settings, parameters: Mapping[str, Any], on_round: OnRound | None
 ) -> Chosen:

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import saving
-from .backends.choose import check_backend
-from .choosing import learn_cohort
+from .backends.choose import check_backend, without_gpu
+from .choosing import gpu_will_do, learn_cohort
 from .core.completion import Completion
 from .core.merged import Merged, Sets, Together
 from .core.model import CausalModel
@@ -97,8 +97,9 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
         self._check_parameters()
-        wishes, prevalence, known = self._wishes(), self._settings().prevalence, self.knowledge
-        with open_cohort(self, X, target, self.backend, prevalence, wishes, groups, known) as cohort:
+        wishes, settings, known = self._wishes(), self._settings(), self.knowledge
+        asked = (self.backend, settings.prevalence, wishes, groups, known, gpu_will_do(settings))
+        with open_cohort(self, X, target, *asked) as cohort:
             return self._learn(cohort)
 
     def _check_parameters(self) -> None:
@@ -109,6 +110,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def _learn(self, cohort: Cohort) -> Self:
         settings, merge = self._settings(), chosen_confounding(self.confounding)
+        backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
             raise InputError(
                 "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
@@ -129,7 +131,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 values,
                 known,
                 settings,
-                self.backend,
+                backend,
                 seal,
                 cohort.layout,
                 cohort.groups,

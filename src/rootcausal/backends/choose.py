@@ -24,6 +24,11 @@ def check_backend(backend: str) -> None:
         raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
 
 
+def without_gpu(backend: str) -> str:
+    """The backend that is meant where a GPU does not offer the sums that are needed."""
+    return "numba" if backend == "auto" else backend
+
+
 @overload
 def choose_table(backend: str, X: F64, y: np.ndarray) -> RawTable | HoledRaw: ...
 @overload

@@ -6,7 +6,7 @@ The columns that matter, and D, are taken for jointly Gaussian. Expectation-maxi
 it would dilute what D depends on. One that is the same each time must not: hence the noise.
 
 No p × p matrix of everything: a column that shows no sign of depending on D is in no order, and has little
-to tell about those that are.
+to tell about those that are. Which columns those are is for the search to say: a t-test sees no curve.
 """
 
 from __future__ import annotations
@@ -107,19 +107,34 @@ def most_dependent(
     return np.flatnonzero(taken[layout.variable]), reached
 
 
-def impute(
-    raw: HoledRaw, columns: Columns, layout: Layout, alpha: float, local: bool, seed: int, outcome: Outcome
-) -> Imputed:
-    """Fill in a cohort whose columns were described by what was measured of them.
+def worth_filling(
+    columns: Columns, layout: Layout, alpha: float, local: bool, outcome: Outcome
+) -> tuple[Index, float]:
+    """Columns (m,) to fill in for a search for straight lines, and the p-value that they had to be below.
 
     ``local`` says that the search leaves out columns on which D does not depend at the level ``alpha``; here
     those are left out that are far from it, and that the search does not keep in any case. Else all matter.
     """
-    n, p = raw.shape
-    chosen, level = np.arange(p), 1.0
-    if local:
-        p_values = outcome.p_values(columns.moments)
-        chosen, level = most_dependent(p_values, layout, max(LEVEL, 2.0 * alpha), np.flatnonzero(layout.kept))
+    if not local:
+        return np.arange(layout.n_columns), 1.0
+    level = max(LEVEL, 2.0 * alpha)
+    return most_dependent(outcome.p_values(columns.moments), layout, level, np.flatnonzero(layout.kept))
+
+
+def impute(
+    raw: HoledRaw,
+    columns: Columns,
+    layout: Layout,
+    to_fill: tuple[Index, float],
+    seed: int,
+    outcome: Outcome,
+) -> Imputed:
+    """Fill in a cohort whose columns were described by what was measured of them.
+
+    ``to_fill`` are the columns that matter, as :func:`worth_filling` has them: whoever searches knows which.
+    """
+    n = raw.shape[0]
+    chosen, level = to_fill
     view = _view(columns, chosen, outcome)
     joint, sums, rounds, converged = expectation_maximization(raw, view, n)
     filling = Filling(view, joint, seed, chosen, layout.take(chosen))

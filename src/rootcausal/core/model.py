@@ -133,7 +133,8 @@ class CausalModel:
         """(n,): the errors of one variable, the one at this place of the order."""
         places = np.array([place]) if self._groups is None else self._groups.places[place]
         weights = np.ones(1) if self._groups is None else self._groups.weights[place]
-        return np.concatenate([self.mechanism.errors(X[rows], places) @ weights for rows in row_blocks(X)])
+        found = [self.mechanism.errors(X[rows], places) @ weights for rows in row_blocks(X)]
+        return np.concatenate([np.empty(0), *found])
 
     def column_errors(self, X: F64) -> F64:
         """(n, q): unit-variance errors of the columns; zero outside the order."""

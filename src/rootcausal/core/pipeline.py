@@ -13,7 +13,7 @@ from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .halves import Attribution
 from .holes import HoledRaw
-from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent
+from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
 from .model import CausalModel
 from .moments import Columns
@@ -216,8 +216,8 @@ def learn(
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     if isinstance(raw, HoledRaw):
-        local = settings.variant.local
-        imputed = impute(raw, columns, layout, level, local, settings.imputation_seed, outcome)
+        to_fill = worth_filling(columns, layout, level, settings.variant.local, outcome)
+        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
         ordering = order_columns(
             imputed.raw, imputed.columns, settings.variant, level, on_round, imputed.layout, outcome
         ).on_columns(imputed.chosen)

@@ -140,7 +140,8 @@ class Evidence:
         if self.measured is None:
             return np.ones(self.errors.shape, dtype=bool)
         causes = self.arrows | np.eye(self.columns.size, dtype=bool)
-        return np.stack([self.measured[:, row].all(axis=1) for row in causes], axis=1)
+        lacking: np.ndarray = (~self.measured).astype(np.float64) @ causes.T
+        return lacking == 0.0
 
     def of_searched(self) -> Evidence:
         """The same of columns whose order was learned.

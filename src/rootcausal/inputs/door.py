@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..backends.choose import check_backend, choose_table
+from ..backends.choose import check_backend, choose_table, without_gpu
 from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
@@ -34,6 +34,7 @@ def open_cohort(
     wishes: Wishes | None = None,
     groups: Any = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
+    gpu: bool = True,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -49,8 +50,11 @@ def open_cohort(
     wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
     groups : (n,) patient ids, where a patient may have several rows.
     knowledge : what is known of the causal order, or the fields of it; the layout of the cohort then says so.
+    gpu : whether a GPU offers all sums that will be asked for; if not, "auto" does not choose one.
     """
     check_backend(backend)
+    if not gpu and not nw.dependencies.is_dask_dataframe(X):
+        backend = without_gpu(backend)
     with (
         _old_model_kept(estimator),
         _opened(estimator, X, target, backend, prevalence, wishes, groups, knowledge) as cohort,

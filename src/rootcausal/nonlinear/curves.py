@@ -16,6 +16,10 @@ from .rows import TERMS_A_CAUSE
 # Quantiles of a column at which its splines may bend (Harrell 2015).
 KNOTS = np.array([0.05, 0.275, 0.5, 0.725, 0.95])
 PIECES = KNOTS.size + 1
+# Knots that are closer than this part of the distance between the outermost are one: what bends between them
+# is rounding. Where all lie within so many standard deviations, which outliers then make, there are none.
+CLOSEST = 5e-3
+LEAST_SPAN = 0.03
 # A spline that others explain but for this share of its variance adds nothing.
 NEW = 1e-6
 
@@ -64,7 +68,7 @@ class Splines:
             rows[at], found.curves[column, 0, :, 1] = z, 1.0
             if straight[column]:
                 continue
-            knots = np.unique(_quantiles(z, weights))
+            knots = _apart(_quantiles(z, weights))
             found.knots[column, : knots.size] = knots
             bends = _bends(knots)
             piece = pieces_at(found.knots[column], z)
@@ -86,6 +90,18 @@ def _quantiles(z: F64, weights: F64) -> F64:
     ranked = np.argsort(z, kind="stable")
     below = np.cumsum(weights[ranked])
     return np.interp(KNOTS * below[-1], below - 0.5 * weights[ranked], z[ranked])
+
+
+def _apart(quantiles: F64) -> F64:
+    """Rising quantiles without those that are next to the same as others; the outermost stay."""
+    first, *inner, last = quantiles
+    if last - first < LEAST_SPAN:
+        return np.empty(0)
+    least, kept = CLOSEST * (last - first), [first]
+    for knot in inner:
+        if min(knot - kept[-1], last - knot) >= least:
+            kept.append(knot)
+    return np.array([*kept, last])
 
 
 def _bends(knots: F64) -> list[F64]:

@@ -20,8 +20,10 @@ from .rows import TERMS_A_CAUSE, BentRows, Designs
 STRAIGHT, BENT, UNEVEN = range(3)
 # Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
 RIDGE = 1.0
-# Steps toward the spread: before and after what is expected is fitted again by it.
+# Steps toward the spread: before and after what is expected is fitted again by it. It has settled where the
+# last of them changes no coefficient of its logarithm by more.
 SPREAD_STEPS = 5
+SPREAD_SETTLED = 0.02
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
 # Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled: a hundredth of
@@ -175,13 +177,13 @@ class Fitter:
         ]
         gamma = np.zeros((m, width))
         gamma[:, 0] = np.log(unit / UNIT_OF_SPREAD)
-        gamma = self._toward_spread(designs, beta, gamma, inverse)
+        gamma, _ = self._toward_spread(designs, beta, gamma, inverse)
         weighted = self.rows.grams(designs, gamma)
         for k, size in enumerate(n_terms + 1):
             # Weights that add up to those of all rows, so that the ridge keeps its size.
             part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
             beta[k, :size], _ = least_squares(part, size)
-        gamma = self._toward_spread(designs, beta, gamma, inverse)
+        gamma, settled = self._toward_spread(designs, beta, gamma, inverse)
         counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
         logs = sums[:, 0] / self.rows.weight
         cost = self._cost(counts, logs, np.full(m, UNIT_OF_SPREAD), 2 * n_terms)
@@ -196,6 +198,7 @@ class Fitter:
                 None,
                 mean[k],
                 sd[k],
+                bool(settled[k]),
             )
             for k, some in enumerate(whole)
         ]
@@ -205,11 +208,12 @@ class Fitter:
             for one, two, some, line in zip(even, uneven, whole, lines, strict=True)
         ]
 
-    def _toward_spread(self, designs: Designs, beta: F64, gamma: F64, inverse: F64) -> F64:
-        """A gamma regression of |r|, by steps with the same matrix each time."""
+    def _toward_spread(self, designs: Designs, beta: F64, gamma: F64, inverse: F64) -> tuple[F64, np.ndarray]:
+        """A gamma regression of |r|, by steps with the same matrix each time; and which (m,) have settled."""
         for _ in range(SPREAD_STEPS):
-            gamma = gamma + (inverse @ self.rows.spread_sums(designs, beta, gamma)[:, :, None])[:, :, 0]
-        return gamma
+            step = (inverse @ self.rows.spread_sums(designs, beta, gamma)[:, :, None])[:, :, 0]
+            gamma = gamma + step
+        return gamma, np.abs(step).max(axis=1) <= SPREAD_SETTLED
 
     def _cost(self, counts: F64, logs: F64, unit: F64, n_coefficients: Index) -> F64:
         entropy = self.entropies(counts, self.n_rows) + np.log(unit) + logs
@@ -248,14 +252,20 @@ class Fitter:
             cut = np.arange(1, self.levels[effect]) / self.levels[effect]
             thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
         before, settled = np.full(m, -np.inf), np.zeros(m, dtype=bool)
+        old_beta, old_thresholds = beta.copy(), thresholds.copy()
         for _ in range(LEVEL_STEPS):
             sums = self.rows.level_sums(designs, beta, thresholds)
-            settled = sums.loglik - before < SETTLED * self.n_rows
+            gain = sums.loglik - before
+            settled = np.abs(gain) < SETTLED * self.n_rows
             if settled.all():
                 break
-            before = sums.loglik
             for k in np.flatnonzero(~settled).tolist():
                 size, cuts = int(designs.size[k]) + 1, int(self.levels[effects[k]]) - 1
+                if gain[k] < 0.0:  # it was too far
+                    beta[k] = 0.5 * (beta[k] + old_beta[k])
+                    thresholds[k, :cuts] = 0.5 * (thresholds[k, :cuts] + old_thresholds[k, :cuts])
+                    continue
+                before[k], old_beta[k], old_thresholds[k] = sums.loglik[k], beta[k], thresholds[k]
                 # The constant is told by the thresholds.
                 part = sums.hessian[k, 1:size, 1:size] + RIDGE * np.eye(size - 1)
                 if size > 1:
@@ -263,7 +273,7 @@ class Fitter:
                     beta[k, 1:size] = np.clip(beta[k, 1:size] + step, -MOST_LOGIT, MOST_LOGIT)
                 part = sums.threshold_hessian[k, :cuts, :cuts] + RIDGE * 0.1 * np.eye(cuts)
                 step = np.linalg.solve(part, sums.threshold_gradient[k, :cuts])
-                thresholds[k, :cuts] = _rising(thresholds[k, :cuts] + np.clip(step, -1.0, 1.0))
+                thresholds[k, :cuts] = _rising(thresholds[k, :cuts], np.clip(step, -1.0, 1.0))
         loglik = self.rows.level_sums(designs, beta, thresholds).loglik * (self.n_rows / self.rows.weight)
         return [
             Fitted(
@@ -279,9 +289,14 @@ class Fitter:
         ]
 
 
-def _rising(thresholds: F64) -> F64:
-    """Thresholds that cross are moved apart by a little."""
-    return np.maximum.accumulate(thresholds + np.linspace(0.0, 1e-6, thresholds.size))
+def _rising(thresholds: F64, step: F64) -> F64:
+    """Thresholds after a step, which is cut short where two would come closer than a tenth of their distance.
+
+    A level that few have lies between two that nearly meet; where they do, no next step could be told.
+    """
+    apart, closer = np.diff(thresholds), -np.diff(step)
+    share = np.min(0.9 * apart / np.maximum(closer, 0.9 * apart), initial=1.0)
+    return thresholds + share * step
 
 
 def _with_ridge(gram: F64) -> F64:

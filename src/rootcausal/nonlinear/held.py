@@ -49,8 +49,8 @@ class HeldRows:
         for part in parts:
             if not isinstance(part.table, HeldTable):
                 raise InputError(
-                    "mechanism='nonlinear' learns from rows in memory: use backend='auto', 'numba' or "
-                    "'numpy', or mechanism='linear'"
+                    "relations that bend are learned from rows in memory, not on a GPU or a cluster: use "
+                    "backend='auto', 'numba' or 'numpy', or mechanism='linear'"
                 )
             held.append((part.table, part.patients))
         return cls(

@@ -88,8 +88,8 @@ def learn_bent(
     layout = Layout.numbers(raw.shape[1]) if layout is None else layout
     outcome = YesNo.of_moments(columns.moments) if outcome is None else outcome
     if isinstance(raw, HoledRaw):
-        level, local = settings.level(raw.shape[1]), settings.variant.local
-        imputed = impute(raw, columns, layout, level, local, settings.imputation_seed, outcome)
+        to_fill = _looked_at(columns, layout, outcome), 1.0
+        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
         learned, found = _learn_whole(
             imputed.raw, imputed.columns, settings, on_round, imputed.layout, outcome
         )
@@ -106,6 +106,14 @@ def learn_bent(
     return BentLearned(learned, found.saved)
 
 
+def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
+    """Columns among which relations are looked for; what D does not depend on is told by curves, later."""
+    if layout.n_columns <= MOST_BENT:
+        return np.arange(layout.n_columns)
+    p_values = outcome.p_values(columns.moments)
+    return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_BENT)[0]
+
+
 @one_blas_thread()
 def _learn_whole(
     raw: RawTable,
@@ -116,10 +124,7 @@ def _learn_whole(
     outcome: Outcome,
 ) -> tuple[Learned, GraphOrder]:
     p = raw.shape[1]
-    always = np.flatnonzero(layout.kept)
-    chosen = np.arange(p)
-    if p > MOST_BENT:
-        chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, always, MOST_BENT)
+    chosen = _looked_at(columns, layout, outcome)
     table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
     cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome, raw.backend)
     exhausted = cohort.combinations()
@@ -190,10 +195,10 @@ class _Cohort:
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
         straight = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
         splines, rows = Splines.of(held.Z, held.weights, straight)
-        effects = np.stack(
-            [z if values.size else spread_out(z) for z, values in zip(held.Z, level_values, strict=True)]
-        )
-        codes = np.stack([_codes(z, values) for z, values in zip(held.Z, level_values, strict=True)])
+        effects, codes = np.empty_like(held.Z), np.empty(held.Z.shape, dtype=np.intp)
+        for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
+            effects[column] = z if values.size else spread_out(z)
+            codes[column] = _codes(z, values)
         held_by: type[PlainRows] = PlainRows
         if backend != "numpy":
             from .compiled_rows import CompiledRows
