@@ -20,6 +20,7 @@ Draw = Callable[[tuple[int, int]], np.ndarray]
 
 # How the documented warnings begin.
 SEPARATED = "the errors separate the classes perfectly"
+RARE_LEVEL = "quasi-complete separation"
 EXHAUSTED = "residual variance is exhausted"
 NO_DEPENDENCE = "the outcome depends on no variable"
 PARENTS_SEPARATE = "the parents and children of the diagnosis separate the classes perfectly"
@@ -411,6 +412,15 @@ def levels_that_look_like_numbers_and_commas(rng):
     X["crp"] = [f"{value:.2f}".replace(".", ",") for value in crp]
     X["nodes"] = np.array(["0", "1", "2"])[rng.integers(0, 3, 80)]
     return X, ill(rng, 2 * standardized(crp), 40)
+
+
+@animal(warns=(RARE_LEVEL,))
+def a_level_that_no_case_has(rng):
+    crp = rng.gamma(2, size=80)
+    y = ill(rng, 2 * standardized(crp), 40)
+    stage = np.array(["I", "II", "III"], dtype=object)[rng.integers(0, 3, 80)]
+    stage[np.flatnonzero(y == 0)[:4]] = "IV"
+    return pd.DataFrame({"crp": crp, "ldl": rng.gamma(2, size=80), "stage": stage}), y
 
 
 @animal(refused="column 'charges' holds '1,100', which may be a decimal comma or a comma between thousands")
