@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
-from command_line import error, ok
+from command_line import error, ok, run
 from page_facts import facts_of
 
 from rootcausal import RCI, InputError
@@ -160,3 +160,24 @@ def test_a_table_with_none_of_the_columns_is_refused(frame: pd.DataFrame, tmp_pa
     model.save(tmp_path / "m.rci")
     frame[["x4"]].to_csv(tmp_path / "new.csv", index=False)
     assert "lacks 2 columns" in error(3, "explain", tmp_path / "m.rci", tmp_path / "new.csv")
+
+
+def test_a_column_that_tells_of_what_is_missing_is_not_absent_without_a_word(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    # What the screen dropped adds nothing to the risk, yet what was not measured is expected from it.
+    twin = frame.assign(twin=frame["x5"] + 0.1 * np.random.default_rng(0).standard_normal(len(frame)))
+    X = twin.drop(columns="d")
+    model = RCI(alpha=0.01).fit(X, twin["d"])
+    assert [list(X)[place] for place in model.causal_order_] == ["twin", "x0", "x1"]
+    whole = X[["twin", "x0", "x1", "x2", "x3", "x4", "x6"]]
+    holed = whole.assign(twin=whole["twin"].mask(whole.index < 3))
+    model.predict_proba(whole)  # nothing is missing, nothing is said
+    says = "no patient has 'x5', which would tell of values that were not measured"
+    with pytest.warns(UserWarning, match=says):
+        model.predict_proba(holed)
+    with pytest.warns(UserWarning, match=says):
+        model.explain(holed.assign(X5=X["x5"]))
+    model.save(tmp_path / "model.rci")
+    holed.to_csv(tmp_path / "new.csv")
+    assert says in run("explain", tmp_path / "model.rci", tmp_path / "new.csv").stderr

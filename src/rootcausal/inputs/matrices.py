@@ -235,7 +235,7 @@ def matrix_for_scoring(
     values = encoding.matrix(table)
     library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
-    return matrix if completion is None else _completed(matrix, completion, encoding, needed)
+    return matrix if completion is None else _completed(matrix, completion, encoding, needed, present)
 
 
 def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Findings) -> np.ndarray:
@@ -286,11 +286,15 @@ def _refuse_other_order(estimator: Any, columns: list[Any]) -> None:
         )
 
 
-def _completed(matrix: Matrix, completion: Completion, encoding: Encoding, needed: Index) -> Matrix:
+def _completed(
+    matrix: Matrix, completion: Completion, encoding: Encoding, needed: Index, present: np.ndarray
+) -> Matrix:
     """The same with expected values where needed ones are missing; what nobody needs stays missing."""
     columns = np.flatnonzero(np.isin(encoding.layout.variable, needed))
     if not np.isnan(matrix.values[:, columns]).any():
         return matrix
+    telling = np.setdiff1d(encoding.layout.variable[completion.columns], needed)
+    warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
     return Matrix(values, matrix.library, measured=matrix.values, completion=completion)
@@ -350,6 +354,17 @@ def warn_of_lacking(names: Sequence[str]) -> None:
             f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which "
             f"{'is' if len(names) == 1 else 'are'} needed: what is expected, given all that was measured, "
             "stands in",
+            UserWarning,
+            stacklevel=caller(),
+        )
+
+
+def warn_of_not_telling(names: Sequence[str]) -> None:
+    """Say which variables nobody was measured on that a model needs for what is missing only."""
+    if names:
+        warnings.warn(
+            f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which would tell of values "
+            "that were not measured: what is expected of these, given all else, stands in",
             UserWarning,
             stacklevel=caller(),
         )

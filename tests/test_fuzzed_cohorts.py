@@ -1,0 +1,18 @@
+"""Cohorts at random: no crash, no hang; what adds up adds up, what is unlike the cohort is said."""
+
+from __future__ import annotations
+
+import pytest
+from fuzzed_cohorts import faults
+
+FEW, ALL, AT_ONCE = 40, 3000, 250
+
+
+def test_a_few_cohorts_show_no_fault() -> None:
+    assert faults(range(FEW))[0] == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FEW, ALL, AT_ONCE))
+def test_many_cohorts_show_no_fault(first: int) -> None:
+    assert faults(range(first, min(first + AT_ONCE, ALL)))[0] == {}
