@@ -292,9 +292,9 @@ def refused_again(folder: Path, table: pd.DataFrame, *options: object) -> str:
         ((np.arange(N) == 3).astype(int), [], "1 event in 150 rows: at least 2 are needed"),
         (np.arange(N), [], "holds 150 different numbers, from 0 to 149, and it has to say whether the event"),
         (
-            [None, *[0, 1] * 74, 1],
+            [None] * 150,
             [],
-            "missing values, here with their counts: 'died' (the event) (1). Leave",
+            "has an outcome: 'futime' (--time) or 'died' (--event) is missing in each.",
         ),
     ],
 )
@@ -335,7 +335,7 @@ def times(values: Any, where: np.ndarray = SOME) -> pd.DataFrame:
             "holds dates, such as '01/01/2001', and a time of follow-up is a number: make a column of",
         ),
         (cohort(futime=0), "all times of follow-up are zero"),
-        (times(None), "'futime' (the time) (3). Leave out the rows concerned with --drop-missing, or only"),
+        (cohort(futime=None), "has an outcome: 'futime' (--time) or 'died' (--event) is missing in each"),
         (cohort(months=cohort()["futime"] / 30.4), "column 'months' is the time of follow-up itself"),
         (cohort(m=(cohort()["futime"] / 30.4).round(1)), "column 'm' is the time of follow-up itself"),
         (cohort(left=9999 - cohort()["futime"]), "column 'left' is the time of follow-up itself"),
@@ -365,8 +365,9 @@ def test_zero_is_said_and_taken(tmp_path: Path) -> None:
 def test_rows_without_follow_up_are_dropped(tmp_path: Path) -> None:
     table = times(None)
     table["died"] = table["died"].astype(object).where(np.arange(N) != 9)
-    said = fit(tmp_path, table, *TIMES, "--drop-missing")
-    assert "--drop-missing left out 4 of 150 rows" in said and "in 146 patients" in said
+    said = fit(tmp_path, table, *TIMES)
+    assert "4 rows without an outcome ('futime', 'died' missing) are left out" in said
+    assert "in 146 patients" in said
 
 
 @pytest.mark.parametrize("values", [np.full(N, 5), np.where(np.arange(N) % 2, 5, 2)])
@@ -463,7 +464,7 @@ def test_a_page_needs_an_outcome_or_a_model(tmp_path: Path) -> None:
             "the target 'egfr' holds 0, 1 and no other number, and --outcome number needs at least 3",
         ),
         ([4.5] * N, "the target 'egfr' holds 4.5 and no other number"),
-        ([None, *SHOCKS[1:, 0]], "'egfr' (the target) (1). Leave out the rows concerned with --drop-missing"),
+        ([None] * N, "has an outcome: 'egfr' (--target) is missing in each."),
         ([np.inf, *SHOCKS[1:, 0]], "--target 'egfr' of '{file}' has values that are infinite"),
         (2 * SHOCKS[:, 2] + 7, "column 'bmi' is the outcome y itself"),
     ],

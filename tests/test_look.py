@@ -737,7 +737,7 @@ def test_a_row_that_repeats_the_header(tmp_path: Path) -> None:
 
 
 def test_hostile_names_and_cells(tmp_path: Path) -> None:
-    names_of = ["[red]x[/red]", "\x1b[31mred\n", "n" * 10_000, "=cmd()", "\u202eabc", "a,b'\"$(x)"]
+    names_of = ["[red]x[/red]", "\x1b[31mr\ned", "n" * 10_000, "=cmd()", "\u202eabc", "a,b'\"$(x)"]
     cells = ["[bold]", "\x1b]0;title\x07", "z" * 10_000, ":smile:"]
     columns: dict[str, Any] = {name: np.r_[NOISE[:, 2], k] for k, name in enumerate(names_of)}
     columns = {name: column[:N] + 0.1 * k * NOISE[:, k] for k, (name, column) in enumerate(columns.items())}

@@ -70,7 +70,7 @@ def test_separators_are_found(tmp_path: Path, separator: str, ending: str) -> No
         ("a\tb\n1\t1,234\n2\t12,500\n", {"a": [1, 2], "b": ["1,234", "12,500"]}),
         ("a,b;c,d\n1,2,3\n", {"a": [1], "b;c": [2], "d": [3]}),
         ('a;b\n"x\ny;z";1\n', {"a": ["x\ny;z"], "b": [1]}),
-        ("a, b\n1, NA\n2, 3\n", {"a": [1, 2], " b": [None, 3.0]}),
+        ("a, b\n1, NA\n2, 3\n", {"a": [1, 2], "b": [None, 3.0]}),
     ],
 )
 def test_decimal_commas_and_names_that_hold_separators(
@@ -177,7 +177,7 @@ def test_large_good_files_are_parsed_once(tmp_path: Path, monkeypatch: pytest.Mo
         (b"a,b\n1,\x00\n", "is no text, or text in UTF-16 without its mark"),
         ("a,b\n1,2\n".encode("utf-16-le"), "is no text, or text in UTF-16 without its mark"),
         (b"x" * 10_000_000, "is not a readable csv file; it may be damaged"),
-        (b"1," * 200_000 + b"1\n", "has more than one column named '1'"),
+        (b"1," * 200_000 + b"1\n", "has no column 'd' (--target); its columns are 'V1', 'V2'"),
         (b'"' + b"x,\n" * 1000, "has no column 'd'"),
     ],
 )
@@ -279,9 +279,9 @@ def test_ordered_levels_keep_their_order(tmp_path: Path) -> None:
 
 def test_labels_honour_the_words_of_the_user(tmp_path: Path) -> None:
     path = write(tmp_path, "a,d\n1,yes\n2,no\n3,unknown\n4,yes\n5,no\n")
-    patients = read_cohort(path, "d", na=["unknown"], drop_missing=True)
+    patients = read_cohort(path, "d", na=["unknown"])
     assert patients.target is not None and patients.target.tolist() == ["yes", "no", "yes", "no"]
-    assert patients.n_removed == 1
+    assert patients.notes == ("1 row without an outcome ('d' missing) is left out",)
 
 
 # --- Excel, Stata, SAS ------------------------------------------------------------------------------------
@@ -441,7 +441,7 @@ def test_gaps_of_rows_that_are_left_out_are_no_gaps(tmp_path: Path) -> None:
     assert patients.row_numbers.tolist() == [1, 2, 4, 5]
     assert patients.notes == (
         "1 row with other labels (1) is left out",
-        "1 row without a label is left out",
+        "1 row without an outcome ('d' missing) is left out",
     )
 
 

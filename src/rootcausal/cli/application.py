@@ -9,10 +9,13 @@ Here is also how every command ends: its exit code, and one line in place of a t
 """
 
 import errno
+import os
 import signal
 import sys
 import time
-from typing import Annotated, Any, NoReturn
+from collections import Counter
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -25,11 +28,14 @@ from .console import complain, warnings_as_lines
 from .help_text import PlainHelp, help_of, summary
 
 EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE = 1, 2, 3, 4
+STDERR = 2  # its file descriptor
+SIGPIPE = 13  # which Windows does not have
 EXIT_BY_SIGNAL = 128  # and the number of the signal, as shells have it
 
 EXIT_CODES_EXPLAINED = (
     "Exit codes: 0 done, 1 unexpected failure, 2 wrong usage, 3 input that cannot be used, "
-    "4 output that cannot be written, 130 interrupted with Ctrl-C, 143 terminated (129 with the session)."
+    "4 output that cannot be written, 130 interrupted with Ctrl-C, 143 terminated (129 with the session), "
+    "141 nobody reads what is printed."
 )
 
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -95,6 +101,19 @@ class PlainErrors(TyperGroup):
                 raise
 
 
+class Command(PlainHelp):
+    """A command of which no option is given twice, unless it is one that adds up: none silently counts."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            if times > 1 and option.param_type_name == "option" and not (option.multiple or option.is_eager):
+                named = " or ".join([*option.opts, *option.secondary_opts])
+                often = "twice" if times == 2 else f"{times} times"
+                raise typer.BadParameter(f"was given {often}: give it once.", ctx, param_hint=named)
+        return super().parse_args(ctx, args)
+
+
 def _stop(signals: StopSignals | None) -> NoReturn:
     number = signal.SIGINT
     if signals is not None and signals.heard is not None:
@@ -112,7 +131,11 @@ def _end(error: BaseException) -> None:
         _fail(str(error), EXIT_USAGE)
     if isinstance(error, MemoryError):
         _fail("there is not enough memory for this table.", EXIT_UNEXPECTED)
-    if isinstance(error, OSError) and error.errno != errno.EPIPE:
+    if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        # Who read what is printed has gone, as head does: the end is that of all programs then.
+        _print_nowhere(sys.stdout)
+        raise typer.Exit(EXIT_BY_SIGNAL + SIGPIPE)
+    if isinstance(error, OSError):
         # Reading turns its own OSError into InputError: what is left comes from writing.
         _fail(_cannot_write(error), EXIT_CANNOT_WRITE)
 
@@ -124,9 +147,30 @@ def _cannot_write(error: OSError) -> str:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """End the command with one line on stderr."""
-    complain(f"error: {message}")
+    """End the command with one line on stderr, where somebody reads that."""
+    try:
+        complain(f"error: {message}")
+    except OSError:
+        _print_nowhere(sys.stderr)
     raise typer.Exit(code)
+
+
+def _print_nowhere(stream: TextIO) -> None:
+    """Let a stream that cannot be written end quietly: Python would flush it once more at the end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _open_closed_streams() -> None:
+    """Print nowhere where a stream was closed (``>&-``); no file that is opened later may take its place."""
+    while (place := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        pass
+    os.close(place)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 app = typer.Typer(
@@ -139,18 +183,19 @@ app = typer.Typer(
 )
 
 # One line a command, in the order in which --help lists them.
-app.command(cls=PlainHelp)(look.look)
-app.command(cls=PlainHelp)(fit.fit)
-app.command(cls=PlainHelp)(explain.explain)
-app.command(cls=PlainHelp)(report.report)
-app.command(cls=PlainHelp)(check.check)
-app.command(cls=PlainHelp)(simulate.simulate)
-app.command(cls=PlainHelp)(demo.demo)
-app.command(cls=PlainHelp)(reproduce.reproduce)
+app.command(cls=Command)(look.look)
+app.command(cls=Command)(fit.fit)
+app.command(cls=Command)(explain.explain)
+app.command(cls=Command)(report.report)
+app.command(cls=Command)(check.check)
+app.command(cls=Command)(simulate.simulate)
+app.command(cls=Command)(demo.demo)
+app.command(cls=Command)(reproduce.reproduce)
 
 
 def main() -> None:
     """Run the command line."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character of a column name must not end the work.
         if hasattr(stream, "reconfigure"):

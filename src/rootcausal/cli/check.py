@@ -14,17 +14,21 @@ from .options import (
     CohortFile,
     Drop,
     DropMissing,
+    Header,
     IdColumn,
     Keep,
     Kinds,
     Log,
+    MaxMissing,
     MechanismName,
     Missing,
     MissingWords,
+    Sheet,
     chosen_kinds,
     fitted,
     read_labelled,
     roles_of,
+    table_at,
 )
 from .outcome_options import (
     EventColumn,
@@ -58,6 +62,9 @@ def check(
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
+    max_missing: MaxMissing = None,
+    no_header: Header = None,
+    sheet: Sheet = None,
     kind: Kinds = None,
     log: Log = None,
     missing: Missing = "impute",
@@ -97,9 +104,12 @@ def check(
     )
     known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
     kinds = chosen_kinds(kind)
-    roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
-    roles = known.with_roles(roles, cohort)
-    patients, chosen = read_labelled(cohort, roles, quiet=as_json)
+    roles = roles_of(
+        columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after, max_missing
+    )
+    table = table_at(cohort, no_header, sheet)
+    roles = known.with_roles(roles, table)
+    patients, chosen = read_labelled(table, roles, quiet=as_json)
     settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge, "mechanism": mechanism}
     model = fitted(patients, chosen, settings)
     knows = cross_validated(model)

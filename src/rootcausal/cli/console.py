@@ -108,11 +108,15 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int
     from rich.console import Console
     from rich.table import Table
 
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # what is being handled, which rich would turn into an exit code of its own
+
     table = Table(*header, box=box.SIMPLE)
     for row in rows:
         table.add_row(*row)
     fixed = None if sys.stdout.isatty() else width
-    Console(markup=False, emoji=False, highlight=False, width=fixed).print(table)
+    PlainConsole(markup=False, emoji=False, highlight=False, width=fixed).print(table)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..files.results import write_pieces
-from ..files.tables import FORMATS, refuse_streams, table_format
+from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
 from ..version import __version__
 from ..wording import listed, plural, quoted, shown
 from .cause_lines import PATIENTS_SHOWN, print_root_causes
@@ -18,13 +18,18 @@ from .console import made_with, provenance, say, say_adjusted, say_removed, stat
 from .findings import say_what_is_known
 from .options import (
     DropMissing,
+    Header,
     Labels,
     MissingWords,
+    Sheet,
+    bare,
     call_variables,
     check_output,
     columns_of,
     labels_of,
     load_model,
+    say_sheet,
+    table_at,
     table_path,
 )
 from .outcome_options import Horizon
@@ -49,10 +54,12 @@ def explain(
         typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
     id_column: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Column with patient ids.")
+        str | None, typer.Option("--id", callback=bare, metavar="COLUMN", help="Column with patient ids.")
     ] = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
+    no_header: Header = None,
+    sheet: Sheet = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
@@ -123,7 +130,8 @@ def explain(
     asks = Asked(model, horizon, lines_of(model, horizon))
     question = None if asked is None else understood(asked, model)
     wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
-    pieces = _Counted(stream_new_patients(patients_file, **wanted))
+    table = table_at(patients_file, no_header, sheet)
+    pieces = _Counted(stream_new_patients(table, **wanted))
     made = made_with(model) | ({} if horizon is None else {"horizon": f"{horizon:g}"})
     if out is None:
         _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
@@ -132,9 +140,10 @@ def explain(
         if question is not None:
             details["what_if"] = str(question)
         scores = _Scores(asks, id_column, question)
-        if table_format(patients_file) == "parquet":
-            scores.look_ahead(stream_new_patients(patients_file, **wanted))
+        if comes_in_pieces(table):
+            scores.look_ahead(stream_new_patients(table, **wanted))
         _write_scores(out, pieces, scores, details)
+    say_sheet(table)
     say_what_is_known(model)
     say(provenance("explain", {"model": quoted(model_file.name), **made}))
 

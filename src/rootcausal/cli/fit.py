@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..files.table_file import TableFile
 from ..wording import shown
 from .arrow_lines import say_arrows
 from .cluster_fit import fit_on_cluster
@@ -21,16 +22,19 @@ from .options import (
     Confounding,
     Drop,
     DropMissing,
+    Header,
     IdColumn,
     Jobs,
     Keep,
     Kinds,
     Labels,
     Log,
+    MaxMissing,
     MechanismName,
     Missing,
     MissingWords,
     Resamples,
+    Sheet,
     VariantName,
     call_variables,
     check_output,
@@ -39,6 +43,7 @@ from .options import (
     labels_of,
     read_labelled,
     roles_of,
+    table_at,
 )
 from .outcome_options import (
     EventColumn,
@@ -92,6 +97,9 @@ def fit(
     keep: Keep = None,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
+    max_missing: MaxMissing = None,
+    no_header: Header = None,
+    sheet: Sheet = None,
     kind: Kinds = None,
     log: Log = None,
     missing: Missing = "impute",
@@ -172,7 +180,9 @@ def fit(
     )
     known, namings = Known.of(first, tiers, causes, not_causes, covariate, knowledge), labels_of(labels)
     kinds = chosen_kinds(kind)
-    roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
+    roles = roles_of(
+        columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after, max_missing
+    )
     settings = {
         "alpha": alpha,
         "variant": variant,
@@ -188,14 +198,21 @@ def fit(
             raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
         if backend not in ("auto", "dask"):
             raise typer.BadParameter(f"a cluster does not sum by --backend {backend}.")
-        if na or negative is not None:
-            raise typer.BadParameter("--na and --negative need the table in memory, not on a cluster.")
+        if na or negative is not None or max_missing is not None:
+            raise typer.BadParameter(
+                "--na, --negative and --max-missing need the table in memory, not on a cluster."
+            )
+        if no_header is not None or sheet is not None:
+            raise typer.BadParameter(
+                "Parquet files have names, and no sheets: leave --sheet and the like out."
+            )
         model, checked = fit_on_cluster(cohort, roles, scheduler, settings, known), None
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
+        table = table_at(cohort[0], no_header, sheet)
         model, checked = _fit_in_memory(
-            cohort[0], roles, {**settings, "backend": backend, "mechanism": mechanism}, known
+            table, roles, {**settings, "backend": backend, "mechanism": mechanism}, known
         )
     if bootstrap is not None:
         model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty(), resume=resume)
@@ -218,7 +235,7 @@ def fit(
 
 
 def _fit_in_memory(
-    cohort: Path, roles: "Roles", settings: dict[str, Any], known: Known
+    cohort: TableFile, roles: "Roles", settings: dict[str, Any], known: Known
 ) -> "tuple[Fitted, Callable[[], Diagnosis]]":
     """Return the model, and what checks it on the rows of the fit."""
     roles = known.with_roles(roles, cohort)

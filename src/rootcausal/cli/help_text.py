@@ -39,7 +39,7 @@ def help_of(command: Any, ctx: Any, commands: Sequence[tuple[str, str]] = ()) ->
     panels = dict.fromkeys(one.rich_help_panel or OPTIONS for one in options)
     for panel in sorted(panels, key=lambda name: name == OPTIONS):
         inside = [one for one in options if (one.rich_help_panel or OPTIONS) == panel]
-        page.section(panel, [(f"{', '.join(one.opts)} {one.metavar or ''}", _said(one)) for one in inside])
+        page.section(panel, [(f"{_called(one)} {one.metavar or ''}", _said(one)) for one in inside])
     if command.epilog:
         page.paragraph(command.epilog)
     return page.whole()
@@ -101,6 +101,10 @@ def _arguments(command: Any) -> list[Any]:
 
 def _options(command: Any, ctx: Any) -> list[Any]:
     return [one for one in command.get_params(ctx) if one.param_type_name == "option"]
+
+
+def _called(option: Any) -> str:
+    return ", ".join([*option.opts, *option.secondary_opts])
 
 
 def _argument(argument: Any) -> str:

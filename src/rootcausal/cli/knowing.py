@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +114,7 @@ class Known:
     def __bool__(self) -> bool:
         return any(getattr(self, one.name) for one in fields(self))
 
-    def with_roles(self, roles: "Roles", table: Path) -> "Roles":
+    def with_roles(self, roles: "Roles", table: PathLike[str]) -> "Roles":
         """Return what all options together say of the columns of a table."""
         return replace(roles, knowledge=self.among(column_names(table))) if self else roles
 

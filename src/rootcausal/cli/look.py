@@ -2,16 +2,18 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError
+from ..files.table_file import TableFile
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow
-from .options import CohortFile, IdColumn
+from .options import CohortFile, Header, IdColumn, MissingWords, Sheet, table_at
 from .outcome_options import EventColumn, Outcome, OutcomeKind, TargetColumn, TimeColumn, outcome_of
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ def look(
     time: TimeColumn = None,
     event: EventColumn = None,
     id_column: IdColumn = None,
+    na: MissingWords = None,
+    no_header: Header = None,
+    sheet: Sheet = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
     """Look at a table before anything is fitted.
@@ -45,20 +50,40 @@ def look(
     rootcausal look cohort.csv
     rootcausal look cohort.csv --target died
     rootcausal look cohort.csv --time futime --event died
+    rootcausal look cohort.csv --target died --na 999 --na glucose=0
     rootcausal look cohort.csv --target died --id patient --json
     """
     if target is not None or time is not None or event is not None:
         outcome_of(target, outcome, time, event)  # what does not go together is wrong usage
-    seen = _read(cohort, target if time is None else event, id_column, time, outcome)
+    table = table_at(cohort, no_header, sheet)
+    seen = _read(table, target if time is None else event, id_column, time, outcome, na or ())
+    read_so = _how_read(table, na or ())
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
-        typer.echo(json.dumps(_as_dict(seen, cohort), indent=1))
+        typer.echo(json.dumps(_as_dict(seen, cohort, read_so), indent=1))
     else:
-        _print(seen, cohort)
+        _print(seen, table, read_so)
+
+
+def _how_read(table: TableFile, na: Sequence[str]) -> list[str]:
+    """Return the options of reading that were given or are needed, for the line that fits."""
+    from ..files.tables import has_no_header
+
+    options = [text for word in na for text in ("--na", word)]
+    if table.sheet is not None:
+        options += ["--sheet", table.sheet]
+    if table.header or has_no_header(table):
+        options.append("--header" if table.header else "--no-header")
+    return options
 
 
 def _read(
-    cohort: Path, target: str | None, id_column: str | None, time: str | None, outcome: Outcome | None
+    cohort: TableFile,
+    target: str | None,
+    id_column: str | None,
+    time: str | None,
+    outcome: Outcome | None,
+    na: Sequence[str],
 ) -> "Look":
     from ..files.tables import column_names, read_columns
     from ..inputs.roles import require_columns
@@ -71,7 +96,7 @@ def _read(
         if option != "--id" and name is not None and name == id_column:
             raise InputError(f"{quoted(name)} is both {option} and --id: choose one.")
     with status_if_slow(f"reading {quoted(cohort)}"):
-        table = read_columns(cohort, names, id_column)
+        table = read_columns(cohort, names, id_column, na)
     if not table.num_rows:
         raise InputError(f"{shown(cohort)} has column names but no rows.")
     with status_if_slow(f"looking at {quoted(cohort)}"):
@@ -81,19 +106,20 @@ def _read(
 # --- on the terminal --------------------------------------------------------------------------------------
 
 
-def _print(seen: "Look", path: Path) -> None:
+def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
+    from ..files.tables import described
     from ..looking.fit_line import as_line, fit_arguments, look_arguments
     from ..looking.target import LABEL
 
-    say(f"{shown(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
+    say(f"{described(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
     names = short_names([column.name for column in seen.columns], NAME_LETTERS)
     rows = [_row(name, column) for name, column in zip(names[:COLUMNS_SHOWN], seen.columns, strict=False)]
     print_table(("column", "kind", "different", "missing", "values"), rows, width=WIDTH)
     if len(seen.columns) > COLUMNS_SHOWN:
         say(f"and {plural(len(seen.columns) - COLUMNS_SHOWN, 'column')} more: all are in --json")
     _print_target(seen)
-    line = fit_arguments(seen, path)
-    again = look_arguments(seen, path)
+    line = fit_arguments(seen, path, read_so)
+    again = look_arguments(seen, path, read_so)
     _print_findings(seen.findings, proposed=line is not None)
     if seen.n_asked < seen.n_rows:
         _paragraph(
@@ -229,14 +255,14 @@ def _paragraph(text: str, indent: str = "") -> None:
 # --- for programs -----------------------------------------------------------------------------------------
 
 
-def _as_dict(seen: "Look", path: Path) -> dict[str, Any]:
+def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
     """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
     from ..asking.saying import options
     from ..asking.suggestion import suggest
     from ..looking.fit_line import as_line, fit_arguments
     from ..looking.look import variables_left
 
-    arguments = fit_arguments(seen, path)
+    arguments = fit_arguments(seen, path, read_so)
     hint = suggest(variables_left(seen), {})
     target = seen.target
     return {

@@ -11,7 +11,8 @@ import typer
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
 from ..files.results import result_format
-from ..files.tables import refuse_streams
+from ..files.table_file import TableFile
+from ..files.tables import described, refuse_streams, table_format
 from ..wording import listed, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
 from .doubts import warn_of_doubts
@@ -24,15 +25,45 @@ if TYPE_CHECKING:
     from ..loading import Fitted
 
 
-def _between_0_and_1(alpha: float | None) -> float | None:
-    if alpha is not None and not 0 < alpha <= 1:
+def _between_0_and_1(share: float | None) -> float | None:
+    if share is not None and not 0 < share <= 1:
         raise typer.BadParameter("must be above 0 and at most 1.")
-    return alpha
+    return share
+
+
+def bare(name: str | None) -> str | None:
+    """Return the name of a column without blanks around it, as columns of files have none."""
+    return None if name is None else name.strip()
 
 
 TABLE, MODEL = "The table", "The model"
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--no-header/--header",
+        rich_help_panel=TABLE,
+        help="The first row is a patient, and columns are called V1, V2 and so on; or it holds names. Seen "
+        "by itself where that is plain.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", rich_help_panel=TABLE, help="Sheet of an Excel workbook.", show_default="the first"
+    ),
+]
+MaxMissing = Annotated[
+    float | None,
+    typer.Option(
+        "--max-missing",
+        callback=_between_0_and_1,
+        metavar="SHARE",
+        rich_help_panel=TABLE,
+        help="Leave out variables of which more than this share is missing, 0.6 for 60%.",
+    ),
 ]
 Labels = Annotated[
     Path | None,
@@ -45,7 +76,11 @@ Labels = Annotated[
 IdColumn = Annotated[
     str | None,
     typer.Option(
-        "--id", metavar="COLUMN", rich_help_panel=TABLE, help="Column with patient ids; not a variable."
+        "--id",
+        callback=bare,
+        metavar="COLUMN",
+        rich_help_panel=TABLE,
+        help="Column with patient ids; not a variable.",
     ),
 ]
 Drop = Annotated[
@@ -190,6 +225,7 @@ def chosen_kinds(texts: list[str] | None) -> dict[str | int, Any] | None:
     for text in texts or []:
         # From the right, since kinds have no equals sign; from the left where levels may have one.
         name, equals, kind = text.rpartition("=") if text.endswith(KINDS) else text.partition("=")
+        name = name.strip()
         if not (name and equals and kind):
             raise typer.BadParameter(
                 f"write COLUMN=KIND, as in stage=ordinal or 'stage=low<mid<high', not {quoted(text)}.",
@@ -221,6 +257,11 @@ def page_path(path: Path) -> Path:
     return path
 
 
+def table_at(path: Path, no_header: bool | None, sheet: str | None) -> TableFile:
+    """Return the file of a table with what the options say of how it is written."""
+    return TableFile(path, None if no_header is None else not no_header, sheet)
+
+
 def check_output(path: Path, *others: Path) -> None:
     """Refuse, before any work, an output that cannot be written or that is one of the other files."""
     for other in others:
@@ -240,6 +281,7 @@ def roles_of(
     log: list[str] | None,
     missing: str,
     after: list[str] | None,
+    max_missing: float | None = None,
 ) -> "Roles":
     """Return what the options say of a cohort; options that do not go together are wrong usage."""
     from ..inputs.roles import Roles
@@ -259,10 +301,13 @@ def roles_of(
         na or (),
         log=log or (),
         after=after or (),
+        max_missing=max_missing,
     )
 
 
-def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tuple[Patients, ChosenOutcome]":
+def read_labelled(
+    cohort: TableFile, roles: "Roles", *, quiet: bool = False
+) -> "tuple[Patients, ChosenOutcome]":
     """Read a cohort with its outcome, and say what was read."""
     from ..inputs.from_file import read_labelled_cohort
 
@@ -270,7 +315,7 @@ def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tupl
         patients, outcome = read_labelled_cohort(cohort, roles)
     if not quiet:
         n_rows = patients.row_numbers.size
-        say_cohort(shown(cohort), n_rows, patients.X.num_columns)
+        say_cohort(described(cohort), n_rows, patients.X.num_columns)
         say_removed(patients.n_removed, n_rows)
         for note in patients.notes:
             say(note)
@@ -281,6 +326,12 @@ def read_labelled(cohort: Path, roles: "Roles", *, quiet: bool = False) -> "tupl
         if roles.knowledge is not None:
             say_known(roles.knowledge)
     return replace(patients, doubts=warn_of_doubts(patients, roles)), outcome
+
+
+def say_sheet(table: TableFile) -> None:
+    """Say which sheet of a workbook new patients were read from."""
+    if table_format(table) == "excel":
+        say(f"patients: {described(table)}")
 
 
 def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
@@ -328,10 +379,7 @@ def labels_of(path: Path | None) -> "dict[str, Naming] | None":
     """Read ``--labels`` before any work is done."""
     from ..inputs.naming import read_namings
 
-    if path is None:
-        return None
-    refuse_streams(path)
-    return read_namings(path)
+    return None if path is None else read_namings(path)
 
 
 def call_variables(model: "Fitted", namings: "dict[str, Naming] | None", *others_named: str | None) -> None:

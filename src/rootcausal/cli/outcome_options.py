@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .options import bare
+
 if TYPE_CHECKING:
     from ..inputs.outcome_columns import OutcomeColumns
 
@@ -33,6 +35,7 @@ WHAT_HAPPENED = "What happened to the patients"
 TargetColumn = Annotated[
     str | None,
     typer.Option(
+        callback=bare,
         metavar="COLUMN",
         rich_help_panel=WHAT_HAPPENED,
         help="Column with the diagnosis: two labels. With --outcome number: with the number.",
@@ -51,6 +54,7 @@ OutcomeKind = Annotated[
 TimeColumn = Annotated[
     str | None,
     typer.Option(
+        callback=bare,
         metavar="COLUMN",
         rich_help_panel=WHAT_HAPPENED,
         help="Column with the time of follow-up, in place of --target; beside --event.",
@@ -59,6 +63,7 @@ TimeColumn = Annotated[
 EventColumn = Annotated[
     str | None,
     typer.Option(
+        callback=bare,
         metavar="COLUMN",
         rich_help_panel=WHAT_HAPPENED,
         help="Column that says whether the event ended the follow-up; beside --time.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..files.table_file import TableFile
 from ..wording import plural, quoted, shown
 from .console import (
     made_with,
@@ -29,16 +30,19 @@ from .options import (
     Confounding,
     Drop,
     DropMissing,
+    Header,
     IdColumn,
     Jobs,
     Keep,
     Kinds,
     Labels,
     Log,
+    MaxMissing,
     MechanismName,
     Missing,
     MissingWords,
     Resamples,
+    Sheet,
     VariantName,
     call_variables,
     check_output,
@@ -50,6 +54,8 @@ from .options import (
     page_path,
     read_labelled,
     roles_of,
+    say_sheet,
+    table_at,
 )
 from .outcome_options import (
     EventColumn,
@@ -80,6 +86,7 @@ FIT_ONLY = (
     "kind",
     "log",
     "missing",
+    "max_missing",
     "keep",
     "first",
     "tiers",
@@ -120,6 +127,9 @@ def report(
     ] = False,
     na: MissingWords = None,
     drop_missing: DropMissing = False,
+    max_missing: MaxMissing = None,
+    no_header: Header = None,
+    sheet: Sheet = None,
     kind: Kinds = None,
     log: Log = None,
     missing: Missing = "impute",
@@ -169,6 +179,7 @@ def report(
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
     check_output(out, table, *([model_file] if model_file else []))
     namings, known = labels_of(labels), None
+    file = table_at(table, no_header, sheet)
     if model_file is not None:
         for name in FIT_ONLY:
             source = ctx.get_parameter_source(name)
@@ -176,7 +187,7 @@ def report(
                 option = f"--{name.replace('_', '-')}"
                 raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
         model = load_model(model_file, horizon)
-        patients = _read_new(table, model, id_column, na, drop_missing)
+        patients = _read_new(file, model, id_column, na, drop_missing)
         called = model.provenance_.get("reading", {}).get("called")
     else:
         columns = outcome_of(
@@ -184,9 +195,11 @@ def report(
         )
         given_order = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
         kinds = chosen_kinds(kind)
-        roles = roles_of(columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after)
-        roles = given_order.with_roles(roles, table)
-        patients, chosen = read_labelled(table, roles)
+        roles = roles_of(
+            columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after, max_missing
+        )
+        roles = given_order.with_roles(roles, file)
+        patients, chosen = read_labelled(file, roles)
         settings = {
             "alpha": alpha,
             "variant": variant,
@@ -239,7 +252,7 @@ def report(
 
 
 def _read_new(
-    table: Path, model: "Fitted", id_column: str | None, na: list[str] | None, drop_missing: bool
+    table: TableFile, model: "Fitted", id_column: str | None, na: list[str] | None, drop_missing: bool
 ) -> "Patients":
     from ..inputs.from_file import read_new_patients
 
@@ -247,5 +260,6 @@ def _read_new(
         patients = read_new_patients(
             table, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
         )
+    say_sheet(table)
     say_removed(patients.n_removed, patients.row_numbers.size)
     return patients

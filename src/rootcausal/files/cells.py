@@ -202,6 +202,20 @@ def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bo
     return texts if typed else as_typed(texts)
 
 
+def with_types(table: Any, untouched: Collection[str | None]) -> Any:
+    """The table with texts as numbers or dates where all cells of a column are such, but for some columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = [
+        as_typed(pc.utf8_trim(column, " \t"))
+        if name != untouched and pa.types.is_string(column.type)
+        else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
 def as_typed(texts: Any) -> Any:
     """Texts as numbers or dates where all of them are such; else as they are."""
     import pyarrow as pa

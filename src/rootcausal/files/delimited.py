@@ -1,6 +1,6 @@
 """Tables as text: what separates the cells, how the letters are encoded, and where the names are.
 
-All of this is found from the header and the first lines, and asked of nobody.
+All of this is found from the header and the first lines; who knows better says so (:class:`.TableFile`).
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import csv
 import io
 import os
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import InputError
 from ..wording import plural, quoted, shown
-from .cells import WORDS_FOR_MISSING, own_words, with_missing
-from .unpacking import is_packed, opened
+from .arff import ARFF_MISSING, arff_names, is_arff, opened_arff
+from .cells import WORDS_FOR_MISSING, own_words, with_missing, with_types
+from .header import has_header, names_without_header, no_header_seen
+from .memory import refuse_too_large
+from .table_file import TableFile
+from .unpacking import is_packed, opened, unpacked_size
 
 SEPARATORS = (",", ";", "\t", "|")
 WINDOWS = "cp1252"
@@ -46,6 +51,10 @@ _BLOCK_BYTES = 1 << 25
 # Smaller files are read without threads: a process that ends while pyarrow still starts them is aborted.
 _BYTES_WORTH_THREADS = 1 << 22
 _BYTES_A_LOOK = 1 << 20
+# Longer texts are read in pieces, of so many bytes each, where they need not be in memory as a whole.
+_LONG_TEXT_BYTES, _PIECE_BYTES = 1 << 26, 1 << 24
+# What a table takes in memory for each byte of text: once as columns of pyarrow, twice as numbers.
+_MEMORY_A_BYTE = 3
 
 
 @dataclass(frozen=True)
@@ -56,20 +65,31 @@ class Dialect:
     ----------
     separator : what stands between cells.
     encoding : as Python names it; "utf-8" as long as nothing speaks against it.
-    names : of the columns.
-    row_names : the header lacks the name of the first column, as R writes row names; ``names`` has "" for it.
+    written : the names of the columns as they stand in the file; V1, V2 and so on where it has none.
+    row_names : the header lacks the name of the first column, as R writes row names; it is called "".
     n_blank : empty lines before the header.
+    header : whether the first row holds the names.
+    seen : that it does not was seen by itself, and nobody said so.
     """
 
     separator: str
     encoding: str
-    names: tuple[str, ...]
+    written: tuple[str, ...]
     row_names: bool = False
     n_blank: int = 0
+    header: bool = True
+    seen: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns, without blanks around them."""
+        return [name.strip() for name in self.written]
 
 
 def dialect_of(path: str | PathLike[str]) -> Dialect:
     """How a text file writes its table; one that can be read in two ways is an error."""
+    if is_arff(path):
+        return Dialect(",", "utf-8", arff_names(path), header=False)
     size = _HEAD_BYTES
     while True:
         with opened(path) as handle:
@@ -92,9 +112,14 @@ def dialect_of(path: str | PathLike[str]) -> Dialect:
     header, *rows = readable[separator]
     if len(header) == 1:
         _refuse_blanks_between(path, header[0], [row[0] for row in rows if len(row) == 1])
-    row_names = _has_row_names(header, rows)
-    names = ("", *header) if row_names else tuple(header)
-    return Dialect(separator, encoding, names, row_names, _blank_lines(text))
+    if _has_row_names(header, rows):
+        return Dialect(separator, encoding, ("", *header), True, _blank_lines(text))
+    said = TableFile.of(path).header
+    if said is None:
+        said = has_header(path, [header, *rows])
+    written = tuple(header) if said else names_without_header(len(header))
+    seen = not said and TableFile.of(path).header is None
+    return Dialect(separator, encoding, written, False, _blank_lines(text), said, seen)
 
 
 def _encoding(path: str | PathLike[str], head: bytes) -> str:
@@ -197,17 +222,49 @@ def read_text(
 
     Cells of the columns `texts` stay as they are written.
     """
+    refuse_too_large(path, _MEMORY_A_BYTE * unpacked_size(path), "its table")
+    if is_arff(path):
+        na = [*na, ARFF_MISSING]
     file = _TextFile(path, dialect_of(path), own_words(na, columns).everywhere)
     table = file.columns(columns, [*texts, *([] if text_column is None else [text_column])])
     table = with_missing(table, na, text_column, untyped=set(columns).difference(texts))
-    if file.dialect.encoding in _WHERE_NOT_UTF8:
+    _say_how(path, file.dialect)
+    return table
+
+
+def is_long_text(path: str | PathLike[str]) -> bool:
+    """Whether a text is worth reading in pieces."""
+    return unpacked_size(path) > _LONG_TEXT_BYTES
+
+
+def stream_text(
+    path: str | PathLike[str],
+    columns: Sequence[str],
+    text_column: str | None,
+    na: Sequence[str],
+    texts: Collection[str] = (),
+) -> Iterator[Any]:
+    """The same in pieces of rows, of which no more than a few are in memory at once."""
+    if is_arff(path):
+        na = [*na, ARFF_MISSING]
+    file = _TextFile(path, dialect_of(path), [])
+    as_written = {text_column, *texts}
+    for piece in file.pieces(columns):
+        yield with_types(with_missing(piece, na, text_column), as_written)
+    _say_how(path, file.dialect)
+
+
+def _say_how(path: str | PathLike[str], dialect: Dialect) -> None:
+    """Say what was found of the file that may not be as its owner thinks."""
+    if dialect.encoding in _WHERE_NOT_UTF8:
         _say(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
-    if file.dialect.row_names:
+    if dialect.row_names:
         _say(
             f"the header of {shown(path)} is one name shorter than its rows: the first column is taken for "
             "row names, as R writes them, and is called ''"
         )
-    return table
+    if dialect.seen:
+        _say(no_header_seen(path, len(dialect.written)))
 
 
 def _say(text: str) -> None:
@@ -245,12 +302,49 @@ class _TextFile:
             raise InputError(self._of_ragged(ragged))
         return self._with_hexadecimals_as_text(table)
 
+    def pieces(self, columns: Sequence[str]) -> Iterator[Any]:
+        """The columns as they stand in the file, piece by piece."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        self._use(self._encoding_of_all())
+        ragged: list[Any] = []
+
+        def note(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
+        self._threads = False  # only so the number of a row is known, and few pieces are in memory
+        options = self._options(columns, columns, note, _PIECE_BYTES)
+        with self._opened() as handle, arrow_csv.open_csv(handle, *options) as reader:
+            for batch in reader:
+                if ragged:
+                    break
+                yield pa.Table.from_batches([batch])
+        if ragged:
+            raise InputError(self._of_ragged(ragged[:1]))
+
+    def _encoding_of_all(self) -> str:
+        """The encoding of the dialect, unless far down the file something else is found."""
+        if self.dialect.encoding != "utf-8" or is_arff(self.path):
+            return self.dialect.encoding
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with opened(self.path) as handle:
+            try:
+                while piece := handle.read(_BYTES_A_LOOK):
+                    decoder.decode(piece)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                return WINDOWS
+        return "utf-8"
+
     def _of_ragged(self, ragged: list[Any]) -> str:
-        first = ragged[0]
+        first, header = ragged[0], self.dialect.header
         such_rows = f" ({len(ragged)} rows do not fit)" if len(ragged) > 1 else ""
         return (
-            f"data row {first.number - 1} of {shown(self.path)} has {plural(first.actual_columns, 'value')}, "
-            f"but the header names {plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
+            f"data row {first.number - header} of {shown(self.path)} has "
+            f"{plural(first.actual_columns, 'value')}, but the {'header names' if header else 'first has'} "
+            f"{plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
             f"{_CALLED[self.dialect.separator]} inside a text needs quotes around it."
         )
 
@@ -278,7 +372,7 @@ class _TextFile:
     def _use(self, encoding: str) -> None:
         if encoding == self.dialect.encoding:
             return
-        if self.dialect.encoding == "utf-8" and not all(name.isascii() for name in self.dialect.names):
+        if self.dialect.encoding == "utf-8" and not all(name.isascii() for name in self.dialect.written):
             raise InputError(
                 f"{shown(self.path)} has a header in UTF-8 and cells in another encoding: save it as CSV in "
                 "UTF-8."
@@ -288,18 +382,33 @@ class _TextFile:
     def _parse(
         self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str] | None
     ) -> Any:
+        from pyarrow import csv as arrow_csv
+
+        options = self._options(columns, texts, on_ragged_row)
+        if not is_packed(self.path) and not is_arff(self.path):
+            return arrow_csv.read_csv(Path(self.path), *options)
+        with self._opened() as handle:
+            return arrow_csv.read_csv(handle, *options)
+
+    def _options(
+        self,
+        columns: Sequence[str],
+        texts: Collection[str],
+        on_ragged_row: Callable[[Any], str] | None,
+        block_bytes: int = _BLOCK_BYTES,
+    ) -> tuple[Any, Any, Any]:
+        """How pyarrow is to read, parse and convert."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         dialect = self.dialect
-        named = (
-            {"column_names": dialect.names, "skip_rows": dialect.n_blank, "skip_rows_after_names": 1}
-            if dialect.row_names
-            else {}
-        )
-        options = (
+        named: dict[str, Any] = {}
+        if dialect.names != list(dialect.written) or dialect.row_names or not dialect.header:
+            named = {"column_names": dialect.names, "skip_rows": dialect.n_blank}
+            named["skip_rows_after_names"] = int(dialect.header)
+        return (
             arrow_csv.ReadOptions(
-                block_size=_BLOCK_BYTES,
+                block_size=block_bytes,
                 use_threads=self._threads,
                 encoding="utf8" if dialect.encoding in ("utf-8", "utf-8-sig") else dialect.encoding,
                 **named,
@@ -313,10 +422,9 @@ class _TextFile:
                 null_values=self._words,
             ),
         )
-        if not is_packed(self.path):
-            return arrow_csv.read_csv(self.path, *options)
-        with opened(self.path) as handle:
-            return arrow_csv.read_csv(handle, *options)
+
+    def _opened(self) -> AbstractContextManager[BinaryIO]:
+        return opened_arff(self.path) if is_arff(self.path) else opened(self.path)
 
     def _with_hexadecimals_as_text(self, table: Any) -> Any:
         """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""

@@ -18,21 +18,29 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import listed, printable, quoted, shown
+from .arff import is_arff
 from .cells import with_missing
-from .delimited import dialect_of, is_worth_threads, read_text
-from .with_pandas import names_with_pandas, read_with_pandas
+from .delimited import dialect_of, is_long_text, is_worth_threads, read_text, stream_text
+from .header import without_blanks
+from .memory import refuse_too_large
+from .table_file import TableFile
+from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:
     from ..core.table import F64
 
 _PARQUET_BUFFER_BYTES = 1 << 16
 _ROWS_PER_PIECE = 1 << 16
+# As a column of pyarrow, and as a number that is fitted; texts take more, and tables of them are small.
+_MEMORY_A_CELL = 24
 
 Format = Literal["text", "parquet", "excel", "stata", "sas"]
 FORMATS: dict[str, Format] = {
     ".csv": "text",
     ".tsv": "text",
     ".txt": "text",
+    ".data": "text",
+    ".arff": "text",
     ".parquet": "parquet",
     ".xlsx": "excel",
     ".xls": "excel",
@@ -66,8 +74,8 @@ def table_format(path: str | PathLike[str]) -> Format:
     if extension in _NOT_READ:
         raise InputError(f"{shown(path)} is {_NOT_READ[extension]}")
     raise InputError(
-        f"{shown(path)} does not end like a table that can be read: .csv, .tsv or .txt, each also with .gz, "
-        ".parquet, .xlsx, .xls, .dta, .sas7bdat or .xpt."
+        f"{shown(path)} does not end like a table that can be read: .csv, .tsv, .txt, .data or .arff, each "
+        "also with .gz, .parquet, .xlsx, .xls, .dta, .sas7bdat or .xpt."
     )
 
 
@@ -76,22 +84,52 @@ def column_names(path: str | PathLike[str]) -> list[str]:
     if os.path.isdir(path):
         raise InputError(f"cannot read {shown(path)}: it is a folder.")
     refuse_streams(path)
+    kind = table_format(path)
+    _refuse_other_options(path, kind)
     with _reading(path):
-        names = _names(path, table_format(path))
+        names = _names(path, kind)
     repeated = [quoted(name) for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(
             f"{shown(path)} has more than one column named {listed(repeated)}: rename or remove the copies."
         )
-    return list(names)
+    return without_blanks(path, names)
 
 
 def _names(path: str | PathLike[str], kind: Format) -> Sequence[str]:
+    """The names as they stand in the file."""
     if kind == "text":
-        return dialect_of(path).names
+        return dialect_of(path).written
     if kind == "parquet":
         return list(_open_parquet(path).schema_arrow.names)
     return names_with_pandas(path, kind)
+
+
+def _refuse_other_options(path: str | PathLike[str], kind: Format) -> None:
+    """Refuse what is said of a header or a sheet where files of this kind have none to choose."""
+    file = TableFile.of(path)
+    if file.sheet is not None and kind != "excel":
+        raise InputError(f"{shown(path)} is no workbook and has no sheets: leave --sheet out.")
+    if file.header is not None and (kind not in ("text", "excel") or is_arff(path)):
+        option = "--header" if file.header else "--no-header"
+        raise InputError(f"the columns of {shown(path)} have names in any case: leave {option} out.")
+
+
+def described(path: str | PathLike[str]) -> str:
+    """A file in words: its path and, of a workbook, the sheet that is read."""
+    if table_format(path) != "excel":
+        return shown(path)
+    with _reading(path):
+        return f"{shown(path)}, sheet {quoted(sheet_read(path))}"
+
+
+def has_no_header(path: str | PathLike[str]) -> bool:
+    """Whether the first row of a file is a patient, said or seen."""
+    kind = table_format(path)
+    with _reading(path):
+        if kind == "text":
+            return not (dialect_of(path).header or is_arff(path))
+        return kind == "excel" and not excel_has_header(path)
 
 
 def refuse_streams(path: str | PathLike[str]) -> None:
@@ -128,10 +166,21 @@ def read_columns(
         if kind == "text":
             return read_text(path, columns, text_column, na, texts)
         if kind == "parquet":
+            file = _open_parquet(path)
+            written = _written(file, columns)
+            n_cells = file.metadata.num_rows * len(columns)
+            refuse_too_large(path, _MEMORY_A_CELL * n_cells, f"a table of {file.metadata.num_rows:,} rows")
             # A name such as "a" also selects "a.b" inside a Parquet file, hence the second selection.
-            table = _open_parquet(path).read(columns=columns, use_threads=is_worth_threads(path))
-            return with_missing(table.select(columns), na, text_column)
+            table = file.read(columns=written, use_threads=is_worth_threads(path)).select(written)
+            return with_missing(table.rename_columns(columns), na, text_column)
         return read_with_pandas(path, kind, columns, text_column, na, texts)
+
+
+def comes_in_pieces(path: str | PathLike[str]) -> bool:
+    """Whether :func:`stream_columns` reads a file in more than one piece."""
+    kind = table_format(path)
+    with _reading(path):
+        return kind == "parquet" or (kind == "text" and is_long_text(path))
 
 
 def stream_columns(
@@ -141,17 +190,31 @@ def stream_columns(
     na: Sequence[str] = (),
     texts: Collection[str] = (),
 ) -> Iterator[Any]:
-    """The same in pieces of rows where the file is Parquet; any other is one piece."""
-    if table_format(path) != "parquet":
+    """The same in pieces of rows where the file is Parquet or a long text; any other is one piece.
+
+    Of a long text, what a column holds is told piece by piece: whoever reads it goes by single cells.
+    """
+    if not comes_in_pieces(path):
         yield read_columns(path, columns, text_column, na, texts)
+        return
+    if table_format(path) == "text":
+        with _reading(path):
+            yield from stream_text(path, columns, text_column, na, texts)
         return
     import pyarrow as pa
 
     with _reading(path):
-        batches = _open_parquet(path).iter_batches(_ROWS_PER_PIECE, columns=columns)
-        for batch in batches:
-            piece = pa.Table.from_batches([batch]).select(columns)
+        file = _open_parquet(path)
+        written = _written(file, columns)
+        for batch in file.iter_batches(_ROWS_PER_PIECE, columns=written):
+            piece = pa.Table.from_batches([batch]).select(written).rename_columns(columns)
             yield with_missing(piece, na, text_column)
+
+
+def _written(file: Any, columns: Sequence[str]) -> list[str]:
+    """The columns by the names that a Parquet file has for them, with blanks around."""
+    names = {name.strip(): name for name in file.schema_arrow.names}
+    return [names[column] for column in columns]
 
 
 def as_float64(column: Any) -> F64 | None:

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ..errors import InputError
 from ..wording import shown
@@ -27,41 +27,41 @@ def is_packed(path: str | PathLike[str]) -> bool:
 
 @contextmanager
 def opened(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where its name ends in .gz."""
+    """The bytes of a file, unpacked where its name ends in .gz; how many come was checked before."""
     if not is_packed(path):
         with open(path, "rb") as handle:
             yield handle
         return
     with gzip.open(path, "rb") as packed:
-        yield io.BufferedReader(_Limited(packed, path), _BUFFER_BYTES)
+        yield io.BufferedReader(packed, _BUFFER_BYTES)
 
 
-class _Limited(io.RawIOBase):
-    """An unpacked stream that ends in an error once it gets absurdly long."""
+def unpacked_size(path: str | PathLike[str]) -> int:
+    """How many bytes a file holds, unpacked where its name ends in .gz; one that is absurdly long is refused.
 
-    def __init__(self, source: gzip.GzipFile, path: str | PathLike[str]) -> None:
-        self._source = source
-        self._path = path
-        self._left = _most_bytes(path)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = self._source.readinto(buffer)
-        self._left -= count
-        if self._left < 0:
-            _refuse_bomb(self._path)
-        return count
+    It is unpacked for this, and nothing kept: an error in the middle of a table would come while threads of a
+    library wait for more.
+    """
+    if not is_packed(path):
+        return os.path.getsize(path)
+    size, most = 0, _most_bytes(path)
+    with gzip.open(path, "rb") as packed:
+        while piece := packed.read(_BUFFER_BYTES):
+            size += len(piece)
+            if size > most:
+                _refuse_bomb(path)
+    return size
 
 
-def refuse_zip_bombs(path: str | PathLike[str]) -> None:
-    """Refuse a workbook, which is a zip archive, that unpacks to far more than any table would."""
+def unpacked_zip_size(path: str | PathLike[str]) -> int:
+    """How many bytes a workbook, which is a zip archive, holds; one that is absurdly long is refused."""
     if not zipfile.is_zipfile(path):
-        return  # whoever reads it says what it is not
+        return os.path.getsize(path)  # whoever reads it says what it is not
     with zipfile.ZipFile(path) as archive:
-        if sum(member.file_size for member in archive.infolist()) > _most_bytes(path):
-            _refuse_bomb(path)
+        size = sum(member.file_size for member in archive.infolist())
+    if size > _most_bytes(path):
+        _refuse_bomb(path)
+    return size
 
 
 def _most_bytes(path: str | PathLike[str]) -> int:

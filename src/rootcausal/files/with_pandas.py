@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +11,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import InputError, MissingExtraError
-from ..wording import quoted, shown
+from ..wording import listed, quoted, shown
 from .cells import as_typed, with_missing
-from .unpacking import refuse_zip_bombs
+from .header import has_header, names_without_header, no_header_seen
+from .memory import refuse_too_large
+from .table_file import TableFile
+from .unpacking import unpacked_zip_size
 
 Format = Literal["excel", "stata", "sas"]
 _EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}
+_HEAD_ROWS = 51
+# Cells are objects of Python before they are numbers.
+_MEMORY_A_BYTE = 8
 _CALLED = {"excel": "Excel", "stata": "Stata", "sas": "SAS"}
 
 
@@ -23,12 +30,24 @@ def names_with_pandas(path: str | PathLike[str], kind: Format) -> list[str]:
     """The column names of such a file."""
     with _reading(path, kind) as pd:
         if kind == "excel":
-            return list(_sheet(pd, path, n_rows=1)[0])
+            return _sheet(pd, path, n_rows=_HEAD_ROWS)[0]
         if kind == "stata":
             with pd.read_stata(path, iterator=True) as reader:
                 return list(reader.variable_labels())
         with _sas(pd, path, iterator=True) as reader:
             return [str(name) for name in reader.read(1).columns]
+
+
+def sheet_read(path: str | PathLike[str]) -> str:
+    """The name of the sheet of a workbook that is read."""
+    with _reading(path, "excel") as pd, _book(pd, path) as book:
+        return _sheet_of(path, book.sheet_names)
+
+
+def excel_has_header(path: str | PathLike[str]) -> bool:
+    """Whether the first row of a sheet holds the names of the columns."""
+    with _reading(path, "excel") as pd:
+        return _sheet(pd, path, n_rows=_HEAD_ROWS)[2]
 
 
 def read_with_pandas(
@@ -45,11 +64,12 @@ def read_with_pandas(
     said: list[str] = []
     with _reading(path, kind) as pd:
         if kind == "excel":
-            names, rows = _sheet(pd, path, say=said.append)
-            found = {name: rows[place] for place, name in enumerate(names)}
+            names, rows, _ = _sheet(pd, path, say=said.append)
+            found = {name.strip(): rows[place] for place, name in enumerate(names)}
         else:
+            refuse_too_large(path, _MEMORY_A_BYTE * _size(pd, path, kind), "its table")
             frame = _stata(pd, path, columns, said.append) if kind == "stata" else _sas(pd, path)
-            found = {str(name): frame[name] for name in frame.columns}
+            found = {str(name).strip(): frame[name] for name in frame.columns}
         as_text = {text_column, *(texts if kind == "excel" else ())}
         typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
         table = pa.table({name: _column(found[name], name in as_text, name in typed) for name in columns})
@@ -85,27 +105,59 @@ def _reading(path: str | PathLike[str], kind: Format) -> Iterator[Any]:
         ) from error
 
 
+def _book(pd: Any, path: str | PathLike[str]) -> Any:
+    size = unpacked_zip_size(path)
+    refuse_too_large(path, _MEMORY_A_BYTE * size, "its workbook")
+    engine = "xlrd" if Path(path).suffix.lower() == ".xls" else "openpyxl"
+    return pd.ExcelFile(path, engine=engine)
+
+
+def _sheet_of(path: str | PathLike[str], sheets: Sequence[str]) -> str:
+    """The sheet that was asked for, or the first."""
+    asked = TableFile.of(path).sheet
+    if asked is None:
+        return sheets[0]
+    if asked not in sheets:
+        raise InputError(
+            f"{shown(path)} has no sheet {quoted(asked)} (--sheet); it has "
+            f"{listed([quoted(name) for name in sheets], 10)}."
+        )
+    return asked
+
+
 def _sheet(
     pd: Any, path: str | PathLike[str], n_rows: int | None = None, say: Callable[[str], None] | None = None
-) -> tuple[list[str], Any]:
-    """Names and rows of the first sheet of a workbook."""
-    refuse_zip_bombs(path)
-    engine = "xlrd" if Path(path).suffix.lower() == ".xls" else "openpyxl"
-    with pd.ExcelFile(path, engine=engine) as book:
-        first, *others = book.sheet_names
-        cells = book.parse(first, header=None, dtype=object, keep_default_na=False, nrows=n_rows)
-    if others and say is not None:
+) -> tuple[list[str], Any, bool]:
+    """Names and rows of a sheet of a workbook, and whether its first row holds the names."""
+    with _book(pd, path) as book:
+        sheet, n_sheets = _sheet_of(path, book.sheet_names), len(book.sheet_names)
+        cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False, nrows=n_rows)
+    if n_sheets > 1 and TableFile.of(path).sheet is None and say is not None:
         say(
-            f"{shown(path)} has {len(others) + 1} sheets: the first, {quoted(first)}, was read; to read "
-            "another, save it as a file of its own"
+            f"{shown(path)} has {n_sheets} sheets: the first, {quoted(sheet)}, was read; to read another, "
+            "name it with --sheet"
         )
     if not len(cells):
         raise InputError(
-            f"the first sheet of {shown(path)}, {quoted(first)}, is empty: it needs a header line and one "
-            "line per patient."
+            f"the sheet {quoted(sheet)} of {shown(path)} is empty: it needs a header line and one line per "
+            "patient."
         )
-    names = ["" if name is None or name != name else _text(name) for name in cells.iloc[0]]
-    return names, cells.iloc[1:]
+    said = TableFile.of(path).header
+    first = cells[:_HEAD_ROWS].to_numpy()
+    head = [["" if _is_missing(cell) else _text(cell) for cell in row] for row in first]
+    if has_header(path, head) if said is None else said:
+        return head[0], cells.iloc[1:], True
+    if said is None and say is not None:
+        say(no_header_seen(path, cells.shape[1]))
+    return list(names_without_header(cells.shape[1])), cells, False
+
+
+def _size(pd: Any, path: str | PathLike[str], kind: Format) -> int:
+    """How many bytes a file of Stata or SAS comes to; one that SAS compressed is larger than it looks."""
+    if kind == "stata" or Path(path).suffix.lower() == ".xpt":
+        return os.path.getsize(path)
+    with _sas(pd, path, iterator=True) as reader:
+        return max(os.path.getsize(path), int(reader.row_count) * int(reader.row_length))
 
 
 def _stata(pd: Any, path: str | PathLike[str], columns: Sequence[str], say: Callable[[str], None]) -> Any:

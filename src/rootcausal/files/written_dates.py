@@ -1,7 +1,8 @@
-"""Dates as people write them: 31/12/2001, 12-31-2001, 31.12.2001, 31-Dec-2001, 2001/12/31, each with a time
-of day or without.
+"""Dates as people write them, each with a time of day or without: the one grammar of all commands.
 
-Days and months are told apart by the whole column, never guessed; between dots the day comes first.
+31/12/2001, 12-31-01, 31.12.2001; 31-Dec-2001, 31DEC01; December 31, 2001; 2001/12/31, 20011231, the last also
+as numbers. Days and months are told apart by the whole column, never guessed; between dots the day comes
+first. A year of two digits is one from 1969 to 2030; where it could be another, we ask.
 """
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ Order = Literal["day first", "month first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 _TIME = r"(?:[ T](?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?Z?)?"
-_NUMBERS = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME)
-_NAMED = re.compile(r"(?P<first>\d{1,2})[ ./-]?(?P<name>[A-Za-z]{3,9})\.?[ ./-]?(?P<year>\d{4})" + _TIME)
+_YEAR = r"(?P<year>\d{4}|\d{2})"
+_NUMBERS = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)" + _YEAR + _TIME)
+_NAMED = re.compile(r"(?P<first>\d{1,2})[ ./-]?(?P<name>[A-Za-z]{3,9})\.?,?[ ./-]?" + _YEAR + _TIME)
+_NAME_FIRST = re.compile(
+    r"(?P<name>[A-Za-z]{3,9})\.?[ ./-]?(?P<first>\d{1,2})(?:st|nd|rd|th)?(?:, ?|[ ./-])(?P<year>\d{4})"
+    + _TIME
+)
 _YEAR_FIRST = re.compile(
     r"(?P<year>\d{4})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<first>\d{1,2})" + _TIME
 )
+_DAY_NUMBER = re.compile(r"(?P<year>(?:19|20)\d\d)(?P<second>0[1-9]|1[0-2])(?P<first>0[1-9]|[12]\d|3[01])")
+_FORMS = (_NUMBERS, _NAMED, _NAME_FIRST, _YEAR_FIRST, _DAY_NUMBER)
+_FIRST_DAY_NUMBER, _LAST_DAY_NUMBER = 19_000_101, 20_991_231
+# Two digits are a year of the last century from here on, as POSIX has it, and of this one up to there. What
+# lies between would be a day to come, or one that the last century had.
+_LAST_CENTURY_FROM, _THIS_CENTURY_TO = 69, 30
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -40,19 +52,41 @@ class _Written(NamedTuple):
     open: bool
 
 
+def is_written_date(text: str) -> bool:
+    """Whether a text is a date."""
+    written = _parts(text)
+    return written is not None and min(written[1:3]) <= 12 and max(written[1:3]) <= 31
+
+
+def is_day_number(number: float) -> bool:
+    """Whether a number is a day written as 20011231."""
+    return _FIRST_DAY_NUMBER <= number <= _LAST_DAY_NUMBER and is_written_date(f"{number:.0f}")
+
+
 def holds_written_dates(column: Any) -> bool:
-    """Whether all texts of a column, and at least one, are dates."""
+    """Whether all cells of a column, texts or numbers, are dates, and at least one is."""
     import pyarrow as pa
 
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return _holds_day_numbers(column)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return False
     found = False
     for text in _different(column):
-        written = _parts(text)
-        if written is None or min(written.first, written.second) > 12 or max(written[1:3]) > 31:
+        if not is_written_date(text):
             return False
         found = True
     return found
+
+
+def _holds_day_numbers(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(column).as_py()
+    if ends["min"] is None or not (is_day_number(ends["min"]) and is_day_number(ends["max"])):
+        return False  # which tells of nearly all columns
+    different = (number for number in pc.unique(column).to_pylist() if number is not None)
+    return all(number % 1 == 0 and is_day_number(number) for number in different)
 
 
 def order_of(column: Any, name: str) -> Order | None:
@@ -85,6 +119,8 @@ def as_dates(column: Any, name: str, order: Order | None) -> Any:
     import pyarrow as pa
 
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        texts = texts.cast(pa.int64()).cast(pa.string())
     encoded = texts.dictionary_encode()
     days = [_day(text, name, order) for text in encoded.dictionary.to_pylist()]
     return pa.chunked_array([pa.array(days, pa.timestamp("s")).take(encoded.indices)])
@@ -96,6 +132,7 @@ def _day(text: str, name: str, order: Order | None) -> datetime:
         day, month = written.first, written.second
         if written.open and order == "month first":
             day, month = month, day
+        _refuse_open_century(text, name, written.year)
         hours, minutes, seconds = (*map(int, written.time.split(":")), 0)[:3]
         try:
             return datetime(written.year, month, day, hours, minutes, seconds)
@@ -109,7 +146,7 @@ def _parts(text: str) -> _Written | None:
     text = text.strip()
     if len(text) > _LONGEST:
         return None
-    found = _NUMBERS.fullmatch(text) or _NAMED.fullmatch(text) or _YEAR_FIRST.fullmatch(text)
+    found = next((match for form in _FORMS if (match := form.fullmatch(text)) is not None), None)
     if found is None:
         return None
     parts = found.groupdict()
@@ -117,7 +154,21 @@ def _parts(text: str) -> _Written | None:
     second = parts.get("second") or _month(parts["name"])
     if second is None:
         return None
-    return _Written(int(parts["year"]), int(parts["first"]), int(second), parts["time"] or "0:0", open_)
+    year = _whole_year(parts["year"])
+    return _Written(year, int(parts["first"]), int(second), parts.get("time") or "0:0", open_)
+
+
+def _whole_year(text: str) -> int:
+    year = int(text)
+    return year if len(text) > 2 else year + (1900 if year >= _LAST_CENTURY_FROM else 2000)
+
+
+def _refuse_open_century(text: str, name: str, year: int) -> None:
+    if _THIS_CENTURY_TO < year - 2000 < _LAST_CENTURY_FROM and str(year) not in text:
+        raise InputError(
+            f"column {quoted(name)} has dates such as {quoted(text)}, of which the century is not plain, "
+            f"{year - 100} or {year}: write years with four digits, or leave the column out."
+        )
 
 
 def _month(name: str) -> int | None:
@@ -127,8 +178,11 @@ def _month(name: str) -> int | None:
 
 
 def _different(column: Any) -> Iterator[str]:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return  # numbers: nothing is open
     # The first cells tell of nearly all columns that they hold no dates.
     first = next((cell for cell in column.slice(0, 100).to_pylist() if cell is not None), None)
     if first is None or _parts(first) is not None:

@@ -42,7 +42,6 @@ class FollowUpColumns:
     horizon: float | None = None
     unit: str | None = None
 
-    instead: ClassVar[str] = "only these in the file"
     said: ClassVar[None] = None
 
     @property

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..files.cells import refuse_unclear, with_decimal_commas
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order
-from ..wording import quoted, shown
+from ..wording import listed, quoted, shown
 from .cells import Found
 from .dates import in_days, in_days_of_the_cohort
 from .guess import ON_COMMAND_LINE
@@ -100,10 +101,15 @@ def _read_cohort(
 ) -> tuple[Patients, Findings, Reading, Any]:
     """The patients, what is wrong with them, how they were read, and the table they were read from."""
     names = column_names(path)
-    features = chosen = choose_features(path, names, roles)
+    features = choose_features(path, names, roles)
     if table is None:
         columns = [*features, *(column for _, column in roles.outcome.named), *_listed(roles.id_column)]
         table = read_columns(path, columns, roles.id_column, roles.na)
+    most = 1.0 if roles.max_missing is None else roles.max_missing
+    mostly = {name: share for name in features if (share := _share_missing(table[name])) > most}
+    features = chosen = [name for name in features if name not in mostly]
+    if not features:
+        raise InputError(f"--max-missing {most:g} leaves no variable of {shown(path)}.")
     with_levels = {str(name) for name, kind in roles.wishes.kinds.items() if kind != "number"}
     whole, unclear = with_decimal_commas(table, {*with_levels, *_listed(roles.id_column)})
     decimal_comma = whole is not table
@@ -117,7 +123,7 @@ def _read_cohort(
             refuse_unclear(column, unclear.get(column), "name another column")
     patients = reading.patients(table)
     findings, cells = reading.findings(), reading.cells
-    note_known(names, chosen, roles, findings)
+    note_known(names, chosen, roles, findings, [*mostly])
     usable = np.array([name in cells for name in features], dtype=bool)
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)
@@ -126,7 +132,17 @@ def _read_cohort(
     readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable, decimal_comma)
     if roles.wishes.may_miss and len(readings.table):
         note_holes(readings.table, features, findings)
+    if mostly:
+        left_out = listed([f"{quoted(name, 40)} ({share:.0%})" for name, share in mostly.items()], 20)
+        note = f"left out, more than {most:.0%} missing: {left_out}"
+        patients = replace(patients, notes=(*patients.notes, note))
     return replace(patients, readings=readings, reading=dates.reading()), findings, reading, table
+
+
+def _share_missing(column: Any) -> float:
+    import pyarrow.compute as pc
+
+    return float(pc.mean(pc.is_null(column, nan_is_null=True)).as_py() or 0.0)
 
 
 def read_new_patients(

@@ -315,11 +315,21 @@ def precedence_of(
     return known.precedence(names, elsewhere) if known else None
 
 
-def note_known(names: Sequence[str], features: Sequence[str], roles: Roles, findings: Findings) -> None:
-    """Note contradictions in what is known, and columns of it that are none of the variables."""
+def note_known(
+    names: Sequence[str],
+    features: Sequence[str],
+    roles: Roles,
+    findings: Findings,
+    mostly_missing: Sequence[str] = (),
+) -> None:
+    """Note contradictions in what is known, and columns of it that are none of the variables.
+
+    Some of these were left out since they are ``mostly_missing``.
+    """
     if roles.knowledge is not None:
         what = dict.fromkeys(names, "not kept by --keep" if roles.keep else "left out by --drop")
         what |= dict.fromkeys(columns_named(names, roles.after), "left out by --after")
+        what |= dict.fromkeys(mostly_missing, "left out by --max-missing")
         if roles.id_column is not None:
             what[roles.id_column] = "the --id column"
         what |= {column: f"the {option} column" for option, column in roles.outcome.named}

@@ -47,6 +47,21 @@ class OutcomeCells:
     left_out: Mask
     notes: tuple[str, ...] = ()
 
+    @property
+    def missing_any(self) -> Mask:
+        """(n,) rows without an outcome, which are left out too."""
+        return np.any([*self.missing.values()], axis=0)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What is said of all rows that are left out."""
+        gone = int(self.missing_any.sum())
+        if not gone:
+            return self.notes
+        where = listed([quoted(name, 40) for name, mask in self.missing.items() if mask.any()])
+        are = "is" if gone == 1 else "are"
+        return (*self.notes, f"{_rows(gone)} without an outcome ({where} missing) {are} left out")
+
 
 class ChosenOutcome(Protocol):
     """What the cells of a cohort turned out to hold.
@@ -93,16 +108,12 @@ class OutcomeColumns(Protocol):
     Attributes
     ----------
     named : (option, column) of each.
-    instead : how else to be rid of rows in which only these are missing.
     of_labels : the one with labels, or None.
     said : what kind the user said that it is: ``yes-no`` or ``number``; None where that was left to be seen.
     """
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]: ...
-
-    @property
-    def instead(self) -> str: ...
 
     @property
     def of_labels(self) -> str | None: ...
@@ -146,8 +157,6 @@ class DiagnosisColumn:
     prevalence: float | None = None
     said: Literal["yes-no"] | None = None
 
-    instead: ClassVar[str] = "only these by naming both labels with --positive and --negative"
-
     @property
     def named(self) -> tuple[tuple[str, str], ...]:
         return (("--target", self.target),)
@@ -162,10 +171,7 @@ class DiagnosisColumn:
             return OutcomeCells(labels, {self.target: missing}, np.zeros(labels.size, dtype=bool))
         labels, others = two_labels(labels, missing, self.target, self.positive, self.negative)
         notes: tuple[str, ...] = (_others_left_out(labels[others]),) if others.any() else ()
-        gone = int(missing.sum())
-        if gone:
-            notes += (f"{_rows(gone)} without a label {'is' if gone == 1 else 'are'} left out",)
-        return OutcomeCells(labels, {self.target: missing}, others | missing, notes)
+        return OutcomeCells(labels, {self.target: missing}, others, notes)
 
     def tidied(self, values: Labels) -> Labels:
         return whole_numbers(values)
@@ -237,7 +243,6 @@ class NumberColumn:
     target: str
     unit: str | None = None
 
-    instead: ClassVar[str] = "only these in the file"
     of_labels: ClassVar[None] = None
     said: ClassVar[Literal["number"]] = "number"
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.cells import is_unclear, refuse_unclear
-from ..wording import shown
+from ..wording import quoted, shown
 from .cells import Cells, Found, of_arrow, typed
 from .encoding import Encoding, cells_of_levels
 from .guess import ON_COMMAND_LINE, read_cells
@@ -90,6 +90,7 @@ class Reading:
         self._not_positive: dict[str, NotPositive] = {}
         self._missing: Counter[str] = Counter()
         self._n_rows = 0
+        self._n_unknown = 0
         self._n_kept = 0
         self._n_whole = 0
         self.outcome: npt.NDArray[Any] = np.empty(0)
@@ -107,12 +108,13 @@ class Reading:
         missing = self._read(table)
         ids: list[str] | None = None
         outcome: OutcomeCells | None = None
+        # Rows that nothing is learned from, whatever else they hold: of no outcome, or of one not wanted.
         neither = np.zeros(table.num_rows, dtype=bool)
         with self.unreadable.noting():
             if self._outcome is not None:
                 outcome = self._outcome.read(table, self._path)
-                missing |= outcome.missing
-                neither = outcome.left_out
+                neither = outcome.left_out | outcome.missing_any
+                self._n_unknown += int(outcome.missing_any.sum())
         with self.unreadable.noting():
             if self._id_column is not None:
                 ids = texts_in(table[self._id_column], self._id_column, "--id", self._path)
@@ -131,10 +133,8 @@ class Reading:
         values: npt.NDArray[Any] | None = None
         notes: tuple[str, ...] = ()
         if self._outcome is not None and outcome is not None:
-            known = keep & ~np.any([*outcome.missing.values()], axis=0)
-            self.outcome = self._outcome.tidied(outcome.values[known])
-            self.outcome_rows = np.flatnonzero(known) + self._n_rows - keep.size + 1
-            values, notes = self._outcome.tidied(outcome.values[keep]), outcome.notes
+            values, notes = self._outcome.tidied(outcome.values[keep]), outcome.all_notes
+            self.outcome, self.outcome_rows = values, row_numbers
         n_removed = keep.size - row_numbers.size - int(neither.sum())
         return Patients(_as_table(self.cells), values, ids, row_numbers, n_removed, notes=notes)
 
@@ -152,15 +152,17 @@ class Reading:
             refuse_too_large_in_file(file, self._too_large)
         with findings.noting():
             refuse_not_positive_patients(self._not_positive, ON_COMMAND_LINE, file.name)
-        counts, outcome, only_these = self._missing, dict[str, str](), ""
-        if self._outcome is not None:
-            only_these = self._outcome.instead
-            outcome = {column: f"the {option.removeprefix('--')}" for option, column in self._outcome.named}
+        if self._n_unknown == self._n_rows and self._outcome is not None:
+            named = [f"{quoted(column)} ({option})" for option, column in self._outcome.named]
+            raise InputError(
+                f"no row of {file.name} has an outcome: {' or '.join(named)} is missing in each."
+            )
+        counts = self._missing
         if self.may_miss and not self._drop_missing:
-            counts = Counter({name: n for name, n in counts.items() if name in outcome})
+            counts = Counter()
         with findings.noting():
-            rows = Rows(self._n_rows, self._n_kept, self._n_whole)
-            refuse_missing_in_file(file, counts, outcome, self._drop_missing, rows, only_these)
+            rows = Rows(self._n_rows - self._n_unknown, self._n_kept, self._n_whole)
+            refuse_missing_in_file(file, counts, self._drop_missing, rows)
         warn_of_unseen({name: list(levels) for name, levels in self._unseen.items()})
         warn_of_nearest(self._nearest)
         return findings

@@ -44,6 +44,7 @@ class Roles:
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
     log : columns of which the logarithm is taken; several may stand in one text, with commas between.
     after : columns that were measured after the outcome, likewise: left out too, and remembered as such.
+    max_missing : variables of which more than this share of the rows is missing are left out; None: none are.
     """
 
     outcome: OutcomeColumns
@@ -56,6 +57,7 @@ class Roles:
     knowledge: Knowledge | dict[str, Any] | None = None
     log: Sequence[str] = ()
     after: Sequence[str] = ()
+    max_missing: float | None = None
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -115,7 +117,7 @@ def columns_named(names: Sequence[str], texts: Sequence[str]) -> list[str]:
     return [
         part
         for text in texts
-        for part in ([text] if text in names else [one.strip() for one in text.split(",")])
+        for part in ([text.strip()] if text.strip() in names else [one.strip() for one in text.split(",")])
     ]
 
 

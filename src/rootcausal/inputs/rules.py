@@ -142,7 +142,7 @@ def refuse_too_large_in_file(file: FileWords, counts: Mapping[str, int]) -> None
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file: all, those that are kept, and those in which nothing is missing."""
+    """Rows of a file with an outcome: all, those kept, and those in which nothing is missing."""
 
     n: int
     n_kept: int
@@ -152,35 +152,22 @@ class Rows:
 def refuse_missing_in_file(
     file: FileWords,
     counts: Mapping[str, int],
-    outcome: Mapping[str, str],
     drop_missing: bool,
     rows: Rows,
-    only_these: str = "",
 ) -> None:
-    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left.
-
-    ``outcome`` says what the columns of it are, such as "the target", and ``only_these`` what else to do
-    where nothing but these is missing.
-    """
+    """Refuse missing values unless the user asked to leave such rows out, and then that no row is left."""
     found = [
-        f"{quoted(name)}{f' ({outcome[name]})' if name in outcome else ''} ({count})"
+        f"{quoted(name)} ({count})"
         for name, count in (
             counts.items() if rows.n_kept else sorted(counts.items(), key=lambda one: -one[1])
         )
         if count
     ]
     if found and not drop_missing:
-        only_outcome = not any(count for name, count in counts.items() if name not in outcome)
         empty = [quoted(name) for name, count in counts.items() if count == rows.n]
         says = f"{file.name} has missing values, here with their counts: {listed(found)}. "
         if rows.n_whole or empty:
-            instead = only_these if only_outcome else file.advice
-            says += f"Leave out the rows concerned with --drop-missing, or {instead}."
-        elif only_outcome:
-            says += (
-                "Leave these rows out of the file; --drop-missing would leave no row, since each misses a "
-                "value."
-            )
+            says += f"Leave out the rows concerned with --drop-missing, or {file.advice}."
         else:
             says += f"--drop-missing would leave no row: {file.instead}."
         raise InputError(

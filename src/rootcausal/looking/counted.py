@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..core.table import F64, Index
 from ..files.cells import WORDS_FOR_MISSING, says_missing
 from ..files.tables import as_float64
+from ..files.written_dates import is_day_number, is_written_date
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 
 # A column in which at least half of the cells are numbers was meant to be one.
@@ -24,13 +24,6 @@ VALUES_KEPT = 1000
 SHARE_OF_DATES = 0.95
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-DATE = (
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?"  # 2001-12-31, with or without a time of day
-    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?"  # 31/12/2001, 12-31-01
-    r"|\d{1,2}[- ]?[A-Za-z]{3,9}\.?[- ,]*(\d{4}|\d{2})"  # 31-Dec-2001, 31DEC2001
-    r"|[A-Za-z]{3,9}\.? \d{1,2}, ?\d{4})$"  # December 31, 2001
-)
-
 Form = Literal["number", "text", "date", "other"]
 
 
@@ -168,7 +161,7 @@ def _of_texts(name: str, texts: Any, order: tuple[str, ...] | None) -> Counted:
         fits = pc.match_substring_regex(texts, NUMBER)
         numbers = pc.if_else(fits, texts, None).cast(pa.float64()).to_numpy(zero_copy_only=False)
         return _of_numbers(name, numbers, texts.null_count, found)
-    is_date = pc.match_substring_regex(values, DATE).to_numpy(zero_copy_only=False)
+    is_date = _are_dates(values.to_pylist())
     form: Form = "date" if counts[is_date].sum() >= SHARE_OF_DATES * max(counts.sum(), 1) else "text"
     # The most common first; of equally common ones, the first in the file.
     ranked = np.argsort(-counts, kind="stable")[:VALUES_KEPT]
@@ -190,6 +183,13 @@ def _of_texts(name: str, texts: Any, order: tuple[str, ...] | None) -> Counted:
         order=order,
         codes=codes,
     )
+
+
+def _are_dates(values: list[str]) -> np.ndarray:
+    """(of values) which are dates; the first ones tell of nearly all columns that none is."""
+    if not any(map(is_written_date, values[:100])):
+        return np.zeros(len(values), dtype=bool)
+    return np.array([is_written_date(value) for value in values], dtype=bool)
 
 
 def _are_numbers(values: Any, counts: Index, is_number: np.ndarray) -> bool:
@@ -218,5 +218,4 @@ def is_whole_date(cells: Counted) -> bool:
     """Whether whole numbers are days written as 20011231."""
     if not cells.whole or cells.n_different < 2:
         return False
-    pattern = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-    return all(pattern.fullmatch(as_text(value)) for value in cells.different)
+    return all(is_day_number(float(value)) for value in cells.different)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike, fspath
 
 from ..wording import for_shell, pasted
@@ -13,8 +14,11 @@ PREVENTS = ("nothing measured",)
 OF_OUTCOME = ("--time", "--event", "--outcome")
 
 
-def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
-    """Arguments of ``rootcausal``; None where no fit can be proposed: no target, or no variable is left."""
+def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] = ()) -> list[str] | None:
+    """Arguments of ``rootcausal``; None where no fit can be proposed: no target, or no variable is left.
+
+    ``read_so`` are options with which the table was read.
+    """
     target = look.target
     if target is None or not variables_left(look):
         return None
@@ -34,13 +38,14 @@ def fit_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
         "fit",
         f"./{file}" if file.startswith("-") else file,
         *outcome,
+        *read_so,
         *(argument for option in options for argument in option),
         "--out",
         "model.rci",
     ]
 
 
-def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
+def look_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] = ()) -> list[str] | None:
     """Without a target: how to look again with the likeliest one."""
     if look.target is not None or not (look.candidates or look.pairs):
         return None
@@ -49,7 +54,7 @@ def look_arguments(look: Look, path: str | PathLike[str]) -> list[str] | None:
     if look.pairs:
         time, event = look.pairs[0]
         outcome = ["--time", time, "--event", event]
-    return ["look", f"./{file}" if file.startswith("-") else file, *outcome]
+    return ["look", f"./{file}" if file.startswith("-") else file, *outcome, *read_so]
 
 
 def as_line(arguments: list[str]) -> str | None:

@@ -1,0 +1,106 @@
+"""Names of columns: whether the first row of a table holds them, or is a patient already, and blanks in them.
+
+A table without a header would lose its first patient, and call variables by what that one has. So each cell
+of the first row is held against those below it. A text above numbers is a name; a number above numbers, a
+text that comes again below, or one that is written alike (P001 above P002), is a value. Where it could be
+either, we ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from os import PathLike
+
+from ..errors import InputError
+from ..wording import listed, quoted, shown
+from .cells import WORDS_FOR_MISSING
+from .written_dates import is_written_date
+
+# The words for missing, and what else people write for it: such a cell tells nothing.
+_TELLS_NOTHING = frozenset({*WORDS_FOR_MISSING, "?", ".", "-", "--"})
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+# Two numbers are in even steps whatever they are.
+_TOO_FEW_STEPS = 2
+
+
+def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of the rows that a file begins with holds names; where that is open, ask."""
+    first, *below = ([cell.strip() for cell in row] for row in rows)
+    below = [row for row in below if row != first]  # a header may come again further down
+    names = alike = again = open_ = (
+        0  # texts above numbers, numbers above numbers, texts that come again, others
+    )
+    for place, cell in enumerate(first):
+        column = [row[place] for row in below if place < len(row) and row[place] not in _TELLS_NOTHING]
+        if cell in _TELLS_NOTHING:
+            continue
+        if all(map(_is_value, column)):
+            alike += _is_value(cell)
+            names += bool(column) and not _is_value(cell)
+            open_ += not column and not _is_value(cell)
+        elif cell in column or (any(map(str.isdigit, cell)) and _shape(cell) in set(map(_shape, column))):
+            again += 1
+        else:
+            open_ += 1
+    numbers = [float(cell.replace(",", ".")) for cell in first if _is_number(cell)]
+    steps = {round(after - before, 9) for before, after in pairwise(numbers)}
+    # 0, 1, 2 as pandas writes them, years, wavelengths. Of two numbers this cannot be told.
+    counted = len(steps) == 1 and min(steps) > 0 and not again
+    if counted and len(numbers) > _TOO_FEW_STEPS:
+        return True
+    if not alike and (names or len(first) == 1 or again < max(open_, 1)):
+        return True
+    # Names are not repeated, and have no decimals.
+    patient = not open_ or (alike > open_ and not _could_be_names(numbers))
+    if not names and patient and not (counted and len(numbers) == len(first)):
+        return False
+    raise InputError(
+        f"the first row of {shown(path)} may be a patient, or the names of the columns: "
+        f"{listed([quoted(cell, 20) for cell in first])}. Say with --no-header that it is a patient, or with "
+        "--header that these are names."
+    )
+
+
+def names_without_header(n_columns: int) -> tuple[str, ...]:
+    """What columns are called that have no name: V1, V2, as R calls them."""
+    return tuple(f"V{number}" for number in range(1, n_columns + 1))
+
+
+def no_header_seen(path: str | PathLike[str], n_columns: int) -> str:
+    """What is said where the first row is a patient."""
+    return (
+        f"{shown(path)} has no header, since its first row looks like all others: its columns are called "
+        f"V1 to V{n_columns}; if these are names, add --header"
+    )
+
+
+def without_blanks(path: str | PathLike[str], names: Sequence[str]) -> list[str]:
+    """The names without blanks around them; two that differ in nothing else are an error."""
+    written: dict[str, str] = {}
+    for name in names:
+        other = written.setdefault(name.strip(), name)
+        if other != name:
+            raise InputError(
+                f"{shown(path)} has the columns {quoted(other)} and {quoted(name)}, which differ in nothing "
+                "but the blanks around them: rename one."
+            )
+    return [name.strip() for name in names]
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _is_value(text: str) -> bool:
+    return _is_number(text) or is_written_date(text)
+
+
+def _could_be_names(numbers: Sequence[float]) -> bool:
+    return len(set(numbers)) == len(numbers) and all(number.is_integer() for number in numbers)
+
+
+def _shape(text: str) -> str:
+    """Texts that are written alike have the same: A9 for P001."""
+    return re.sub(r"[^\W\d_]+", "A", re.sub(r"\d+", "9", text))

@@ -1,0 +1,66 @@
+"""How much memory is left, asked before a table is read: one that does not fit is refused in a sentence.
+
+Libraries that run out of memory deep inside end the process, or hang; and on a machine that others use they
+take what is theirs.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from ..errors import InputError
+from ..wording import shown
+
+_GIB = 1 << 30
+
+
+def refuse_too_large(path: str | PathLike[str], needed: int, what: str) -> None:
+    """Refuse a file of which reading would take more memory (bytes) than there is."""
+    left = memory_left()
+    if left is not None and needed > left:
+        raise InputError(
+            f"{shown(path)} is too large for the memory of this machine: {what} needs about "
+            f"{_gib(needed)}, and {_gib(left)} are free. Leave out rows or columns, or write it as Parquet "
+            "and fit it with --backend dask."
+        )
+
+
+def memory_left() -> int | None:
+    """How many bytes this process can still get, by the machine and by its limits; None: nobody knows."""
+    found = [left for left in (_of_machine(), _of_limit(), _of_container()) if left is not None]
+    return min(found) if found else None
+
+
+def _of_machine() -> int | None:
+    return _line("/proc/meminfo", "MemAvailable:")
+
+
+def _of_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    taken = _line("/proc/self/status", "VmSize:")
+    return None if most == resource.RLIM_INFINITY or taken is None else max(most - taken, 0)
+
+
+def _of_container() -> int | None:
+    """What a container or a batch system allows, where the kernel says it."""
+    try:
+        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as taken:
+            return max(int(most.read()) - int(taken.read()), 0)
+    except (OSError, ValueError):  # no such limit, or "max"
+        return None
+
+
+def _line(path: str, name: str) -> int | None:
+    try:
+        with open(path) as lines:
+            return next((int(line.split()[1]) << 10 for line in lines if line.startswith(name)), None)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _gib(n_bytes: int) -> str:
+    return f"{n_bytes / _GIB:.1f} GiB" if n_bytes >= _GIB / 10 else f"{n_bytes >> 20} MiB"
