@@ -192,10 +192,12 @@ ARFF = """% a comment
 
 def test_tables_of_weka(tmp_path: Path) -> None:
     path = tmp_path / "c.arff"
-    rows = [
-        f"{age},{'?' if k == 3 else bili}, {sex if sex == 'male' else chr(39) + 'fe male' + chr(39)},{'yes' if d else 'no'}"
-        for k, (age, bili, sex, d) in enumerate(COHORT.itertuples(index=False))
-    ]
+    table = COHORT.assign(
+        bili=COHORT["bili"].astype(str).where(np.arange(N) != 3, "?"),
+        sex=COHORT["sex"].map({"male": " male", "female": "'fe male'"}),
+        d=COHORT["d"].map({0: "no", 1: "yes"}),
+    )
+    rows = [",".join(map(str, row)) for row in table.itertuples(index=False)]
     path.write_text(ARFF + "% another\n" + "\n".join(rows) + "\n")
     told = fit(path)
     assert f"{N} rows, 3 variables" in told and "1 binary (sex: fe male, male)" in told

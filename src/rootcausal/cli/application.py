@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import InputError, MissingExtraError
+from ..files.memory import LEAST, memory_left
 from ..version import __version__
 from ..wording import shown
 from . import check, demo, explain, fit, look, report, reproduce, simulate
@@ -129,7 +130,8 @@ def _end(error: BaseException) -> None:
         _fail(str(error), EXIT_BAD_INPUT)
     if isinstance(error, MissingExtraError):
         _fail(str(error), EXIT_USAGE)
-    if isinstance(error, MemoryError):
+    # Libraries that cannot be loaded for want of memory say so in many ways.
+    if isinstance(error, MemoryError) or (memory_left() or LEAST) < LEAST:
         _fail("there is not enough memory for this table.", EXIT_UNEXPECTED)
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         # Who read what is printed has gone, as head does: the end is that of all programs then.

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
+from ..files.memory import address_space_left
 from ..files.results import result_format
 from ..files.table_file import TableFile
 from ..files.tables import described, refuse_streams, table_format
@@ -36,6 +37,8 @@ def bare(name: str | None) -> str | None:
     return None if name is None else name.strip()
 
 
+# Of addresses, for compiled loops, threads and their buffers, besides the table.
+FOR_A_FIT = 1 << 29
 TABLE, MODEL = "The table", "The model"
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
@@ -343,6 +346,9 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
         raise typer.BadParameter(
             "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
         )
+    left = address_space_left()
+    if left is not None and left < FOR_A_FIT:
+        raise MemoryError  # compilers that run out of it do not always come back
     model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
     model.fit(patients, *outcome.arguments(patients.target))
     model._keep(replace(model._found, table=patients.doubts))

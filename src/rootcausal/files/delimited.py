@@ -55,6 +55,8 @@ _BYTES_A_LOOK = 1 << 20
 _LONG_TEXT_BYTES, _PIECE_BYTES = 1 << 26, 1 << 24
 # What a table takes in memory for each byte of text: once as columns of pyarrow, twice as numbers.
 _MEMORY_A_BYTE = 3
+# How many blocks pyarrow may hold besides: out of memory there, it ends the process.
+_BLOCKS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,9 @@ def read_text(
 
     Cells of the columns `texts` stay as they are written.
     """
-    refuse_too_large(path, _MEMORY_A_BYTE * unpacked_size(path), "its table")
+    size = unpacked_size(path)
+    blocks = _BLOCKS_AT_ONCE * min(size, _BLOCK_BYTES)
+    refuse_too_large(path, _MEMORY_A_BYTE * size + blocks, "its table")
     if is_arff(path):
         na = [*na, ARFF_MISSING]
     file = _TextFile(path, dialect_of(path), own_words(na, columns).everywhere)
@@ -283,7 +287,8 @@ class _TextFile:
         self.path = path
         self.dialect = dialect
         self._words = [*WORDS_FOR_MISSING, *na]
-        self._threads = is_worth_threads(path)
+        # An error in the middle of what is made here must not meet threads that wait for more.
+        self._threads = is_worth_threads(path) and not is_arff(path)
 
     def columns(self, columns: Sequence[str], texts: list[str]) -> Any:
         """The columns, those of `texts` as they stand in the file; ragged rows are an error."""
@@ -325,18 +330,28 @@ class _TextFile:
             raise InputError(self._of_ragged(ragged[:1]))
 
     def _encoding_of_all(self) -> str:
-        """The encoding of the dialect, unless far down the file something else is found."""
-        if self.dialect.encoding != "utf-8" or is_arff(self.path):
-            return self.dialect.encoding
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        with opened(self.path) as handle:
+        """The first encoding that can be, of those that the whole file can be read in."""
+        for encoding in self._encodings():
+            decode = codecs.getincrementaldecoder(encoding)().decode
             try:
-                while piece := handle.read(_BYTES_A_LOOK):
-                    decoder.decode(piece)
-                decoder.decode(b"", final=True)
+                with self._opened() as handle:
+                    while piece := handle.read(_BYTES_A_LOOK):
+                        decode(piece)
+                    decode(b"", final=True)
             except UnicodeDecodeError:
-                return WINDOWS
-        return "utf-8"
+                continue
+            return encoding
+        raise self._damaged()
+
+    def _encodings(self) -> list[str]:
+        """What the file may be written in, the likeliest first."""
+        encodings = [self.dialect.encoding]
+        if self.dialect.encoding in ("utf-8", WINDOWS):
+            encodings += [other for other in _WHERE_NOT_UTF8 if other not in encodings]
+        return encodings
+
+    def _damaged(self) -> InputError:
+        return InputError(f"{shown(self.path)} is damaged text: save it as CSV in UTF-8.")
 
     def _of_ragged(self, ragged: list[Any]) -> str:
         first, header = ragged[0], self.dialect.header
@@ -352,10 +367,7 @@ class _TextFile:
         """What is read as UTF-8 where that works: a good file is read once, and nothing is re-encoded."""
         import pyarrow as pa
 
-        encodings = [self.dialect.encoding]
-        if self.dialect.encoding in ("utf-8", WINDOWS):
-            encodings += [other for other in _WHERE_NOT_UTF8 if other not in encodings]
-        for encoding in encodings:
+        for encoding in self._encodings():
             self._use(encoding)
             try:
                 table = self._parse(columns, texts, on_ragged_row)
@@ -367,7 +379,7 @@ class _TextFile:
                 continue
             if not any(pa.types.is_binary(kind) for kind in table.schema.types):
                 return table
-        raise InputError(f"{shown(self.path)} is damaged text: save it as CSV in UTF-8.")
+        raise self._damaged()
 
     def _use(self, encoding: str) -> None:
         if encoding == self.dialect.encoding:

@@ -12,12 +12,14 @@ from ..errors import InputError
 from ..wording import shown
 
 _GIB = 1 << 30
+# Below this, nothing can be done: libraries are still to be loaded, and threads started.
+LEAST = 1 << 27
 
 
 def refuse_too_large(path: str | PathLike[str], needed: int, what: str) -> None:
     """Refuse a file of which reading would take more memory (bytes) than there is."""
     left = memory_left()
-    if left is not None and needed > left:
+    if left is not None and needed + LEAST > left:
         raise InputError(
             f"{shown(path)} is too large for the memory of this machine: {what} needs about "
             f"{_gib(needed)}, and {_gib(left)} are free. Leave out rows or columns, or write it as Parquet "
@@ -27,7 +29,7 @@ def refuse_too_large(path: str | PathLike[str], needed: int, what: str) -> None:
 
 def memory_left() -> int | None:
     """How many bytes this process can still get, by the machine and by its limits; None: nobody knows."""
-    found = [left for left in (_of_machine(), _of_limit(), _of_container()) if left is not None]
+    found = [left for left in (_of_machine(), address_space_left(), _of_container()) if left is not None]
     return min(found) if found else None
 
 
@@ -35,7 +37,8 @@ def _of_machine() -> int | None:
     return _line("/proc/meminfo", "MemAvailable:")
 
 
-def _of_limit() -> int | None:
+def address_space_left() -> int | None:
+    """How many bytes of addresses a limit (``ulimit -v``) leaves; None where there is none."""
     try:
         import resource
     except ImportError:  # Windows

@@ -6,6 +6,7 @@ A file that cannot be read is one :class:`~rootcausal.errors.InputError` that sa
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import stat
 import zlib
@@ -252,6 +253,8 @@ def _reading(path: str | PathLike[str]) -> Iterator[None]:
     except UnicodeDecodeError:
         raise InputError(f"{name} is damaged text: save it as CSV in UTF-8, or as Parquet.") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error, KeyError, csv.Error) as error:
+        if getattr(error, "errno", None) == errno.ENOMEM or "worker thread" in str(error):
+            raise MemoryError from None
         if isinstance(error, OSError) and error.strerror:
             raise InputError(f"cannot read {name}: {error.strerror}.") from None
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]

@@ -22,7 +22,7 @@ Format = Literal["excel", "stata", "sas"]
 _EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}
 _HEAD_ROWS = 51
 # Cells are objects of Python before they are numbers.
-_MEMORY_A_BYTE = 8
+_MEMORY_A_BYTE, _MEMORY_A_CELL = 8, 64
 _CALLED = {"excel": "Excel", "stata": "Stata", "sas": "SAS"}
 
 
@@ -131,6 +131,7 @@ def _sheet(
     """Names and rows of a sheet of a workbook, and whether its first row holds the names."""
     with _book(pd, path) as book:
         sheet, n_sheets = _sheet_of(path, book.sheet_names), len(book.sheet_names)
+        _refuse_wide(path, book, sheet)
         cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False, nrows=n_rows)
     if n_sheets > 1 and TableFile.of(path).sheet is None and say is not None:
         say(
@@ -150,6 +151,14 @@ def _sheet(
     if said is None and say is not None:
         say(no_header_seen(path, cells.shape[1]))
     return list(names_without_header(cells.shape[1])), cells, False
+
+
+def _refuse_wide(path: str | PathLike[str], book: Any, sheet: str) -> None:
+    """Refuse a sheet in which one cell far out makes a table of billions that are empty."""
+    inside = book.book[sheet] if book.engine == "openpyxl" else None
+    rows, columns = (getattr(inside, name, None) or 0 for name in ("max_row", "max_column"))
+    what = f"a sheet of {rows:,} rows and {columns:,} columns"
+    refuse_too_large(path, _MEMORY_A_CELL * rows * columns, what)
 
 
 def _size(pd: Any, path: str | PathLike[str], kind: Format) -> int:

@@ -48,7 +48,7 @@ class Reading:
     outcome_rows : where these stand in the file.
     cells : the variables of the last piece.
     unreadable : what is wrong with whole columns.
-    text : columns that hold text where a number is expected.
+    text : columns that hold text where a number is expected, each with how many rows come before it.
     may_miss : whether variables may have missing values.
     """
 
@@ -82,7 +82,7 @@ class Reading:
         self._decimal_comma = decimal_comma
         self.may_miss = False
         self.cells: dict[str, Cells] = {}
-        self.text: dict[str, Any] = {}
+        self.text: dict[str, tuple[Any, int]] = {}
         self._unseen: dict[str, dict[str, None]] = {}
         self._nearest: dict[str, dict[str, str]] = {}
         self._unclear: dict[str, str] = {}
@@ -182,7 +182,7 @@ class Reading:
                 known = self._known(name, cells)
                 if known is None:
                     if name in self._needed:
-                        self.text.setdefault(name, table[name])
+                        self.text.setdefault(name, (table[name], self._n_rows))
                         missing[name] = cells.missing
                     continue
                 cells = known

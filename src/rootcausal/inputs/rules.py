@@ -96,10 +96,10 @@ def refuse_text(text: Sequence[Any], example: str | None = None) -> None:
         )
 
 
-def refuse_text_in_file(file: FileWords, columns: Mapping[str, Any]) -> None:
-    """Refuse pyarrow columns that hold no numbers."""
+def refuse_text_in_file(file: FileWords, columns: Mapping[str, tuple[Any, int]]) -> None:
+    """Refuse pyarrow columns that hold no numbers, given with how many rows come before them."""
     if columns:
-        found = [with_example(column, name) for name, column in columns.items()]
+        found = [with_example(column, name, before) for name, (column, before) in columns.items()]
         raise InputError(
             f"{file.name} has columns that are not numbers: {listed(found)}. "
             f"Encode them as numbers, or {file.advice}."
@@ -180,8 +180,11 @@ def refuse_missing_in_file(
         )
 
 
-def with_example(column: Any, name: str) -> str:
-    """Name a pyarrow column that is not numeric, with its first value that is not a number."""
+def with_example(column: Any, name: str, before: int = 0) -> str:
+    """Name a pyarrow column that is not numeric, with its first value that is not a number.
+
+    So many rows of the file come ``before`` it.
+    """
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -195,7 +198,7 @@ def with_example(column: Any, name: str) -> str:
     if found is None:
         return quoted(name)
     place, value = found
-    return f"{quoted(name)} (for example {quoted(value, 30)} in data row {place + 1})"
+    return f"{quoted(name)} (for example {quoted(value, 30)} in data row {before + place + 1})"
 
 
 def first_strange(column: Any) -> tuple[int, Any] | None:
