@@ -5,6 +5,7 @@ Every function takes and returns pyarrow tables or columns, whatever file they c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -92,15 +93,16 @@ WORDS_IN_DOUBT = frozenset(
 # These may as well be levels: no complication, not detected, non-responder.
 WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-"))
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FOLDED = frozenset(word.casefold() for word in WORDS_FOR_MISSING)
-_COMMA_NUMBER = r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$"
-_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+_COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
 # 1,234 may be 1.234 or 1234; 0,123 and 1,5 can only be the one.
-_GROUPED = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-_TRUTH = r"^(?i:true|false)$"
-_TRUTH_OR_CODE = r"^(?i:true|false|0|1)$"
-_TIME_OF_DAY = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?$"
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_TRUTH_OR_CODE = re.compile(r"true|false|0|1", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?", re.ASCII)
+# So many texts are turned into numbers at once; fewer one by one, which is quicker.
+_TEXTS_AT_ONCE = 100
 _MILLISECONDS_A_DAY = 86_400_000
 
 
@@ -189,11 +191,10 @@ def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bo
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim(texts, " \t")
-    found = pc.is_in(trimmed, pa.array(words, trimmed.type))
     if numbers:  # 999.0 is 999, as it is where all cells are numbers
-        words_of_truth = pc.match_substring_regex(trimmed, _TRUTH)
-        one_a_cell = one_by_one(pc.if_else(words_of_truth, None, trimmed), decimal_comma=False)
-        found = pc.or_(found, pc.is_in(one_a_cell, pa.array(numbers, pa.float64()), skip_nulls=True))
+        there = [text for text in pc.unique(trimmed).to_pylist() if text and _NUMBER.fullmatch(text)]
+        words = [*words, *(text for text in there if float(text) in numbers)]
+    found = pc.is_in(trimmed, pa.array(words, trimmed.type))
     texts = texts if typed else trimmed
     if not pc.any(found).as_py():
         return texts
@@ -312,25 +313,24 @@ class Written:
     comma: str | None = None
 
     @classmethod
-    def of(cls, texts: Any) -> Written:
-        """Of a pyarrow array of texts, without nulls."""
-        import pyarrow.compute as pc
-
-        if not len(texts):
+    def of(cls, texts: Sequence[str]) -> Written:
+        """Of texts, none of them missing."""
+        if not texts:
             return cls()
-        numbers = as_floats(texts) is not None
-        commas = texts.filter(pc.match_substring(texts, ","))
-        decimals = _all_match(texts, _COMMA_NUMBER)
+        numbers = bool(_NUMBER.fullmatch(texts[0])) and as_floats(texts) is not None
+        truths = all(map(_TRUTH_OR_CODE.fullmatch, texts))
+        decimals = all(map(_COMMA_NUMBER.fullmatch, texts))
+        commas = [text for text in texts if "," in text]
         return cls(
             some=True,
             numbers=numbers,
-            truths=_all_match(texts, _TRUTH_OR_CODE),
-            times=_all_match(texts, _TIME_OF_DAY),
+            truths=truths,
+            times=all(map(_TIME_OF_DAY.fullmatch, texts)),
             decimals=decimals,
-            figures=numbers or _all_match(texts, f"{_NUMBER}|{_COMMA_NUMBER}|{_THOUSANDS}"),
-            truth=_any_match(texts, _TRUTH),
-            sure=decimals and bool(len(commas)) and not _all_match(commas, _GROUPED),
-            comma=commas[0].as_py() if len(commas) else None,
+            figures=numbers or all(map(_is_figure, texts)),
+            truth=truths and any(text not in ("0", "1") for text in texts),
+            sure=decimals and any(not _GROUPED.fullmatch(text) for text in commas),
+            comma=commas[0] if commas else None,
         )
 
     def __add__(self, other: Written) -> Written:
@@ -371,17 +371,21 @@ def with_decimal_commas(table: Any, untouched: Collection[str]) -> tuple[Any, di
     Columns that are `untouched` stay as they are.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     written: dict[str, Written] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name not in untouched and (
             pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         ):
-            written[name] = Written.of(column.drop_null().combine_chunks())
+            first: list[str] = column.slice(0, _TEXTS_AT_ONCE).drop_null().to_pylist()
+            if all(map(_is_figure, first)):
+                written[name] = Written.of(pc.unique(column).drop_null().to_pylist())
     commas, unclear = decimal_commas(written)
     for name in commas:
         place = table.column_names.index(name)
-        table = table.set_column(place, name, from_commas(table.column(place)))
+        numbers = pc.replace_substring(table.column(place), ",", ".").cast(pa.float64())
+        table = table.set_column(place, name, numbers)
     return table, unclear
 
 
@@ -404,9 +408,7 @@ def decimal_commas(written: Mapping[str, Written]) -> tuple[list[str], dict[str,
 
 def is_unclear(text: str | None) -> bool:
     """Whether a text is a number with a comma that may mean two things."""
-    import pyarrow as pa
-
-    return text is not None and Written.of(pa.array([text], pa.string())).form == "unclear"
+    return text is not None and Written.of([text]).form == "unclear"
 
 
 def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
@@ -418,57 +420,45 @@ def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
         )
 
 
-def as_floats(texts: Any) -> Any:
-    """Texts as float64, by pyarrow's rules for CSV files; None where one of them is no number."""
+def as_floats(texts: Sequence[str]) -> F64 | None:
+    """(k,) texts as numbers, by pyarrow's rules for CSV files; None where one of them is none."""
+    import numpy as np
     import pyarrow as pa
 
+    if len(texts) < _TEXTS_AT_ONCE:
+        are_numbers = all(map(_NUMBER.fullmatch, texts))
+        return np.array(list(map(float, texts)), dtype=np.float64) if are_numbers else None
     try:
-        return texts.cast(pa.float64())
+        numbers: F64 = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:
         return None
+    return numbers
 
 
-def from_commas(texts: Any) -> Any:
-    """Numbers with decimal commas as float64."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.replace_substring(texts, ",", ".").cast(pa.float64())
-
-
-def one_by_one(texts: Any, decimal_comma: bool) -> Any:
-    """Of each text by itself the number that it is, as float64, and null where it is none.
+def one_by_one(texts: Sequence[str], decimal_comma: bool) -> F64:
+    """(k,) of each text by itself the number that it is, NaN where it is none.
 
     True is 1 and false is 0; a comma is a decimal one where it can be no other, or where ``decimal_comma``
     says so.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    import numpy as np
 
     numbers = as_floats(texts)
     if numbers is not None:
         return numbers
-    commas = pc.match_substring_regex(texts, _COMMA_NUMBER)
-    if not decimal_comma:
-        commas = pc.and_not(commas, pc.match_substring_regex(texts, _GROUPED))
-    texts = pc.if_else(commas, pc.replace_substring(texts, ",", "."), texts)
-    folded = pc.utf8_lower(texts)
-    texts = pc.if_else(pc.equal(folded, "true"), "1", pc.if_else(pc.equal(folded, "false"), "0", texts))
-    fits = pc.match_substring_regex(texts, rf"{_NUMBER}|^[+-]?(?i:inf|infinity)$")
-    return pc.if_else(fits, texts, None).cast(pa.float64())
+    return np.array([_number(text, decimal_comma) for text in texts], dtype=np.float64)
 
 
-def _all_match(texts: Any, pattern: str) -> bool:
-    import pyarrow.compute as pc
+def _number(text: str, decimal_comma: bool) -> float:
+    if _COMMA_NUMBER.fullmatch(text) and (decimal_comma or not _GROUPED.fullmatch(text)):
+        text = text.replace(",", ".")
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return {"true": 1.0, "false": 0.0}.get(text.lower(), float("nan"))
 
-    first = texts.slice(0, 100)  # which tell of nearly all columns that they are no such thing
-    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in (first, texts))
 
-
-def _any_match(texts: Any, pattern: str) -> bool:
-    import pyarrow.compute as pc
-
-    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
+def _is_figure(text: str) -> bool:
+    return any(pattern.fullmatch(text) for pattern in (_NUMBER, _COMMA_NUMBER, _THOUSANDS))
 
 
 # --- dates ------------------------------------------------------------------------------------------------

@@ -40,12 +40,11 @@ class Texts:
     @property
     def written(self) -> Written:
         """How they are written."""
-        return Written.of(_as_arrow(self.levels))
+        return Written.of(self.levels)
 
     def numbers(self, decimal_comma: bool = False) -> F64:
         """(levels,) the number that each level is by itself, and NaN where it is none: see ``one_by_one``."""
-        values: F64 = one_by_one(_as_arrow(self.levels), decimal_comma).to_numpy(zero_copy_only=False)
-        return values
+        return one_by_one(self.levels, decimal_comma)
 
     def only_seen(self) -> Texts:
         """The same without levels that no row has."""
@@ -207,7 +206,7 @@ def is_missing(cell: Any) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a text is one, by pyarrow's rules for CSV files."""
-    return as_floats(_as_arrow([text])) is not None
+    return as_floats([text]) is not None
 
 
 def _of_dictionary(column: Any) -> Cells:
@@ -272,12 +271,6 @@ def typed(cells: Cells) -> Cells:
     if (np.diff(numbers) > 0).all():
         return Cells(values, said=tuple(numbers.tolist()))
     return cells
-
-
-def _as_arrow(texts: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(texts, pa.string())
 
 
 def _floats(column: Any) -> F64:

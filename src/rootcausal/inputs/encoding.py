@@ -9,7 +9,7 @@ on a log scale, of which it has the logarithm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isinf, isnan, nan
 from typing import Any
@@ -112,6 +112,11 @@ class Encoding:
         return [place for place, variable in enumerate(self.variables) if variable.levels]
 
     @cached_property
+    def _lookups(self) -> dict[int, _Levels]:
+        """The levels of variables, by their places."""
+        return {place: _Levels(self.variables[place], self.decimal_comma) for place in self.with_levels}
+
+    @cached_property
     def on_log_scale(self) -> list[int]:
         """The variables of which the method sees the logarithm."""
         return [place for place, variable in enumerate(self.variables) if variable.log]
@@ -160,19 +165,19 @@ class Encoding:
             if not self.variables[place].levels:
                 numbers = np.nan_to_num(texts.numbers(self.decimal_comma), posinf=np.inf, neginf=-np.inf)
                 changes[place] = np.append(numbers, np.nan)[texts.codes]
-        for place in self.with_levels:
+        for place, levels in self._lookups.items():
             column, cells = values[:, place], found.texts.get(place)
-            levels = _Levels(self.variables[place], self.decimal_comma)
+            odd = _Odd()
             if cells is not None:
                 there = cells.only_seen()
-                values_there = levels.values_of(there.levels, there.numbers(self.decimal_comma))
-                changes[place] = np.append(values_there, np.nan)[there.codes]
+                numbers = there.numbers(self.decimal_comma)
+                changes[place] = np.append(levels.values_of(there.levels, numbers, odd), np.nan)[there.codes]
             elif not levels.holds(column):
-                changes[place] = levels.of_numbers(column, found.said.get(place) == (False, True))
-            if levels.unseen:
-                unlike.unseen[place] = levels.unseen
-            if levels.nearest:
-                unlike.nearest[place] = levels.nearest
+                changes[place] = levels.of_numbers(column, found.said.get(place) == (False, True), odd)
+            if odd.unseen:
+                unlike.unseen[place] = odd.unseen
+            if odd.nearest:
+                unlike.nearest[place] = odd.nearest
         if changes and found.borrowed:
             values = values.copy(order="F")
         for place, changed in changes.items():
@@ -197,14 +202,16 @@ class Encoding:
         return matrix
 
 
-class _Levels:
-    """The levels of a variable, among which cells are looked for one by one.
+@dataclass(frozen=True, eq=False)
+class _Odd:
+    """What :class:`Unlike` holds of one variable."""
 
-    Attributes
-    ----------
-    unseen : texts of cells that are none of them, so far.
-    nearest : numbers that are none of them, so far, and the level that each counts as.
-    """
+    unseen: list[str] = field(default_factory=list)
+    nearest: dict[str, str] = field(default_factory=dict)
+
+
+class _Levels:
+    """The levels of a variable, among which cells are looked for one by one."""
 
     def __init__(self, variable: Variable, decimal_comma: bool) -> None:
         texts = tuple(map(text_of, variable.levels))
@@ -215,39 +222,40 @@ class _Levels:
         self._by_text = dict(zip(texts, range(len(texts)), strict=True)) if are_texts else {}
         folded = [text.casefold() for text in texts] if are_texts else []
         self._by_truth = {one: folded.index(one) for one in ("true", "false") if folded.count(one) == 1}
-        different, first, counts = np.unique(self._numbers, return_index=True, return_counts=True)
-        of_number = zip(different.tolist(), first.tolist(), counts.tolist(), strict=True)
-        self._by_number = {number: place for number, place, count in of_number if count == 1}
-        self.unseen: list[str] = []
-        self.nearest: dict[str, str] = {}
+        numbers = self._numbers.tolist()
+        self._by_number = {
+            number: place
+            for place, number in enumerate(numbers)
+            if not isnan(number) and numbers.count(number) == 1
+        }
 
     def holds(self, column: F64) -> bool:
         """Whether numbers (n,) stand for themselves, all of them, or are for others to refuse."""
         return self._of_numbers and bool((~np.isfinite(column) | np.isin(column, self._numbers)).all())
 
-    def of_numbers(self, column: F64, truth: bool) -> F64:
+    def of_numbers(self, column: F64, truth: bool, odd: _Odd) -> F64:
         """(n,): what stands in a table for each of the numbers (n,), which may be truth values."""
         different, place = np.unique(column[~np.isnan(column)], return_inverse=True)
         words = {0.0: "false", 1.0: "true"} if truth else {}
         texts = [words.get(number, text_of(number)) for number in different.tolist()]
         values = np.full(column.size, np.nan)
-        values[~np.isnan(column)] = self.values_of(texts, different)[place]
+        values[~np.isnan(column)] = self.values_of(texts, different, odd)[place]
         return values
 
-    def values_of(self, texts: Sequence[str], numbers: F64) -> F64:
+    def values_of(self, texts: Sequence[str], numbers: F64, odd: _Odd) -> F64:
         """(k,): what stands in a table for cells of these texts, which are these numbers (k,) or NaN."""
-        return np.array([self._value_of(*cell) for cell in zip(texts, numbers.tolist(), strict=True)])
+        return np.array([self._value_of(*cell, odd) for cell in zip(texts, numbers.tolist(), strict=True)])
 
-    def _value_of(self, text: str, number: float) -> float:
+    def _value_of(self, text: str, number: float, odd: _Odd) -> float:
         """It is a level as it is written, or else the only one that is the same truth value or number."""
         place = self._by_text.get(text, self._by_truth.get(text.casefold(), self._by_number.get(number)))
         if place is None and self._of_numbers and not isnan(number):
             if isinf(number):
                 return number  # which is refused
             place = int(np.abs(self._numbers - number).argmin())
-            self.nearest[text] = self._texts[place]
+            odd.nearest[text] = self._texts[place]
         if place is None:
-            self.unseen.append(text)
+            odd.unseen.append(text)
             return nan
         return float(self._values[place])
 
