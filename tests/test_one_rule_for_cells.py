@@ -27,7 +27,7 @@ Y = (rng.random(N) < 1 / (1 + np.exp(-(1.2 * (NODES - 3) + 0.5 * (LAB - 4))))).a
 
 def fitted(X: Any, **options: Any) -> RCI:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="the errors separate")
+        warnings.filterwarnings("ignore", message=".*separat")
         return RCI(alpha=1.0, backend="auto", **options).fit(X, Y)
 
 
