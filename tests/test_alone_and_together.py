@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from rootcausal import RCI
 from rootcausal.cli.options import columns_of
-from rootcausal.files import tables
+from rootcausal.files import delimited, tables
 from rootcausal.inputs.from_file import stream_new_patients
 
 # How levels may be written, in the cohort; some only look like numbers, truth values or dates.
@@ -130,15 +130,21 @@ def test_files_in_pieces(spelling: str, tmp_path: Path, monkeypatch: pytest.Monk
     frame = frame.loc[[*frame.index[cohort(spelling)["place"] == 2][:4], *range(20)]].reset_index(drop=True)
     expected = risk(one, frame)
     frame = texts(frame)
-    frame.to_csv(tmp_path / "whole.csv", index=False)
+    frame.assign(id=[f"{k:03}" for k in range(24)]).to_csv(tmp_path / "whole.csv", index=False)
     frame.iloc[4:8].to_csv(tmp_path / "piece.csv", index=False)
     frame.to_excel(tmp_path / "whole.xlsx", index=False)
     frame.to_parquet(tmp_path / "whole.parquet")
     for name, rows in {"whole.csv": 24, "piece.csv": 4, "whole.xlsx": 24, "whole.parquet": 24}.items():
         pieces = stream_new_patients(tmp_path / name, **columns_of(one, None))
         found = np.concatenate([risk(one, piece.X) for piece in pieces])
+        assert len(found) == rows
         start = 0 if rows == 24 else 4
         np.testing.assert_allclose(found, expected[start : start + rows], atol=1e-9, err_msg=name)
+    monkeypatch.setattr(delimited, "_LONG_TEXT_BYTES", 1)
+    monkeypatch.setattr(delimited, "_PIECE_BYTES", 100)
+    pieces = list(stream_new_patients(tmp_path / "whole.csv", id_column="id", **columns_of(one, None)))
+    assert len(pieces) > 2 and pieces[1].ids[0].startswith("0")
+    np.testing.assert_allclose(np.concatenate([risk(one, piece.X) for piece in pieces]), expected, atol=1e-9)
 
 
 def test_codes_for_missing_in_every_company(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def with_types(table: Any, untouched: Collection[str | None]) -> Any:
 
     columns = [
         as_typed(pc.utf8_trim(column, " \t"))
-        if name != untouched and pa.types.is_string(column.type)
+        if name not in untouched and pa.types.is_string(column.type)
         else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
