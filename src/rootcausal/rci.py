@@ -95,7 +95,7 @@ class RCI(ClassifierMixin, Estimator):
     bootstrap_ : the resamples of :meth:`bootstrap`, or None.
     classes_ : (2,) the labels; ``classes_[1]`` is the disease.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
-    provenance_ : dict, how the model was made.
+    provenance_ : dict, how the model was made; ``findings`` is what fit and checks found.
     """
 
     outcome: ClassVar[str] = "yes_no"
@@ -231,6 +231,8 @@ class RCI(ClassifierMixin, Estimator):
 
     def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Checks:
         """Check whether the assumptions of the method hold for these patients.
+
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
 
         Parameters
         ----------

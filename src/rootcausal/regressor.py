@@ -121,6 +121,8 @@ class RCIRegressor(RegressorMixin, Estimator):
     def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
         Parameters
         ----------
         X : the cohort of :meth:`fit`, or new patients.

@@ -198,6 +198,8 @@ class RCISurvival(Estimator):
     def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
         Parameters
         ----------
         X : the cohort of :meth:`fit`, or new patients.

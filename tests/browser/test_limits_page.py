@@ -160,3 +160,24 @@ def test_marks_can_be_read_in_the_dark_on_a_phone(watched, page_of):
     for view in ("patient", "about"):
         page.locator(f"#tab-{view}").click()
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_page_of_new_patients_tells_what_the_model_found_or_that_nobody_looked(watched, tmp_path):
+    random = np.random.default_rng(1)
+    X = random.laplace(size=(300, 2))
+    y = (X[:, 0] + random.logistic(size=300) > 0).astype(int)
+    table = pa.table({"a": X[:, 0], MARKUP: y + 0.2 * random.standard_normal(300)})
+    model = RCI().fit(table, y)
+    path = tmp_path / "page.html"
+    model.report(table.slice(0, 3), path)
+    page = watched.open(path, "#patient/1")
+    assert "Nobody checked whether this model is right" in page.locator("#limits").inner_text()
+    page.locator("#limits button").click()
+    assert page.locator("#overall").inner_text().startswith("Overall: not checked")
+    model.diagnose(table, y)
+    model.report(table.slice(0, 3), path)
+    page = watched.open(path, "#patient/1")
+    assert "Do not read parts of this page:" in page.locator("#limits").inner_text()
+    assert MARKUP in page.locator("#limits").inner_text()
+    page.locator("#limits button").click()
+    assert "In the cohort that the model learned from: " in page.locator("#checks li").first.inner_text()

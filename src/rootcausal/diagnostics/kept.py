@@ -108,8 +108,6 @@ class Found:
 
 
 def _of_fit(check: Check) -> Check:
-    if check.verdict == "fine":
-        return check
     return replace(check, statement=f"In the cohort that the model learned from: {check.statement}")
 
 

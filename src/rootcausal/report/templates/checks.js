@@ -118,7 +118,7 @@ function orderLimits() {
 
 /** All checks with what they asked and found, the worst first. */
 function checksList({ checks, verdict, not_made: notMade }) {
-  const far = notMade ? ", as far as it was checked" : "";
+  const far = notMade && verdict !== "not checked" ? ", as far as it was checked" : "";
   return [
     element("p", { id: "overall" }, `Overall${far}: `, verdictBadge({ verdict }), ` ${OVERALL[verdict]}`),
     element(
