@@ -29,8 +29,8 @@ ROUNDING = 1e-9
 # Share of patients of whom all must have been measured for these to stand for all.
 FEWEST_MEASURED = 0.3
 # Steps after which patients who can be told apart are, how long they are, and what keeps them finite.
-APART_STEPS, LONGEST_STEP, APART_RIDGE = 40, 5.0, 1e-6
-LARGEST_LOG_ODDS = 500.0
+APART_STEPS, LONGEST_STEP, APART_RIDGE = 25, 5.0, 1e-6
+LARGEST_LOG_ODDS = 30.0
 # A regression wants so many patients a variable.
 ROWS_A_VARIABLE = 10
 
@@ -336,13 +336,14 @@ def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
     Where there are such, each step of Newton's method cuts what the likelihood lacks to about a third.
     """
     for _ in range(APART_STEPS):
-        log_odds = np.clip(design @ coef, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        log_odds = design @ coef
         if log_odds[y == 1].min() > log_odds[y == 0].max():
             return True
-        risk = expit(log_odds)
+        risk = expit(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
         information = (design * (risk * (1.0 - risk))[:, None]).T @ design
         step = np.linalg.solve(information + APART_RIDGE * np.eye(coef.size), design.T @ (y - risk))
-        coef = coef + step / max(1.0, float(np.abs(step).max()) / LONGEST_STEP)
+        longest = max(LONGEST_STEP, float(np.abs(coef).max()))
+        coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
     return False
 
 
