@@ -223,3 +223,11 @@ def test_look_and_check_agree_on_a_copy_with_flips(tmp_path: Path) -> None:
     assert [one["columns"] for one in seen["findings"] if one["name"] == "nearly decides"] == [["copy"]]
     said = json.loads(ok("check", tmp_path / "c.csv", "--target", "died", "--json"))
     assert [one["variables"] for one in said["checks"] if one["name"] == "gives_away"] == [["copy"]]
+
+
+def test_which_label_was_taken_for_the_disease_is_kept() -> None:
+    X, y = leaky()
+    with pytest.warns(UserWarning, match="do not say which of them is the disease"):
+        model = RCI().fit(X, np.where(y == 1, "type A", "type B"))
+    (said,) = model.provenance_["findings"]["fit"]
+    assert "'type B' is taken for it" in said and said[:100] in str(model)

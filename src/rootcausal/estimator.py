@@ -116,12 +116,12 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
                 "cluster: fit on a sample of them in memory, or without it"
             )
-        self._take_classes(cohort.classes)
+        said = self._take_classes(cohort.classes)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
-        said = warn_of_fit(learned, cohort, settings)
+        said += warn_of_fit(learned, cohort, settings)
         self._encoding = cohort.encoding
         self._set_model(learned.model, learned.margins, learned.ancestor_probability, learned.completion)
         if cohort.rows is not None:
@@ -186,8 +186,9 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _settings(self) -> Settings:
         return chosen_settings(self.variant, self.alpha, self.attribution)
 
-    def _take_classes(self, classes: np.ndarray) -> None:
-        """Keep the labels of the outcome, where it has labels."""
+    def _take_classes(self, classes: np.ndarray) -> list[str]:
+        """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
+        return []
 
     def _wishes(self) -> Wishes:
         return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))

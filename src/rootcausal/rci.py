@@ -158,10 +158,11 @@ class RCI(ClassifierMixin, Estimator):
             raise InputError("alpha must be above 0 and at most 1, not None")
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence, self.mechanism)
 
-    def _take_classes(self, classes: np.ndarray) -> None:
+    def _take_classes(self, classes: np.ndarray) -> list[str]:
         self.classes_ = classes
-        if self.positive is None:
-            warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
+        if self.positive is not None:
+            return []
+        return warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
         figures = of_diagnosis(folds)

@@ -107,8 +107,9 @@ class RCISurvival(Estimator):
         if self.horizon is not None:
             _checked_horizon(self.horizon)
 
-    def _take_classes(self, classes: np.ndarray) -> None:
+    def _take_classes(self, classes: np.ndarray) -> list[str]:
         self.classes_ = classes
+        return []
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
         return of_follow_up(folds, self.horizon_)

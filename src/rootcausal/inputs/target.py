@@ -42,19 +42,20 @@ class Disease:
     n_cases: int
 
 
-def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> None:
+def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> list[str]:
     """Name the choice that was made for labels, the disease second, that do not say it themselves.
 
-    In ``how_to_choose``, {0} and {1} stand for the labels.
+    In ``how_to_choose``, {0} and {1} stand for the labels. Returns what was said, if anything.
     """
-    if place_of_disease(classes) is None:
-        first, second = (repr(plain(label)) for label in classes)
-        warnings.warn(
-            f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
-            f"it, since it comes second in order; {how_to_choose.format(first, second)}",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
+    if place_of_disease(classes) is not None:
+        return []
+    first, second = (repr(plain(label)) for label in classes)
+    said = (
+        f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
+        f"it, since it comes second in order; {how_to_choose.format(first, second)}"
+    )
+    warnings.warn(said, UserWarning, stacklevel=stacklevel + 1)
+    return [said]
 
 
 def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
