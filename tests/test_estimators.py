@@ -60,7 +60,7 @@ def test_shifting_and_scaling_columns_leaves_shapley_values_alone(seed: int) -> 
 def test_base_value_and_values_make_the_decision(seed: int) -> None:
     cohort = simulate(120, 6, random_state=seed)
     model = RCI(alpha=0.9).fit(cohort.X, cohort.y)
-    new = simulate(30, 6, random_state=seed + 1).X
+    new = cohort.X[:30] + simulate(30, 6, random_state=seed + 1).X / 4  # another graph, and not too far
     explanation = model.explain(new)
     decision = model.decision_function(new)
     np.testing.assert_allclose(explanation.base_value + explanation.values.sum(axis=1), decision, atol=1e-12)

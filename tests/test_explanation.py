@@ -58,8 +58,8 @@ def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> Non
     tidy = model.explain(frame.head(5), ids="patient").to_frame()
     assert isinstance(tidy, pd.DataFrame)
     assert len(tidy) == 50
-    columns = ["id", "variable", "value", "level", "imputed", "error", "shapley", "rank", "root_cause"]
-    assert list(tidy.columns) == [*columns, "notable"]
+    columns = ["id", "variable", "value", "level", "imputed", "beyond", "error", "shapley", "rank"]
+    assert list(tidy.columns) == [*columns, "root_cause", "notable"]
     assert tidy["level"].isna().all() and not tidy["imputed"].any()
     first = tidy[tidy["id"] == frame["patient"].iloc[0]].sort_values("rank")
     assert first["shapley"].is_monotonic_decreasing
@@ -94,7 +94,7 @@ def test_bad_questions_get_clear_answers(model, frame) -> None:
         explanation.what_if("billi")
     with pytest.raises(InputError, match="top must be at least 1"):
         explanation.root_causes(top=0)
-    with pytest.raises(InputError, match="no id column 'nobody'"):
+    with pytest.raises(InputError, match="no column 'nobody' for ids"):
         model.explain(frame, ids="nobody")
     with pytest.raises(InputError, match="3 ids were given for 258 patients"):
         model.explain(frame, ids=[1, 2, 3])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import ok, run
 
-from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, UnlikeCohortWarning
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def test_ids_beside_the_columns_of_a_model_without_names(labs: pd.DataFrame, ill
 def test_names_that_the_model_never_saw_are_said(labs: pd.DataFrame, ill: np.ndarray) -> None:
     model = RCI().fit(labs.to_numpy(), ill)
     with pytest.warns(UserWarning, match="X has feature names, but RCI was fitted without feature names"):
-        model.predict_proba(labs[["albumin", "bili", "platelets", "glucose"]])
+        model.predict_proba(labs.rename(columns=str.upper))
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 2, 3], [5, 3, 9, 1]])
@@ -119,3 +121,124 @@ def test_a_page_takes_the_names_of_columns(model: RCI, labs: pd.DataFrame, tmp_p
     table = labs.head(4).assign(visit=list("abcd"), pid=["p", "p", "q", "r"])
     model.report(table, tmp_path / "page.html", ids="visit", groups="pid")
     assert '"labels":["a","b","c","d"],"n_patients":3,' in (tmp_path / "page.html").read_text()
+
+
+# --- what is unlike the cohort ---
+
+
+def doors(labs: pd.DataFrame, ill: np.ndarray) -> list[tuple[Any, str]]:
+    """Models of all three outcomes, and the methods of each that score patients."""
+    time = np.arange(1.0, 201.0)
+    scores = ("shapley_values", "transform", "explain", "diagnose", "predict")
+    return [
+        *((RCI().fit(labs, ill), name) for name in (*scores, "predict_proba", "decision_function")),
+        *((RCISurvival().fit(labs, time, ill), name) for name in (*scores, "predict_risk")),
+        *(
+            (RCIRegressor().fit(labs[["bili", "albumin"]], labs["glucose"] + 9 * ill), name)
+            for name in scores
+        ),
+    ]
+
+
+def test_another_unit_is_noticed_at_every_door(labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path) -> None:
+    told = "unlike the cohort, .*'bili' is about 1,000 times that of the cohort .median"
+    for model, name in doors(labs, ill):
+        with pytest.warns(UnlikeCohortWarning, match=told):
+            getattr(model, name)(labs.assign(bili=1000 * labs["bili"]))
+    with pytest.warns(UnlikeCohortWarning, match=told):
+        model.report(labs.assign(bili=1000 * labs["bili"]), tmp_path / "page.html")
+
+
+@pytest.mark.parametrize(
+    ("column", "times", "plus", "said"),
+    [
+        (
+            "bili",
+            17.1,
+            0,
+            "about 17.1 times that of the cohort .median .*, as between mg/dl and µmol/l of bili",
+        ),
+        (
+            "glucose",
+            1 / 18.02,
+            0,
+            "about 1/18.02 of that of the cohort .*, as between mmol/l and mg/dl of glu",
+        ),
+        ("albumin", 10, 0, "about 10 times that of the cohort"),
+        ("albumin", 1e-3, 0, "about 1/1,000 of that of the cohort"),
+    ],
+)
+def test_the_factor_is_named(
+    model: RCI, labs: pd.DataFrame, column: str, times: float, plus: float, said: str
+):
+    for some in (labs, labs.head(40)):
+        with pytest.warns(UnlikeCohortWarning, match=f"'{column}' is {said}") as caught:
+            model.predict_proba(some.assign(**{column: times * some[column] + plus}))
+        assert caught[0].message.columns == (column,)
+
+
+def test_degrees(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    temperature = 37 + 0.05 * (labs["glucose"] - 100)
+    model = RCI().fit(labs.assign(temp=temperature).drop(columns="glucose"), ill)
+    for some in (labs, labs.head(1)):
+        with pytest.warns(UnlikeCohortWarning, match="'temp' .*on another scale .*as between °C and °F"):
+            model.predict_proba(some.assign(temp=32 + 1.8 * temperature))
+
+
+def test_one_patient_in_another_unit_is_noticed(model: RCI, labs: pd.DataFrame, tmp_path: Path) -> None:
+    model.save(tmp_path / "model.rci")
+    one = labs.head(1).assign(albumin=34.0)
+    for same in (model, RCI.load(tmp_path / "model.rci")):
+        with pytest.warns(
+            UnlikeCohortWarning, match="'albumin' is 34, far beyond the cohort .*about 10 times"
+        ):
+            same.decision_function(one)
+    # Of rows on a cluster no quantiles are kept.
+    same._keep_quantiles(None)
+    with pytest.warns(UnlikeCohortWarning, match="'albumin' is 34, far beyond the cohort"):
+        same.decision_function(one)
+
+
+def test_covariates_are_looked_at_too(labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path) -> None:
+    model = RCI(knowledge={"covariates": ["glucose"]}).fit(labs, ill)
+    model.save(tmp_path / "model.rci")
+    for same in (model, RCI.load(tmp_path / "model.rci")):
+        with pytest.warns(UnlikeCohortWarning, match="'glucose' is about 1/18.02 of"):
+            same.predict_proba(labs.assign(glucose=labs["glucose"] / 18.02))
+
+
+@pytest.mark.filterwarnings("error")
+def test_patients_like_the_cohort_are_not_doubted(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
+    model = RCI().fit(labs.iloc[::2], ill[::2])  # bilirubin as it is, with its long tail
+    for size in (1, 1, 1, 5, 5, 20, 50, 200) * 5:
+        model.predict_proba(labs.iloc[rng.integers(0, 200, size)])
+    sickest = labs.nlargest(20, "bili")
+    model.predict_proba(sickest)
+    model.predict_proba(sickest.nsmallest(20, "albumin"))
+
+
+def test_an_extreme_patient_is_marked_and_no_warning(model: RCI, labs: pd.DataFrame) -> None:
+    some = labs.head(5).copy()
+    some.loc[2, "bili"] = 1.3 * labs["bili"].max()
+    some.loc[3, "albumin"] = np.nan
+    explained = model.explain(some)
+    assert explained.beyond.sum() == 1 and explained.beyond[2, 0]
+    frame = explained.to_frame()
+    assert frame[frame["beyond"]][["id", "variable"]].to_numpy().tolist() == [[2, "bili"]]
+    assert not model.explain(labs).beyond.any()
+
+
+def test_the_command_line_says_it_once(labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path) -> None:
+    labs.assign(d=ill).to_csv(tmp_path / "cohort.csv", index=False)
+    ok("fit", tmp_path / "cohort.csv", "--target", "d", "--out", tmp_path / "m.rci")
+    labs.assign(bili=1000 * labs["bili"]).to_csv(tmp_path / "new.csv", index=False)
+    for more in ((), ("--out", tmp_path / "scores.csv")):
+        said = run("explain", tmp_path / "m.rci", tmp_path / "new.csv", *more)
+        assert said.stderr.count("warning: unlike the cohort") == 1
+        assert "'bili' is about 1,000 times that of the cohort" in " ".join(said.stderr.split())
+    some = labs.head(3).assign(bili=[1.0, 1.3 * labs["bili"].max(), 2.0], albumin=[3.4, 3.3, 3.2])
+    some.to_csv(tmp_path / "new.csv", index=False)
+    said = run("explain", tmp_path / "m.rci", tmp_path / "new.csv")
+    assert "warning" not in said.stderr
+    assert "extrapolation, beyond the range of the cohort: bili of row 2" in " ".join(said.stdout.split())

@@ -264,7 +264,7 @@ def test_diagnose(animal: Animal) -> None:
 @every_animal
 def test_report(animal: Animal, tmp_path: Path) -> None:
     patients = a_few(animal)
-    resampled(animal).report(patients[animal.names], tmp_path / "page.html", y=patients["ill"])
+    resampled(animal).report(animal.variables(patients), tmp_path / "page.html", y=patients["ill"])
     assert_no_nan(facts_of(tmp_path / "page.html"))
 
 

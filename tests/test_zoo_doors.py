@@ -87,7 +87,7 @@ def test_command_line(animal: Animal, tmp_path: Path) -> None:
     assert finite(known[["risk", "log_odds", "what_if_risk"]])
     assert_no_nan(json.loads(succeeds(animal, run("check", cohort, *told, "--json"), doubts)))
     a_few(animal).to_csv(few, index=False)
-    of_few = not_to_be_read(fitted(animal).diagnose(a_few(animal)[animal.names]))
+    of_few = not_to_be_read(fitted(animal).diagnose(animal.variables(a_few(animal))))
     succeeds(animal, run("report", few, "--model", model, "--out", page), of_few | doubts)
     assert_no_nan(facts_of(page))
 
@@ -189,7 +189,7 @@ def test_what_is_known_holds(animal: Animal, client_of_threads: Any, tmp_path: P
     assert (resamples.edge_counts(everyone) == 3 * resamples.edge_frequency).all()
     assert (resamples.outcome_counts(everyone) == 3 * resamples.outcome_frequency).all()
     assert finite(resamples.edge_frequency, resamples.outcome_frequency)
-    model.report(a_few(animal)[animal.names], tmp_path / "known.html")
+    model.report(animal.variables(a_few(animal)), tmp_path / "known.html")
     assert_no_nan(facts_of(tmp_path / "known.html"))
 
 
@@ -215,7 +215,7 @@ def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
         model = RCI(transform=dict.fromkeys(logs, "log")).fit(animal.X, animal.y).bootstrap(2)
     same_as_in_memory(model, expected)
     few = a_few(animal)
-    explanation, places = model.explain(few[animal.names]), [animal.names.index(name) for name in logs]
+    explanation, places = model.explain(animal.variables(few)), [animal.names.index(name) for name in logs]
     measured = few[logs].apply(pd.to_numeric).to_numpy(float)
     there = ~np.isnan(measured)
     assert explanation.data[:, places][there] == pytest.approx(measured[there], rel=1e-12, abs=0)
@@ -224,7 +224,7 @@ def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
     assert np.array_equal(loaded.scores(animal.X), model.scores(animal.X))
     assert loaded.get_params()["transform"] == dict.fromkeys(logs, "log")
     assert finite(plots.beeswarm(explanation).get_xlim())
-    model.report(few[animal.names], tmp_path / "page.html", y=few["ill"])
+    model.report(animal.variables(few), tmp_path / "page.html", y=few["ill"])
     assert_no_nan(facts_of(tmp_path / "page.html"))
 
 
@@ -244,7 +244,7 @@ def test_direct_lingam(animal: Animal, prune: bool) -> None:
 
 @every_animal
 def test_plots(animal: Animal) -> None:
-    explanation = resampled(animal).explain(a_few(animal)[animal.names])
+    explanation = resampled(animal).explain(animal.variables(a_few(animal)))
     drawn = [
         plots.waterfall(explanation, 0),
         plots.beeswarm(explanation),
@@ -303,7 +303,7 @@ def test_refused(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None
 
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.
 NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealCohort", "load_framingham"}
-NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce"}
+NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce", "UnlikeCohortWarning"}
 NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "BentTruth"}
 
 

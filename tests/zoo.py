@@ -65,6 +65,10 @@ class Animal:
         """The columns of X, and the diagnosis in the column ``ill``."""
         return pd.DataFrame(self.X, columns=self.names).assign(ill=self.y)
 
+    def variables(self, table: pd.DataFrame) -> Any:
+        """The variables of some rows of ``table``, in the form that models are fitted on."""
+        return table[self.names] if isinstance(self.X, pd.DataFrame) else table[self.names].to_numpy()
+
     @property
     def numbers_only(self) -> bool:
         """Whether a method can take it that knows no levels, and no missing values."""

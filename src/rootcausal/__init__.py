@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, MissingExtraError
+from .errors import InputError, MissingExtraError, UnlikeCohortWarning
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "MissingExtraError",
     "RCIRegressor",
     "RCISurvival",
+    "UnlikeCohortWarning",
     "__version__",
     "load",
 ]

@@ -1,4 +1,4 @@
-"""The exceptions InputError and MissingExtraError: a call is wrong, and that is nobody's bug."""
+"""InputError and MissingExtraError: a call is wrong, and that is nobody's bug; UnlikeCohortWarning."""
 
 
 class InputError(ValueError):
@@ -16,3 +16,16 @@ class InputError(ValueError):
 
 class MissingExtraError(ImportError):
     """A backend or a bridge was asked for whose library is not installed; the message names the extra."""
+
+
+class UnlikeCohortWarning(UserWarning):
+    """Numbers of new patients are unlike those of the cohort: in another unit, most likely.
+
+    Attributes
+    ----------
+    columns : their names.
+    """
+
+    def __init__(self, message: str, columns: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.columns = columns

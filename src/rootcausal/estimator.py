@@ -22,6 +22,7 @@ from .core.model import CausalModel
 from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
+from .core.usual import Usual
 from .diagnostics import Checked, Diagnosis, diagnose, read_together
 from .diagnostics.kept import IN_SHORT, Found
 from .errors import InputError
@@ -36,6 +37,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
+from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .parameters import (
     TransformIsAParameter,
@@ -84,6 +86,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     _quantiles: CohortQuantiles | None = None  # files of older models have none
     _cohort: TrainingRows | None = None
     _set_quantiles: F64 | None = None
+    _usual: Usual | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, as in scikit-learn; ``deep`` makes no difference."""
@@ -140,8 +143,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             whole = values
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
-            self._quantiles = CohortQuantiles.of(whole, self._model)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
+        self._keep_quantiles(None if cohort.rows is None else CohortQuantiles.of(whole, self._model))
         if chosen.said is not None:
             self.provenance_["mechanism"] = chosen.said
         if merge:
@@ -212,6 +215,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self.bootstrap_: Bootstrap | None = None
         self._cohort = None
         self._quantiles = None
+        self._usual = None
         self.merged_sets_ = ()
         self._set_quantiles = None
 
@@ -324,8 +328,13 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
         """Patients whom the model can score; by default these need covariates and the causal order."""
         check_is_fitted(self)
-        needed = self._model.used if needed is None else needed
-        return matrix_for_scoring(self, X, needed, self._model.reach(), self._encoding, self._completion)
+        needed, reach = self._model.used if needed is None else needed, self._model.reach()
+        return matrix_for_scoring(self, X, needed, reach, self._encoding, self._completion, self._usual)
+
+    def _keep_quantiles(self, quantiles: CohortQuantiles | None) -> None:
+        """Keep quantiles of the cohort, if there are any, and what of its numbers is unusual."""
+        self._quantiles = quantiles
+        self._usual = usual_of(self._model, quantiles, self._encoding, self.provenance_["rows"])
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): what each shock of a patient adds to the outcome; zero for non-ancestors and covariates.
@@ -362,7 +371,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
         made, sets = self.provenance_, self.merged_sets_
-        return Explanation.of(model, resamples, matrix, variables, ids, made, sets)
+        return Explanation.of(model, resamples, matrix, variables, ids, made, sets, self._usual)
 
     def _with_ids(self, X: Any, ids: Any, name: str = "ids") -> tuple[Any, Any]:
         """The variables of X, and one id a row, or None; a column that ``ids`` names is no variable."""

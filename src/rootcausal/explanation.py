@@ -13,6 +13,7 @@ import numpy as np
 from .core.merged import Sets
 from .core.model import CausalModel
 from .core.table import F64
+from .core.usual import Usual
 from .errors import InputError
 from .handing_over import as_shap, frame_of
 from .inputs.from_frame import patient_ids
@@ -60,6 +61,8 @@ class Explanation:
     ids : (n,) names of the patients.
     provenance : how the model was made.
     imputed : (n, p) where a value was not measured.
+    beyond : (n, p) where a number that was measured, and that the model uses, lies beyond the range of the
+        cohort: what is said of the patient is extrapolation.
     imputation_sd : (n, p) standard deviation that values not measured add to ``values``; None where all were.
     sampling_sd : (n, p) standard error of sampling ``values`` (Monte Carlo), below a tenth of the value, or
         of what is notable, for nearly all; None where the mechanism is linear, and values are exact.
@@ -89,6 +92,7 @@ class Explanation:
     ids: tuple[Any, ...]
     provenance: dict[str, Any]
     imputed: np.ndarray
+    beyond: np.ndarray
     covariates: tuple[str, ...]
     covariate_effect: F64
     _cells: TableInWords = field(repr=False)
@@ -115,6 +119,7 @@ class Explanation:
         ids: Any,
         provenance: dict[str, Any],
         sets: Sets = (),
+        usual: Usual | None = None,
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
 
@@ -122,6 +127,7 @@ class Explanation:
         ----------
         variables : (p,) what the columns stand for.
         sets : of variables that are read as one.
+        usual : what numbers the cohort had.
         """
         (values, sampling_sd), imputation_sd = model.sampled_shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
@@ -136,16 +142,21 @@ class Explanation:
         cells = TableInWords(
             tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
         )
+        data, imputed = cells.numbers(), matrix.filled_in(model)
+        beyond = np.zeros(data.shape, dtype=bool)
+        if usual is not None:
+            beyond[:, usual.places] = usual.beyond(data) & ~imputed[:, usual.places]
         return cls(
             values=values,
             base_value=model.base_value,
             errors=model.errors(matrix.values),
-            data=cells.numbers(),
+            data=data,
             feature_names=tuple(variable.name for variable in variables),
             variables=cells.variables,
             ids=patient_ids(ids, matrix.values.shape[0]),
             provenance=provenance,
-            imputed=matrix.filled_in(model),
+            imputed=imputed,
+            beyond=beyond,
             imputation_sd=imputation_sd,
             sampling_sd=sampling_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
@@ -328,14 +339,15 @@ class Explanation:
         A set that is read as one has a row in place of its members, without a value.
 
         Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
-        (in words; null for numbers), imputed (the value was not measured), error (shock in standard
-        deviations), shapley (what the shock adds: log-odds,
-        log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause (Definition 1:
-        shapley is above zero), notable (its size is at least ``notable_from``, as ``root_causes`` asks);
-        with a bootstrap also lower, upper, frequency and rank_stability, and lower and upper where values
-        were not measured; with covariates also covariates (what these add to this patient, on the scale of
-        shapley, the same in all of a patient's rows) and, where there are lower and upper, covariates_lower
-        and covariates_upper. The table is of the library that X came in; for arrays it is a pandas DataFrame.
+        (in words; null for numbers), imputed (the value was not measured), beyond (it lies beyond the range
+        of the cohort: extrapolation), error (shock in standard deviations), shapley (what the shock adds:
+        log-odds, log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause
+        (Definition 1: shapley is above zero), notable (its size is at least ``notable_from``, as
+        ``root_causes`` asks); with a bootstrap also lower, upper, frequency and rank_stability, and lower and
+        upper where values were not measured; with covariates also covariates (what these add to this patient,
+        on the scale of shapley, the same in all of a patient's rows) and, where there are lower and upper,
+        covariates_lower and covariates_upper. The table is of the library that X came in; for arrays it is a
+        pandas DataFrame.
         """
         listed, levels = self.listed, self.levels()
         unlisted = np.union1d(self._model.covariates, listed.members)
@@ -345,6 +357,7 @@ class Explanation:
             "value": listed.data,
             "level": np.hstack([levels, np.full((n, len(self.sets)), None)]) if self.sets else levels,
             "imputed": listed.imputed,
+            "beyond": self._with_sets(self.beyond),
             "error": listed.errors,
             "shapley": listed.values,
             "rank": ranks(listed.values, unlisted),
@@ -365,6 +378,11 @@ class Explanation:
             },
             self._library,
         )
+
+    def _with_sets(self, of_variables: np.ndarray) -> np.ndarray:
+        """(n, p + s): of sets, whether it is so of any member."""
+        of_sets = [of_variables[:, list(one.places)].any(axis=1) for one in self.sets]
+        return np.column_stack([of_variables, *of_sets])
 
     def _labels(self) -> dict[str, np.ndarray]:
         """(p + s,) labels and units, where somebody gave any."""

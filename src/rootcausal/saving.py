@@ -126,7 +126,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
-    model._quantiles = saved.quantiles
+    model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]
     if names != saved.provenance.get("merged", {"sets": []})["sets"] or (names and model.confounding is None):
         raise ValueError("its sets are not those that it remembers")

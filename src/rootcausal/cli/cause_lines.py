@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 PATIENTS_SHOWN = 10
 # Letters for the names of covariates, above the column of what they add; their number needs fewer.
 COVARIATES_WIDTH = 24
+BEYOND_NAMED = 5
 
 
 def print_root_causes(
@@ -45,11 +46,22 @@ def print_root_causes(
         say(f"in brackets: 95% interval{share}")
     elif printed and explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
+    _say_beyond(patients, explanation)
     n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
+
+
+def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
+    """Say whose measurements lie beyond the range of the cohort."""
+    found = [
+        f"{one_line(explanation.variables[c].shown, 40)} of {patient_label(patients, row)}"
+        for row, c in zip(*explanation.beyond.nonzero(), strict=True)
+    ]
+    if found:
+        say(f"extrapolation, beyond the range of the cohort: {listed(found, BEYOND_NAMED)}")
 
 
 def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from ..errors import UnlikeCohortWarning
 from ..version import __version__
 from ..wording import listed, one_line, plural, printable, short_names, shown
 
@@ -89,8 +90,10 @@ def warnings_as_lines() -> Iterator[None]:
         if issubclass(category, DeprecationWarning):
             return
         line = f"warning: {printable(' '.join(str(message).split()))}"
-        if line not in said:
-            said.add(line)
+        # Of a table in pieces, each would tell of the same columns in other numbers.
+        about = str(message.columns) if isinstance(message, UnlikeCohortWarning) else line
+        if about not in said:
+            said.add(about)
             complain(line)
 
     with warnings.catch_warnings():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -26,10 +26,13 @@ class CohortQuantiles:
     values : (101, v) of the measurements, variables in causal order; of a variable of several dummies, of the
         numbers of its levels, 0 being the one without a dummy.
     errors : (101, v) of the shocks, in standard deviations.
+    adjusted : (101, a) of the measurements of the columns of covariates that are in the order, which come
+        first in it; files of older models have none.
     """
 
     values: F64
     errors: F64
+    adjusted: F64 = field(default_factory=lambda: np.empty((STEPS, 0)))
 
     @classmethod
     def of(cls, X: F64, model: CausalModel) -> CohortQuantiles:
@@ -47,7 +50,11 @@ class CohortQuantiles:
             found.values[:, some], found.errors[:, some] = np.hsplit(quantiles_of(both), 2)
         if model.layout is None or not (model.layout.grouped or model.covariates.size):
             return found
-        return cls(*(_by_variable(X, model, model.layout, *both) for both in vars(found).items()))
+        adjusted = found.values[:, model.layout.covariate[order]]
+        values, errors = (
+            _by_variable(X, model, model.layout, what, getattr(found, what)) for what in ("values", "errors")
+        )
+        return cls(values, errors, adjusted)
 
     def are_of(self, X: F64, model: CausalModel) -> bool:
         """Whether X can be the rows that these were taken from: all quantiles are the same."""

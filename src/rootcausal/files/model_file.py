@@ -48,7 +48,9 @@ QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 SET_QUANTILES = "set_quantiles"
-OTHERS = {"margins", PROBABILITY, *QUANTILES}
+# Of the columns of covariates that are in the causal order.
+ADJUSTED = "covariate_quantiles"
+OTHERS = {"margins", PROBABILITY, ADJUSTED, *QUANTILES}
 LEVELS_SINCE = 4
 SETS_SINCE = 8
 # Each becomes an object: a file of a few bytes must not become millions of them.
@@ -140,6 +142,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     arrays = arrays_of(saved.model) | {"margins": saved.margins}
     if saved.quantiles is not None:
         arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
+        if saved.quantiles.adjusted.size:
+            arrays[ADJUSTED] = saved.quantiles.adjusted
     if saved.ancestor_probability is not None:
         arrays[PROBABILITY] = saved.ancestor_probability
     if saved.sets and saved.set_quantiles is not None:
@@ -213,13 +217,14 @@ def _restore(
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
     model = model_from(header, arrays, layout)
     sets = _sets(header.get("merged_sets", []), model)
-    _check_shapes(arrays, model.order.size, p, len(sets))
+    adjusted = 0 if model.layout is None else int(model.layout.covariate[model.column_order].sum())
+    _check_shapes(arrays, model.order.size, p, len(sets), adjusted)
     _check_numbers(arrays)
     return SavedModel(
         model=model,
         margins=arrays["margins"],
         ancestor_probability=arrays.get(PROBABILITY),
-        quantiles=CohortQuantiles(*(arrays[n] for n in QUANTILES)) if QUANTILES[0] in arrays else None,
+        quantiles=_quantiles(arrays),
         resamples=_resamples(header, arrays, layout),
         classes=_classes(header["classes"], header.get("classes_type"), model.attribution.outcome),
         n_variables=p,
@@ -241,12 +246,21 @@ def _sets(described: Any, model: CausalModel) -> Sets:
     return sets
 
 
-def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int, s: int) -> None:
+def _quantiles(arrays: dict[str, np.ndarray]) -> CohortQuantiles | None:
+    if QUANTILES[0] not in arrays:
+        return None
+    found = [arrays[name] for name in (*QUANTILES, ADJUSTED) if name in arrays]
+    return CohortQuantiles(*found)
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], k: int, p: int, s: int, a: int) -> None:
     expected: dict[str, tuple[int, ...]] = {"margins": (k,)}
     if PROBABILITY in arrays:
         expected[PROBABILITY] = (p,)
     if any(name in arrays for name in QUANTILES):
         expected |= dict.fromkeys(QUANTILES, (STEPS, k))
+    if ADJUSTED in arrays:
+        expected[ADJUSTED] = (STEPS, a)
     if s or SET_QUANTILES in arrays:
         expected[SET_QUANTILES] = (STEPS, s)
     for name, shape in expected.items():
@@ -261,7 +275,7 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
     probability: F64 = arrays.get(PROBABILITY, np.zeros(0))
     if not ((probability >= 0) & (probability <= 1)).all():
         raise ValueError("a probability is not between 0 and 1")
-    for name in (*QUANTILES, SET_QUANTILES):
+    for name in (*QUANTILES, ADJUSTED, SET_QUANTILES):
         quantiles: F64 = arrays.get(name, np.zeros((STEPS, 0)))
         if not np.isfinite(quantiles).all():
             raise ValueError("a quantile is not a number")

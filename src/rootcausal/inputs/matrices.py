@@ -16,7 +16,8 @@ from ..core.layout import Layout
 from ..core.merged import Merged
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
-from ..errors import InputError
+from ..core.usual import Unlike, Usual
+from ..errors import InputError, UnlikeCohortWarning
 from ..files.cells import is_unclear, refuse_unclear
 from ..wording import listed, plural, quoted
 from .cells import Found, Texts
@@ -46,6 +47,7 @@ from .rules import (
     refuse_text,
     refuse_too_large,
 )
+from .unlike import in_words
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ def matrix_for_scoring(
     reach: F64,
     encoding: Encoding | None = None,
     completion: Completion | None = None,
+    usual: Usual | None = None,
 ) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
 
@@ -191,6 +194,7 @@ def matrix_for_scoring(
     reach : (q,) the largest values that the model can score.
     encoding : what the columns stand for; by default numbers.
     completion : fills in what is missing; None where nothing may be.
+    usual : what numbers the cohort had; new ones that are unlike them are said.
     """
     findings = Findings()
     takes_texts = encoding is not None
@@ -232,6 +236,8 @@ def matrix_for_scoring(
         wrong = {encoding.names[place]: NotPositive.among(table[:, place]) for place in logs}
         refuse_not_positive_patients({name: one for name, one in wrong.items() if one is not None})
     findings.refuse()
+    if usual is not None:
+        warn_of_unlike(usual.unlike(table), encoding.names, len(table))
     values = encoding.matrix(table)
     library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
@@ -345,6 +351,13 @@ def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
             UserWarning,
             stacklevel=caller(),
         )
+
+
+def warn_of_unlike(found: Sequence[Unlike], names: Sequence[str], n_rows: int) -> None:
+    """Say which numbers of new patients are unlike those of the cohort, as in another unit."""
+    if found:
+        message, columns = in_words(found, names, n_rows), tuple(names[one.place] for one in found)
+        warnings.warn(UnlikeCohortWarning(message, columns), stacklevel=caller())
 
 
 def warn_of_lacking(names: Sequence[str]) -> None:
