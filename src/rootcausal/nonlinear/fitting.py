@@ -20,9 +20,10 @@ from .rows import TERMS_A_CAUSE, BentRows, Designs
 STRAIGHT, BENT, UNEVEN = range(3)
 # Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
 RIDGE = 1.0
-# Steps toward the spread: before and after what is expected is fitted again by it. It has settled where the
-# last of them changes no coefficient of its logarithm by more.
+# Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as long
+# as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
 SPREAD_STEPS = 5
+MOST_SPREAD_STEPS = 50
 SPREAD_SETTLED = 0.02
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
@@ -177,13 +178,13 @@ class Fitter:
         ]
         gamma = np.zeros((m, width))
         gamma[:, 0] = np.log(unit / UNIT_OF_SPREAD)
-        gamma, _ = self._toward_spread(designs, beta, gamma, inverse)
+        gamma, _ = self._toward_spread(designs, beta, gamma, inverse, SPREAD_STEPS)
         weighted = self.rows.grams(designs, gamma)
         for k, size in enumerate(n_terms + 1):
             # Weights that add up to those of all rows, so that the ridge keeps its size.
             part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
             beta[k, :size], _ = least_squares(part, size)
-        gamma, settled = self._toward_spread(designs, beta, gamma, inverse)
+        gamma, settled = self._toward_spread(designs, beta, gamma, inverse, MOST_SPREAD_STEPS)
         counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
         logs = sums[:, 0] / self.rows.weight
         cost = self._cost(counts, logs, np.full(m, UNIT_OF_SPREAD), 2 * n_terms)
@@ -208,12 +209,20 @@ class Fitter:
             for one, two, some, line in zip(even, uneven, whole, lines, strict=True)
         ]
 
-    def _toward_spread(self, designs: Designs, beta: F64, gamma: F64, inverse: F64) -> tuple[F64, np.ndarray]:
+    def _toward_spread(
+        self, designs: Designs, beta: F64, gamma: F64, inverse: F64, most: int
+    ) -> tuple[F64, np.ndarray]:
         """A gamma regression of |r|, by steps with the same matrix each time; and which (m,) have settled."""
-        for _ in range(SPREAD_STEPS):
-            step = (inverse @ self.rows.spread_sums(designs, beta, gamma)[:, :, None])[:, :, 0]
-            gamma = gamma + step
-        return gamma, np.abs(step).max(axis=1) <= SPREAD_SETTLED
+        gamma, moving = gamma.copy(), np.arange(len(designs))
+        for done in range(1, most + 1):
+            sums = self.rows.spread_sums(designs.take(moving), beta[moving], gamma[moving])
+            step = (inverse[moving] @ sums[:, :, None])[:, :, 0]
+            gamma[moving] += step
+            if done >= SPREAD_STEPS:
+                moving = moving[np.abs(step).max(axis=1) > SPREAD_SETTLED]
+                if not moving.size:
+                    break
+        return gamma, ~np.isin(np.arange(len(designs)), moving)
 
     def _cost(self, counts: F64, logs: F64, unit: F64, n_coefficients: Index) -> F64:
         entropy = self.entropies(counts, self.n_rows) + np.log(unit) + logs
@@ -255,7 +264,8 @@ class Fitter:
         old_beta, old_thresholds = beta.copy(), thresholds.copy()
         for _ in range(LEVEL_STEPS):
             sums = self.rows.level_sums(designs, beta, thresholds)
-            gain = sums.loglik - before
+            reached = sums.loglik - 0.5 * RIDGE * (beta[:, 1:] ** 2).sum(axis=1)
+            gain = reached - before
             settled = np.abs(gain) < SETTLED * self.n_rows
             if settled.all():
                 break
@@ -265,7 +275,7 @@ class Fitter:
                     beta[k] = 0.5 * (beta[k] + old_beta[k])
                     thresholds[k, :cuts] = 0.5 * (thresholds[k, :cuts] + old_thresholds[k, :cuts])
                     continue
-                before[k], old_beta[k], old_thresholds[k] = sums.loglik[k], beta[k], thresholds[k]
+                before[k], old_beta[k], old_thresholds[k] = reached[k], beta[k], thresholds[k]
                 # The constant is told by the thresholds.
                 part = sums.hessian[k, 1:size, 1:size] + RIDGE * np.eye(size - 1)
                 if size > 1:
