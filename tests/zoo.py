@@ -427,6 +427,14 @@ def a_level_that_no_case_has(rng):
     return pd.DataFrame({"crp": crp, "ldl": rng.gamma(2, size=80), "stage": stage}), y
 
 
+@animal(seed=2, raises=("crp",))
+def not_known_as_a_level(rng):
+    crp = rng.gamma(2, size=80)
+    smoker = np.array(["yes", "no", "nk"])[rng.choice(3, 80, p=[0.4, 0.4, 0.2])]
+    X = pd.DataFrame({"crp": crp, "smoker": smoker, "centre": 1 + rng.choice(4, 80)})
+    return X, ill(rng, 2 * crp, 40)
+
+
 @animal(refused="column 'charges' holds '1,100', which may be a decimal comma or a comma between thousands")
 def thousands_or_decimals(rng):
     X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=60, cases=25)
