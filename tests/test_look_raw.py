@@ -247,3 +247,5 @@ def test_a_copy_with_holes_of_a_column_with_levels() -> None:
 def test_texts_with_as_many_levels_as_half_of_the_rows() -> None:
     teams = {"team": [f"t{k % 12}" for k in range(20)], "a": NOISE[:20, 0], "ill": [0, 1] * 10}
     assert options(look(pa.table(teams), "ill"), "--drop") == ["team"]
+    more = {"team": [*teams["team"], *["unknown"] * 20], "a": NOISE[:40, 0], "ill": [0, 1] * 20}
+    assert options(look(pa.table(more), "ill"), "--drop") == ["team"]

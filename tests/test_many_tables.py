@@ -36,7 +36,7 @@ def outcomes(page: dict[str, Any]) -> list[list[str]]:
 
 
 def with_labels(arguments: list[str], labels: list[dict[str, Any]]) -> Iterator[list[str]]:
-    """The line with labels in the place of LABEL: the rarer is the disease or, if that is refused, the other."""
+    """The line with labels in the place of LABEL: first the rarer for the disease, then the other."""
     ranked = [one["level"] for one in sorted(labels, key=lambda one: one["rows"]) if one["rows"] > 1]
     ways = [(ranked[0], ranked[-1]), (ranked[-1], ranked[0])] if "LABEL" in arguments else [("", "")]
     for positive, negative in ways:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..files.cells import says_missing
 from ..inputs.guess import MixedError, of_texts
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, TooManyLevelsError, variable_of_numbers
 from .calendar import is_calendar
@@ -121,7 +122,9 @@ def _guess(cells: Counted) -> Shape:
     if cells.n_different > MOST_LEVELS or all_distinct:
         return "text"
     counts = {str(text): int(count) for text, count in zip(cells.different, cells.counts, strict=True)}
+    known = {text: count for text, count in counts.items() if not says_missing(text)}
     try:
+        of_texts(cells.name, known, None, cells.order)  # as it is once words for missing are gone
         return of_texts(cells.name, counts, None, cells.order).kind
     except (TooManyLevelsError, MixedError):
         return "text"
