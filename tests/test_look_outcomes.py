@@ -211,6 +211,12 @@ def test_a_name_that_says_censoring_is_doubted() -> None:
     assert "by its name the column may say who is well" in one.sentence
 
 
+def test_an_end_that_is_not_known_is_none() -> None:
+    words = np.where(EVENT, "dead", np.where(np.arange(N) % 9, "alive", "unknown"))
+    seen = look(table(time=TIME, status=words), "status")
+    assert "--positive dead --na status=unknown" in line(seen)
+
+
 def test_times_that_need_a_word() -> None:
     zero = np.where(np.arange(N) < 3, 0, TIME)
     one = named(look(table(futime=zero, died=EVENT), "died"), "time")

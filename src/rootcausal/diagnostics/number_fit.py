@@ -80,8 +80,8 @@ def _advice(verdict: Verdict) -> str:
         return "compare expected with observed values in more patients before anybody is told one."
     return (
         "if these are other patients than those of the fit, fit the model again on patients like them. If "
-        "they are the same, a logarithm or a root of the outcome may make relations straight; see also the "
-        "check of straight lines."
+        "they are the same, a logarithm or a root of the outcome, made in the file as a column of its own, "
+        "may make relations straight (--log is for variables); see also the check of straight lines."
     )
 
 
@@ -145,8 +145,9 @@ def check_spread(evidence: Evidence, stated: F64, left: F64) -> Check:
 def _even_out(unseen: bool, seen: bool) -> str:
     if seen:
         return (
-            "if the outcome grows by factors rather than by amounts, fit its logarithm; effects themselves "
-            "are right on average, and --bootstrap tells how sure they are."
+            "if the outcome grows by factors rather than by amounts, make a column of its logarithm in the "
+            "file, and fit that (--log is for variables); effects themselves are right on average, and "
+            "--bootstrap tells how sure they are."
         )
     return "look at what is left of the outcome over the expected values." if unseen else ""
 

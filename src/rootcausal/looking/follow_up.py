@@ -10,6 +10,7 @@ import numpy as np
 from ..asking.ends import belong_together, says_end, time_of
 from ..core.survival import FEWEST_EVENTS
 from ..core.table import Index
+from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease
 from ..wording import amount, listed, plural, quoted
 from .counted import Counted
@@ -104,12 +105,15 @@ def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:
     elif facts.others:
         sentence = f"{quoted(facts.disease, 30)} is the event of {name} by its words, among {shown}. {others}"
         found.append(Finding("target", (facts.name,), sentence, (("--positive", facts.disease),), True))
+    unknown = tuple(label for label, _ in facts.labels if says_missing(label))
+    if unknown and len(facts.labels) - len(unknown) > 1:
+        shown = listed([quoted(label, 30) for label in unknown])
+        sentence = f"{name} holds {shown}: not known is not the end of follow-up without the event."
+        options = tuple(("--na", f"{facts.name}={label}") for label in unknown)
+        found.append(Finding("code for missing", (facts.name,), sentence, options, True))
     gone = max(facts.n_missing, time.n_missing)
     if gone:
-        sentence = (
-            f"{plural(gone, 'row')} or more have no time or no event: leave them out of the file, or all "
-            "rows with a missing value by --drop-missing."
-        )
+        sentence = f"{plural(gone, 'row')} or more have no time or no event, and would be left out."
         found.append(Finding("target missing", (facts.name, time.name), sentence))
     assert time.numbers is not None
     zero, below = int((time.numbers == 0).sum()), int((time.numbers < 0).sum())

@@ -179,7 +179,7 @@ def find_number(cells: Counted) -> list[Finding]:
     )
     found = [Finding("target", (cells.name,), sentence, (("--outcome", "number"),), True)]
     if cells.n_missing:
-        sentence = f"{plural(cells.n_missing, 'row')} without a number in {name}: leave them out of the file."
+        sentence = f"{plural(cells.n_missing, 'row')} without a number in {name} would be left out."
         found.append(Finding("target missing", (cells.name,), sentence))
     return found
 
