@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.table import F64
+from ..inputs.kinds import MOST_LEVELS
 from ..wording import plural, quoted
 from .counted import Counted
 from .findings import Finding, dropping
@@ -161,24 +162,33 @@ def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
             found[cells.name] = first_of[key]
         else:
             first_of[key] = cells.name
-    holed = [cells for cells in columns if cells.n_missing and cells.codes is not None]
-    whole = [cells for cells in columns if cells.codes is not None and cells.name not in found]
-    for cells in holed if len(columns) <= COLUMNS_IN_PAIRS else ():
-        fuller = [one for one in whole if one.n_missing < cells.n_missing]
-        original = next((one.name for one in fuller if _recodes(one, cells)), None)
+    levels = [cells for cells in columns if cells.codes is not None]
+    for cells in levels if len(levels) <= COLUMNS_IN_PAIRS else ():
+        fuller = [one for one in levels if one.n_missing < cells.n_missing and one.name not in found]
+        original = _recoded_with_holes(cells, fuller)
         if original is not None:
             found.setdefault(cells.name, original)
     return found
 
 
-def _recodes(one: Counted, holed: Counted) -> bool:
-    """Whether a column is another one with the levels renamed, wherever it has a value."""
-    assert one.codes is not None and holed.codes is not None
-    there = holed.codes >= 0
-    if int(there.sum()) < ROWS_TO_RECODE or bool((one.codes[there] < 0).any()):
-        return False
-    pairs = {(int(a), int(b)) for a, b in zip(one.codes[there], holed.codes[there], strict=True)}
-    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) > 1
+def _recoded_with_holes(holed: Counted, others: Sequence[Counted]) -> str | None:
+    """The first of other columns that this one is, wherever it has a value, with the levels renamed."""
+    assert holed.codes is not None
+    there = np.flatnonzero(holed.codes >= 0)
+    if not others or there.size < ROWS_TO_RECODE or np.unique(holed.codes[there]).size < 2:
+        return None
+    few = there[:: there.size // ROWS_TO_RECODE]  # nearly all columns differ in these
+    return next(
+        (one.name for one in others if _renames(one, holed, few) and _renames(one, holed, there)), None
+    )
+
+
+def _renames(one: Counted, other: Counted, rows: np.ndarray) -> bool:
+    """Whether levels of two columns belong together one to one in some rows, in which both have values."""
+    assert one.codes is not None and other.codes is not None
+    a, b = one.codes[rows], other.codes[rows]
+    pairs = np.unique(a * (MOST_LEVELS + 1) + b)
+    return bool(a.min() >= 0 and pairs.size == np.unique(a).size == np.unique(b).size)
 
 
 def find_repeated_rows(columns: Sequence[Counted], table: object) -> list[Finding]:
