@@ -162,9 +162,9 @@ def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
             found[cells.name] = first_of[key]
         else:
             first_of[key] = cells.name
-    levels = [cells for cells in columns if cells.codes is not None]
-    for cells in levels if len(levels) <= COLUMNS_IN_PAIRS else ():
-        fuller = [one for one in levels if one.n_missing < cells.n_missing and one.name not in found]
+    with_levels = [cells for cells in columns if cells.codes is not None]
+    for cells in with_levels if len(with_levels) <= COLUMNS_IN_PAIRS else ():
+        fuller = [one for one in with_levels if one.n_missing < cells.n_missing and one.name not in found]
         original = _recoded_with_holes(cells, fuller)
         if original is not None:
             found.setdefault(cells.name, original)
