@@ -211,6 +211,16 @@ def test_a_name_that_says_censoring_is_doubted() -> None:
     assert "by its name the column may say who is well" in one.sentence
 
 
+@pytest.mark.parametrize("target", ["status", "tstart"])
+def test_rows_that_are_intervals_get_no_line(target: str) -> None:
+    start = np.where(np.arange(N) % 2, OTHER, 0)
+    columns = table(id=np.arange(N) // 2, tstart=start, tstop=start + TIME, status=EVENT)
+    seen = look(columns, target)
+    one = named(seen, "intervals")
+    assert one is not None and one.columns == ("tstart", "tstop") and fit_arguments(seen, "t.csv") is None
+    assert named(look(columns.drop_columns(["tstart"]), "status"), "intervals") is None
+
+
 def test_an_end_that_is_not_known_is_none() -> None:
     words = np.where(EVENT, "dead", np.where(np.arange(N) % 9, "alive", "unknown"))
     seen = look(table(time=TIME, status=words), "status")

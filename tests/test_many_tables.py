@@ -56,12 +56,12 @@ def went_wrong(path: Path, folder: Path) -> Iterator[str]:
         frame = frame.sample(MOST_ROWS, random_state=0).sort_index()
     table, name = folder / "table.csv", f"{path.parent.name}::{path.name.split('.')[0]}"
     frame.to_csv(table, index=False)
-    first = run("look", table, "--json")
+    first = run("look", table, "--header", "--json")
     if first.exit_code:
         yield f"{name}: look ends in {first.exit_code} ({first.exception!r}): {first.output}"
         return
     for outcome in outcomes(json.loads(first.stdout)):
-        seen = run("look", table, *outcome, "--json")
+        seen = run("look", table, "--header", *outcome, "--json")
         if seen.exit_code:
             yield f"{name} {outcome}: look ends in {seen.exit_code} ({seen.exception!r}): {seen.output}"
             continue

@@ -105,6 +105,13 @@ def ends_beside(names: Iterable[str]) -> set[str]:
     return {folded[name] for pair in pairs if set(pair) <= set(folded) for name in pair}
 
 
+def intervals_in(names: Iterable[str]) -> tuple[str, str] | None:
+    """The columns that say where the interval of each row starts and ends, as of a counting process."""
+    folded = {name.strip().casefold(): name for name in names}
+    found = (pair for pair in _INTERVALS if set(pair) <= set(folded))
+    return next(((folded[start], folded[end]) for start, end in found), None)
+
+
 def level_says_end(level: str) -> bool:
     """Whether a level is an end: dead, alive, lost to follow-up."""
     parts = set(tokens(level))

@@ -10,7 +10,7 @@ from .look import Look, variables_left
 
 # Options that say which column is the outcome: they are in the line by themselves.
 # What no option deals with, and a fit refuses.
-PREVENTS = ("nothing measured",)
+PREVENTS = ("nothing measured", "intervals")
 OF_OUTCOME = ("--time", "--event", "--outcome")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..asking.ends import belong_together, says_end, time_of
+from ..asking.ends import belong_together, intervals_in, says_end, time_of
 from ..core.survival import FEWEST_EVENTS
 from ..core.table import Index
 from ..files.cells import says_missing
@@ -82,6 +82,24 @@ def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
         "ended with the event, both together are the outcome."
     )
     return [Finding("follow-up", (time,), sentence, options)]
+
+
+def find_intervals(time: Counted, columns: Sequence[Counted]) -> list[Finding]:
+    """That rows are intervals of follow-up, where ``time`` is one end of them."""
+    ends = intervals_in(cells.name for cells in columns)
+    numbers = {cells.name: cells.numbers for cells in columns if cells.numbers is not None}
+    if ends is None or time.name not in ends or not set(ends) <= set(numbers):
+        return []
+    start, stop = (numbers[name] for name in ends)
+    if not bool((start > 0).any()) or bool((start > stop).any()):
+        return []
+    names = " and ".join(map(quoted, ends))
+    sentence = (
+        f"Rows are intervals of follow-up (counting process), by {names}: several rows of a patient, or "
+        "patients who came late, are not fitted as such. Make a row of each patient, with the time from the "
+        "start to the event or to the end of follow-up. Until then no fit is proposed."
+    )
+    return [Finding("intervals", ends, sentence)]
 
 
 def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:

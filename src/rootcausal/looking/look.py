@@ -29,7 +29,16 @@ from .column_findings import (
 from .copies import find_coarser, find_copies, find_repeated_rows
 from .counted import Counted, counted_of
 from .findings import Finding
-from .follow_up import as_event, event_codes, find_event, find_pair, in_words, pairs_of, time_beside
+from .follow_up import (
+    as_event,
+    event_codes,
+    find_event,
+    find_intervals,
+    find_pair,
+    in_words,
+    pairs_of,
+    time_beside,
+)
 from .header import find_headers, repeated_headers
 from .plausible import find_implausible
 from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
@@ -138,7 +147,8 @@ def look(
         elif time is not None:
             ill, labels, who = event_codes(ill, of_used), as_event(labels), EVENTS
             labels, contradicted = find_contradiction(labels, ill, columns)
-            of_target = [*contradicted, *find_event(labels, by_name[time])]
+            of_target = [*find_intervals(by_name[time], all_columns), *contradicted]
+            of_target += find_event(labels, by_name[time])
         else:
             labels, contradicted = find_contradiction(labels, ill, columns)
             of_target = [*contradicted, *find_target(labels)]
@@ -163,7 +173,8 @@ def look(
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
     followed = "" if time is None else in_words(by_name[time])
-    out_of = (n_rows, facts, labels, could, tuple(findings), rows.size)
+    n_asked = n_rows if rows.size == table.num_rows else rows.size
+    out_of = (n_rows, facts, labels, could, tuple(findings), n_asked)
     return Look(*out_of, pairs, time, followed, number)
 
 
