@@ -65,7 +65,7 @@ def test_redacted_ids(pbc: Path) -> None:
         ([], "either --target"),
         (["--target", "died", "--model", "m.rci"], "either --target"),
         (["--model", "m.rci", "--alpha", "0.1"], "--alpha is for fitting"),
-        (["--target", "died", "--out", "report.csv"], "ends in .html"),
+        (["--target", "died", "--out", "report.csv"], "--out: was given twice: give it once."),
     ],
 )
 def test_wrong_usage_leaves_nothing_behind(pbc: Path, options: list[str], expected: str) -> None:

@@ -26,6 +26,7 @@ COHORT = pd.DataFrame(
         "a": np.where(np.arange(N) % 50 == 7, np.nan, NUMBERS[:, 0]),
         "b": NUMBERS[:, 1],
         "ward": np.array(["north", "south", "west"])[RNG.integers(0, 3, N)],
+        "code": np.array(["01", "02", "ICU"])[np.arange(N) * 3 // N],  # of each piece one, or two
         "stage": RNG.integers(1, 5, N),
         "when": pd.date_range("2001-01-01", periods=N, freq="11h").strftime("%m/%d/%Y"),
         "c": NUMBERS[:, 2],
@@ -55,8 +56,8 @@ def test_a_long_text_is_explained_in_pieces_with_the_same_answers(
 ) -> None:
     model, path = tmp_path / "m.rci", tmp_path / name
     table = COHORT.replace({"ward": {"west": "wést"}})
-    table[:400].to_csv(tmp_path / "c.csv", index=False)
-    ok("fit", tmp_path / "c.csv", "--target", "d", "--keep", "a,b,c,ward,stage,when", "--out", model)
+    table[::7].to_csv(tmp_path / "c.csv", index=False)
+    ok("fit", tmp_path / "c.csv", "--target", "d", "--keep", "a,b,c,ward,code,stage,when", "--out", model)
     encoding = "cp1252" if name == "latin.csv" else "utf-8"
     if name == "latin.csv":  # far down the file
         table["ward"] = table["ward"].where((table["ward"] != "wést") | (np.arange(N) > 2500), "north")
@@ -77,8 +78,8 @@ def test_what_is_wrong_far_down_a_long_text(tmp_path: Path, monkeypatch: pytest.
     whole = path.read_text().splitlines()
     in_small_pieces(monkeypatch)
     for wrong, told in {
-        "1,2": f"data row {N - 2} of '{path}' has 2 values, but the header names 7 columns",
-        "1,y,north,1,01/02/2001,1,1": f"not numbers: 'b' (for example 'y' in data row {N - 2})",
+        "1,2": f"data row {N - 2} of '{path}' has 2 values, but the header names 8 columns",
+        "1,y,north,01,1,01/02/2001,1,1": f"not numbers: 'b' (for example 'y' in data row {N - 2})",
     }.items():
         path.write_text("\n".join([*whole[:-3], wrong, *whole[-2:]]) + "\n")
         said = error(3, "explain", model, path, "--out", out)

@@ -231,6 +231,7 @@ def _rootcausal(
     rootcausal check cohort.csv --target d                 can they be trusted?
     rootcausal reproduce --quick                           the paper's evidence
 
-    Tables are text (.csv, .tsv, .txt, also .gz), Parquet, Excel, Stata or SAS.
+    Tables are text (.csv, .tsv, .txt, .data, .arff, also .gz), Parquet, Excel,
+    Stata or SAS.
     Nothing leaves this machine.
     """
