@@ -86,6 +86,8 @@ def test_new_patients_without_a_header(tmp_path: Path) -> None:
         ("0,1,2\n5,7,1\n5,5,2\n", True),  # as pandas writes a table without names
         (",0,1,2\na,5,7,1\nb,5,5,2\n", True),
         ("id,2018,2019,2020\nx,5,7,1\ny,5,5,2\n", True),
+        ("id,1850,1880,1900\nx,5,7,1\ny,5,5,2\n", True),
+        ("1,58,115\n2,59,117\n", False),  # in even steps by chance
         ("id,1001,17,350\n1,5,7,1\n2,5,5,2\n", None),  # names of genes, or is 'id' a cell?
         ("P001,63,1.5\nP002,41,0.3\n", False),
         ("5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n", False),

@@ -21,17 +21,17 @@ from .written_dates import is_written_date
 # The words for missing, and what else people write for it: such a cell tells nothing.
 _TELLS_NOTHING = frozenset({*WORDS_FOR_MISSING, "?", ".", "-", "--"})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
-# Two numbers are in even steps whatever they are.
-_TOO_FEW_STEPS = 2
+# Of so many numbers it cannot be told that they count something.
+_TOO_FEW = 2
+_YEARS = range(1500, 2101)
 
 
 def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of the rows that a file begins with holds names; where that is open, ask."""
     first, *below = ([cell.strip() for cell in row] for row in rows)
     below = [row for row in below if row != first]  # a header may come again further down
-    names = alike = again = open_ = (
-        0  # texts above numbers, numbers above numbers, texts that come again, others
-    )
+    # Texts above numbers, numbers above numbers, texts that come again below, and others.
+    names = alike = again = open_ = 0
     for place, cell in enumerate(first):
         column = [row[place] for row in below if place < len(row) and row[place] not in _TELLS_NOTHING]
         if cell in _TELLS_NOTHING:
@@ -45,10 +45,8 @@ def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool
         else:
             open_ += 1
     numbers = [float(cell.replace(",", ".")) for cell in first if _is_number(cell)]
-    steps = {round(after - before, 9) for before, after in pairwise(numbers)}
-    # 0, 1, 2 as pandas writes them, years, wavelengths. Of two numbers this cannot be told.
-    counted = len(steps) == 1 and min(steps) > 0 and not again
-    if counted and len(numbers) > _TOO_FEW_STEPS:
+    counted = _are_counted(numbers) and not again
+    if counted and len(numbers) > _TOO_FEW:
         return True
     if not alike and (names or len(first) == 1 or again < max(open_, 1)):
         return True
@@ -95,6 +93,16 @@ def _is_number(text: str) -> bool:
 
 def _is_value(text: str) -> bool:
     return _is_number(text) or is_written_date(text)
+
+
+def _are_counted(numbers: Sequence[float]) -> bool:
+    """Whether numbers are names rather than values: 0, 1, 2 as pandas writes them, wavelengths, years."""
+    steps = {round(after - before, 9) for before, after in pairwise(numbers)}
+    if not steps or min(steps) <= 0:
+        return False
+    years = all(number.is_integer() and number in _YEARS for number in numbers)
+    # A patient may have two or three numbers in even steps.
+    return steps == {1.0} or years or (len(steps) == 1 and len(numbers) > _TOO_FEW + 1)
 
 
 def _could_be_names(numbers: Sequence[float]) -> bool:
