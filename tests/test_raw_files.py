@@ -149,6 +149,16 @@ def test_blanks_around_names_go(tmp_path: Path, name: str) -> None:
     assert "scores of 60 patients" in ok("explain", tmp_path / "m.rci", path, "--out", tmp_path / "s.csv")
 
 
+def test_blanks_around_names_go_on_a_cluster_too(tmp_path: Path) -> None:
+    pytest.importorskip("dask.dataframe")
+    from rootcausal.files.dask_parquet import dask_frame
+
+    COHORT.rename(columns={"age": " age", "d": "d "}).to_parquet(tmp_path / "c.parquet")
+    frame = dask_frame([tmp_path / "c.parquet"])
+    assert list(frame.columns) == list(COHORT.columns)
+    assert frame["age"].compute().tolist() == COHORT["age"].tolist()
+
+
 def test_names_that_only_blanks_tell_apart(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("a, a,d\n1,2,0\n3,4,1\n")
     assert "has the columns 'a' and ' a', which differ in nothing but the blanks" in error(

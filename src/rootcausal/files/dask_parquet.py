@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import InputError
+from .header import without_blanks
 
 # Rows are read in pieces of about this size, whatever the size of the files.
 PIECE = "64MiB"
@@ -24,9 +25,12 @@ def dask_frame(paths: Sequence[str | PathLike[str]]) -> Any:
     asked = [fspath(path) for path in paths]
     fs, files = _files(asked)
     check_same_columns(fs, files)
-    return dd.read_parquet(
+    frame = dd.read_parquet(
         [fs.unstrip_protocol(file) for file in files], blocksize=PIECE, split_row_groups="adaptive"
     )
+    written = [name for name in frame.columns if isinstance(name, str)]
+    named = dict(zip(written, without_blanks(asked[0], written), strict=True))
+    return frame if [*named] == [*named.values()] else frame.rename(columns=named)
 
 
 def _files(asked: list[str]) -> tuple[Any, list[str]]:
