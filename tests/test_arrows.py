@@ -191,10 +191,22 @@ def test_tiers_have_names_where_there_are_several():
     assert names(2, 2, 3) == ["tier 1", "tier 2"]
     assert names(1, 2, 4) == ["first", "tier 1", "tier 3"]
     assert names(2, 2, 2) == []
+    nothing = graph_without_outcome(order[:0], edges[:0, :0], Precedence.of(np.array([2, 2, 3])))
+    assert nothing.bands == []
     assert graph_without_outcome(order, edges, None).bands == []
     rules = Precedence.of(np.array([0, 2, 2]))
     graph = graph_without_outcome(order[1:], edges[1:, 1:], rules)
     assert (graph.bands, graph.covariates, graph.known) == ([], [], True)
+
+
+def test_a_page_with_tiers_and_no_variable(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    model = RCI(alpha=1e-9, knowledge={"tiers": [["a", "b"], ["c", "d"]]})
+    with pytest.warns(UserWarning, match="the outcome depends on no variable"):
+        model.fit(X, np.arange(60) % 2)
+    model.report(X, tmp_path / "page.html")
+    assert model.causal_order_.size == 0 and (tmp_path / "page.html").exists()
 
 
 def test_the_figure_says_what_was_given_and_what_is_unsure(resampled, tmp_path):

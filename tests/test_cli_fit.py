@@ -1,6 +1,7 @@
 """rootcausal fit: the model it writes, and what it says about it."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
-from command_line import error, ok
+from command_line import error, ok, run
 
 from rootcausal import RCI, __version__
+from rootcausal.cli import cross_validated
+from rootcausal.long_work import progress
 
 
 def test_fit_says_what_it_did(cohort: Path) -> None:
@@ -90,3 +93,31 @@ def test_labels_that_do_not_say_which_is_the_disease(cohort: Path) -> None:
     text = error(3, "fit", cohort, "--target", "d", "--out", cohort.with_name("m.rci"))
     assert "'blue' (2 rows) and 'red' (2 rows): say which one is the disease with --positive LABEL" in text
     assert os.listdir(cohort.parent) == ["cohort.csv"]
+
+
+def test_a_long_search_says_how_far_it_is(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = (
+        "fit",
+        cohort,
+        "--target",
+        "d",
+        "--id",
+        "patient",
+        "--alpha",
+        "1",
+        "--out",
+        cohort.parent / "m.rci",
+    )
+    assert "ordering:" not in run(*command).stderr
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_A_LINE", 0.0)
+    first = run(*command).stderr.splitlines()[0]
+    assert re.fullmatch(
+        r"ordering: 1 of at most 5 columns have their place after 0 s, at most about \d+ s more", first
+    )
+
+
+def test_check_does_not_repeat_a_long_search(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = "check", cohort, "--target", "d", "--id", "patient"
+    assert "whom the model has not seen (5 folds)" in " ".join(ok(*command).split())
+    monkeypatch.setattr(cross_validated, "MOST_COMPARED", -1.0)
+    assert "has not seen was not looked at: with so many columns" in " ".join(ok(*command).split())

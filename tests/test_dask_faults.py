@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -276,6 +278,51 @@ def test_a_client_closed_during_the_fit(
         monkeypatch.setattr(DaskTable, "gram", closing)
         with pytest.raises(InputError, match="the Dask client was closed during the fit"):
             RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
+
+
+LONELY_SCHEDULER = """
+import asyncio, os, sys
+from distributed import Scheduler, Worker
+
+async def run():
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        async with Worker(scheduler.address, nthreads=1, dashboard=False):
+            print(scheduler.address, flush=True)
+            await scheduler.finished()
+
+asyncio.run(run())
+"""
+
+
+def test_a_scheduler_that_is_lost_during_the_fit(
+    monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame, tmp_path: Path
+) -> None:
+    good.to_parquet(tmp_path / "cohort.parquet")
+    lonely = subprocess.Popen([sys.executable, "-c", LONELY_SCHEDULER], stdout=subprocess.PIPE, text=True)
+    waited = dask_rows.wait_for
+    calls = itertools.count()
+
+    def lose(*args: Any) -> None:
+        if next(calls) == 1:
+            lonely.kill()
+        waited(*args)
+
+    monkeypatch.setattr(dask_rows, "wait_for", lose)
+    assert lonely.stdout is not None
+    address = lonely.stdout.readline().strip()
+    try:
+        command = "fit", tmp_path / "cohort.parquet", "--target", "d", "--scheduler", address
+        said = error(3, *command, "--out", tmp_path / "model.rci")
+    finally:
+        lonely.kill()
+        lonely.wait()
+        lonely.stdout.close()
+    assert next(calls) > 1
+    assert said == (
+        "error: the connection to the Dask scheduler was lost during the work: see that it runs and can be "
+        "reached, and start again"
+    )
+    assert not (tmp_path / "model.rci").exists()
 
 
 def test_a_cluster_that_stays_without_workers(monkeypatch: pytest.MonkeyPatch, good: pd.DataFrame) -> None:

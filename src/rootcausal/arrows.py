@@ -223,7 +223,7 @@ def _graph(
 
 
 def _bands(variables: Index, known: Precedence | None) -> list[Band]:
-    if known is None or np.unique(known.stage[~known.covariate]).size < 2:
+    if known is None or not variables.size or np.unique(known.stage[~known.covariate]).size < 2:
         return []
     stage, last = known.stage[variables], int(known.stage.max())
     starts = np.flatnonzero(np.diff(stage, prepend=COVARIATE - 1))

@@ -286,7 +286,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         """What the model knows of patients whom it has not seen.
 
         The cohort of :meth:`fit` is cut into folds, and each is told by a model that was learned anew from
-        all others.
+        all others; by the mechanism of the fit, where that was chosen by ``mechanism="auto"``.
 
         Parameters
         ----------

@@ -24,8 +24,8 @@ def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown
 def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, keys: U64, ids: Index, out: F64) -> None:
     """Fill Z (n, d) in ``out`` (n, draws, m): of its first m columns, in their standard units.
 
-    Columns ``ids`` (m,) are those of the whole table, and rows are known by their ``keys`` (n,): noise, of which
-    ``state`` is the beginning, belongs to them. No column after the first m is missing.
+    Columns ``ids`` (m,) are those of the whole table, and rows are known by their ``keys`` (n,). To these
+    belongs the noise, of which ``state`` is the beginning. No column after the first m is missing.
     """
     out[:] = Z[:, None, : out.shape[2]]
     for gap in gaps_of(Z, joint):

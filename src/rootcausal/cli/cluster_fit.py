@@ -1,6 +1,5 @@
 """``rootcausal fit`` of Parquet files on a Dask cluster."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +42,7 @@ def fit_on_cluster(
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
         settings = {**chosen(settings), **outcome.parameters, "backend": "dask"}
-        model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
+        model = ESTIMATORS[outcome.kind](**settings, progress=True)
         model.fit(frame, *(column for _, column in roles.outcome.named))
     if outcome.remembered:
         reading = {**model.provenance_.get("reading", {}), **outcome.remembered}

@@ -17,10 +17,18 @@ BESIDE_CHANCE = {
     "brier": "mean squared error of its risks (Brier score) {:.3f}, without any variable {:.3f}",
     "error": "typical error {:.3g}, without any variable {:.3g}",
 }
+# Pairs of columns that a search compared, times rows, above which five more searches are not worth the wait:
+# it took about three seconds on one core.
+MOST_COMPARED = 1e9
 
 
 def cross_validated(model: "Estimator") -> str:
     """The line, or why there is none; the model remembers the figures."""
+    if model.provenance_["pairs_evaluated"] * model.provenance_["rows"] > MOST_COMPARED:
+        return (
+            "what the model knows of patients whom it has not seen was not looked at: with so many columns "
+            "each of five more fits takes as long as the first (in Python: model.cross_validate())"
+        )
     try:
         figures = model.cross_validate()
     except InputError as error:

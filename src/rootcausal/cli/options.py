@@ -1,7 +1,6 @@
 """Options that several commands take, and the files that they name: outputs, cohorts and models."""
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -349,7 +348,7 @@ def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, A
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:
         raise MemoryError  # compilers that run out of it do not always come back
-    model = ESTIMATORS[outcome.kind](**settings, progress=sys.stderr.isatty())
+    model = ESTIMATORS[outcome.kind](**settings, progress=True)
     model.fit(patients, *outcome.arguments(patients.target))
     model._keep(replace(model._found, table=patients.doubts))
     return model

@@ -5,7 +5,9 @@ Checks and their wording are those of cohorts in memory; what they check are sum
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
@@ -16,6 +18,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, get_client
+from distributed.comm import CommClosedError
 from distributed.exceptions import WorkerStartTimeoutError
 
 from ..backends.blas import one_blas_thread
@@ -266,7 +269,11 @@ def _some_client() -> Iterator[Client]:
 @contextmanager
 def local_cluster() -> Iterator[Client]:
     """Worker processes for all cores of this machine."""
-    with LocalCluster(processes=True, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(processes=True, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+        _plain_errors(client),
+    ):
         yield client
 
 
@@ -280,8 +287,15 @@ def connect(address: str) -> Iterator[Client]:
             f"no Dask scheduler answers at {address!r} within {SECONDS_TO_CONNECT} seconds: "
             "check the address and that it is running"
         ) from error
-    with client:
-        yield client
+    # What the client itself says of a lost connection is a traceback.
+    told_by = logging.getLogger("distributed.client")
+    before = told_by.level
+    told_by.setLevel(logging.CRITICAL)
+    try:
+        with client, _plain_errors(client):
+            yield client
+    finally:
+        told_by.setLevel(before)
 
 
 @contextmanager
@@ -305,11 +319,16 @@ def _plain_errors(client: Client) -> Iterator[None]:
             raise InputError(
                 f"a partition of X contradicts its metadata: {CORRECT} ({_condensed(error)})"
             ) from error
-        if client.status != "closed":
-            raise
-        raise InputError(
-            "the Dask client was closed during the fit: keep it open until fit returns"
-        ) from error
+        if client.status == "closed":
+            raise InputError(
+                "the Dask client was closed during the fit: keep it open until fit returns"
+            ) from error
+        if isinstance(error, CancelledError | CommClosedError):
+            raise InputError(
+                "the connection to the Dask scheduler was lost during the work: see that it runs and can be "
+                "reached, and start again"
+            ) from error
+        raise
 
 
 def _condensed(error: Exception) -> str:

@@ -1,7 +1,8 @@
-"""Progress bars on standard error for long work; nothing is drawn for fits and resamples of two seconds."""
+"""Progress of long work on standard error; nothing is drawn for fits and resamples of two seconds."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,35 +10,58 @@ from contextlib import contextmanager
 from ..core.ordering import OnRound
 
 PATIENCE_SECONDS = 2.0
+SECONDS_BEFORE_A_LINE = 15.0
 
 
 @contextmanager
 def ordering_progress() -> Iterator[OnRound]:
-    """Yield what the ordering loop calls after each root; nothing is drawn for short fits."""
+    """Yield what the ordering loop calls after each root; nothing is drawn for short fits.
+
+    Where standard error is no terminal, lines say how far a long one is, ever more seldom.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("ordering"),
         BarColumn(),
-        TextColumn("{task.completed} roots, {task.fields[left]} candidates left"),
+        TextColumn("{task.completed} roots, {task.fields[left]} candidates left{task.fields[wait]}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
     )
-    task = bar.add_task("ordering", total=None, left=0)
-    began = time.monotonic()
+    task = bar.add_task("ordering", total=None, left=0, wait="")
+    began, next_line = time.monotonic(), SECONDS_BEFORE_A_LINE
 
     def on_round(found: int, left: int) -> None:
-        if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
-            bar.start()
-        # Candidates also leave by the t-test, so the total is an upper bound that comes down.
-        bar.update(task, completed=found, total=found + left, left=left)
+        nonlocal next_line
+        elapsed = time.monotonic() - began
+        wait = f", at most about {_in_words(_most_seconds_left(elapsed, found, left))} more" if left else ""
+        if console.is_terminal:
+            if not bar.live.is_started and elapsed > PATIENCE_SECONDS:
+                bar.start()
+            # Candidates also leave by the t-test, so the total is an upper bound that comes down.
+            bar.update(task, completed=found, total=found + left, left=left, wait=wait)
+        elif left and elapsed > next_line:
+            next_line = 2.0 * elapsed
+            placed = f"{found} of at most {found + left} columns have their place"
+            print(f"ordering: {placed} after {_in_words(elapsed)}{wait}", file=sys.stderr, flush=True)
 
     try:
         yield on_round
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _most_seconds_left(elapsed: float, found: int, left: int) -> float:
+    """A round compares at most every candidate with every other: what is left goes with the cube of these."""
+    return elapsed * left**3 / max(1.0, (found + left) ** 3 - left**3)
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """How sure: the whole pipeline, learned again from resampled patients (Efron 1979).
 
 Each resample draws as many patients as the cohort has, with replacement, and screens, orders, extracts
-errors and attributes anew, so that intervals carry the doubt of every step. With a prevalence, cases and
-controls were sampled apart, and so they are drawn (stratified resampling). Where patients have several rows,
-patients are drawn, each with all of its rows (:mod:`.draw_patients`). A generator is spawned from the
-seed by the number of the resample: the answer is the same whatever the number of jobs, and the first 200 of
-1,000 resamples are the 200 of a shorter run.
+errors and attributes anew, so that intervals carry the doubt of every step but one: the mechanism is that of
+the fit, also where it was chosen among two. With a prevalence, cases and controls were sampled apart, and so
+they are drawn (stratified resampling). Where patients have several rows, patients are drawn, each with all of
+its rows (:mod:`.draw_patients`). A generator is spawned from the seed by the number of the resample: the
+answer is the same whatever the number of jobs, and the first 200 of 1,000 resamples are the 200 of a shorter
+run.
 """
 
 from __future__ import annotations
