@@ -162,12 +162,11 @@ def test_resamples_say_how_sure_it_is(resampled: RCI) -> None:
     explanation = resampled.explain(frame())
     assert explanation.covariate_interval is not None
     lower, upper = explanation.covariate_interval
-    assert (lower <= explanation.covariate_effect).all()
-    assert (explanation.covariate_effect <= upper).all()
     drawn = np.stack([one.adjustment(explanation._cells.columns) for one in resampled.bootstrap_.models])
     assert ((lower < upper) & (lower >= drawn.min(axis=0) - 1e-9)).all()
 
 
+@pytest.mark.filterwarnings("ignore:no patient has")
 @pytest.mark.parametrize("attribution", ["sharp", "paper"])
 def test_what_was_not_measured_leaves_the_doubt_that_drawing_it_shows(attribution: str) -> None:
     """The interval holds what completions, drawn many times, make of the covariates' effect."""
@@ -196,16 +195,13 @@ def test_only_covariates_leave_doubt_about_covariates(resampled: RCI) -> None:
     # With resamples, doubts of the two origins add by their squares.
     holed = with_holes(frame(6), age=[0, 3], bili=[2])
     both = resampled.explain(holed)
-    alone = interval(
-        np.stack([one.adjustment(both._cells.columns) for one in resampled.bootstrap_.models]),
-        both.covariate_effect,
-    )
+    alone = interval(np.stack([one.adjustment(both._cells.columns) for one in resampled.bootstrap_.models]))
     assert both.covariate_interval is not None
     np.testing.assert_array_equal(both.covariate_interval[:, [1, 2, 4, 5]], alone[:, [1, 2, 4, 5]])
     assert (both.covariate_interval[0, [0, 3]] < alone[0, [0, 3]]).all()
     assert (both.covariate_interval[1, [0, 3]] > alone[1, [0, 3]]).all()
-    resampled_half = alone[1, 0] - both.covariate_effect[0]
-    filled = np.sqrt((both.covariate_interval[1, 0] - both.covariate_effect[0]) ** 2 - resampled_half**2)
+    middle = np.clip(both.covariate_effect[0], *alone[:, 0])
+    filled = np.sqrt((both.covariate_interval[1, 0] - middle) ** 2 - (alone[1, 0] - middle) ** 2)
     once = copy(resampled)
     once.bootstrap_ = None
     without = once.explain(holed).covariate_interval
@@ -424,9 +420,7 @@ def test_the_interval_of_covariates_is_that_of_the_resamples(resampled: RCI) -> 
     explanation = resampled.explain(frame())
     draws = np.stack([model.adjustment(explanation._cells.columns) for model in resampled.bootstrap_.models])
     lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
-    stated = explanation.covariate_effect
-    np.testing.assert_allclose(explanation.covariate_interval[0], np.minimum(lower, stated))
-    np.testing.assert_allclose(explanation.covariate_interval[1], np.maximum(upper, stated))
+    np.testing.assert_allclose(explanation.covariate_interval, [lower, upper])
     assert (upper > lower).all()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,9 @@ def test_a_page_of_nobody_and_of_half_a_follow_up(
 def test_a_page_takes_the_names_of_columns(model: RCI, labs: pd.DataFrame, tmp_path: Path) -> None:
     table = labs.head(4).assign(visit=list("abcd"), pid=["p", "p", "q", "r"])
     model.report(table, tmp_path / "page.html", ids="visit", groups="pid")
-    assert '"labels":["a","b","c","d"],"n_patients":3,' in (tmp_path / "page.html").read_text()
+    assert (
+        '"labels":["a","b","c","d"],"not_scored":[],"n_patients":3,' in (tmp_path / "page.html").read_text()
+    )
 
 
 # --- what is unlike the cohort ---
@@ -242,3 +245,138 @@ def test_the_command_line_says_it_once(labs: pd.DataFrame, ill: np.ndarray, tmp_
     said = run("explain", tmp_path / "m.rci", tmp_path / "new.csv")
     assert "warning" not in said.stderr
     assert "extrapolation, beyond the range of the cohort: bili of row 2" in " ".join(said.stdout.split())
+
+
+# --- what was not measured, and what no resample says ---
+
+
+def test_what_was_not_measured_is_no_root_cause_by_itself(model: RCI, labs: pd.DataFrame) -> None:
+    some = labs.head(60).copy()
+    some.loc[::2, "albumin"] = np.nan
+    some.loc[::3, "bili"] = np.nan
+    explained = model.explain(some)
+    assert ((explained.values >= 0.1) & explained.imputed & (explained.lower <= 0)).any()  # the case in point
+    for of_patient in explained.root_causes(top=9, both_ways=True):
+        assert all(not cause.imputed or cause.lower > 0 or cause.upper < 0 for cause in of_patient)
+    tidy = explained.to_frame()
+    doubted = tidy["imputed"] & (tidy["lower"] <= 0) & (tidy["upper"] >= 0)
+    assert not tidy[doubted]["root_cause"].any() and not tidy[doubted]["notable"].any()
+    assert not (explained.notable & explained.imputed & (explained.lower <= 0) & (explained.upper >= 0)).any()
+
+
+@pytest.fixture(scope="module")
+def contradicted(labs: pd.DataFrame, ill: np.ndarray) -> RCI:
+    """A model whose resamples, of another disease, say that albumin does nothing."""
+    rng = np.random.default_rng(0)
+    other = labs["glucose"] + 8 * rng.standard_normal(200) > 100
+    model = RCI().fit(labs, ill)
+    model.bootstrap_ = RCI(alpha=1e-6).fit(labs, other).bootstrap(20).bootstrap_
+    return model
+
+
+def test_an_interval_is_that_of_the_resamples(contradicted: RCI, labs: pd.DataFrame, tmp_path: Path) -> None:
+    explained = contradicted.explain(labs)
+    strongest = explained.values[:, 1].argmax()
+    cause = next(c for c in explained.root_causes(top=9)[strongest] if c.variable == "albumin")
+    assert cause.frequency == 0 and (cause.lower, cause.upper) == (0, 0) and cause.shapley > 0.5
+    draws = [one.predicted(labs.to_numpy()) for one in contradicted.bootstrap_.models]
+    ends = np.quantile(draws, (0.025, 0.975), axis=0)
+    np.testing.assert_allclose(explained.predicted_interval, ends, atol=1e-12)
+    contradicted.save(tmp_path / "m.rci")
+    labs.iloc[[strongest]].to_csv(tmp_path / "new.csv", index=False)
+    said = " ".join(ok("explain", tmp_path / "m.rci", tmp_path / "new.csv").split())
+    assert f"albumin {cause.shapley:+.2f} (+0.00 to +0.00, no resample agrees)" in said
+
+
+@pytest.fixture
+def unmeasured(labs: pd.DataFrame) -> pd.DataFrame:
+    """Five patients; of the second nothing was measured, of the fourth only albumin."""
+    some = labs.head(5).copy()
+    some.iloc[1] = np.nan
+    some.loc[3, ["bili", "platelets", "glucose"]] = np.nan
+    return some
+
+
+NOTHING = pytest.mark.filterwarnings("ignore:nothing that the model goes by was measured")
+
+
+def test_nobody_is_scored_of_whom_nothing_was_measured(
+    labs: pd.DataFrame, ill: np.ndarray, unmeasured: Any
+) -> None:
+    others = [0, 2, 3, 4]
+    said = "nothing that the model goes by was measured in row 2"
+    for model, name in doors(labs, ill):
+        if name in ("diagnose", "explain") or (name, type(model)) == ("predict", RCI):
+            continue
+        with pytest.warns(UserWarning, match=f"{said}: not scored .NaN."):
+            found = np.asarray(getattr(model, name)(unmeasured))
+        assert np.isnan(found[1]).all() and np.isfinite(found[others]).all()
+    model = RCI().fit(labs, ill)
+    with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match=f"{said}: leave out"):
+        model.predict(unmeasured)
+
+
+@NOTHING
+def test_explanations_say_who_is_not_scored(labs: pd.DataFrame, ill: np.ndarray, unmeasured: Any) -> None:
+    model = RCI(knowledge={"covariates": ["platelets"]}).fit(labs, ill).bootstrap(5)
+    explained = model.explain(unmeasured)
+    assert explained.scored.tolist() == [True, False, True, True, True]
+    assert np.isnan(explained.values[1]).all() and np.isnan(explained.predicted[1])
+    assert np.isnan(explained.predicted_interval[:, 1]).all() and np.isnan(
+        explained.what_if("bili").predicted[1]
+    )
+    assert explained.root_causes(top=9, both_ways=True)[1] == []
+    tidy = explained.to_frame()
+    assert tidy[tidy["id"] == 1][["shapley", "lower", "covariates"]].isna().all(axis=None)
+    assert not tidy[tidy["id"] == 1][["root_cause", "notable"]].any(axis=None)
+    others = model.explain(unmeasured.drop(index=1))
+    np.testing.assert_array_equal(explained.of_scored().values, others.values)
+    np.testing.assert_array_equal(explained.of_scored().predicted_interval, others.predicted_interval)
+
+
+@NOTHING
+def test_the_page_and_figures_leave_them_out(model: RCI, unmeasured: pd.DataFrame, tmp_path: Path) -> None:
+    model.report(unmeasured, tmp_path / "page.html", [0, 0, 1, 1, 1], ids=list("abcde"))
+    assert '"labels":["a","c","d","e"],"not_scored":["b"]' in (tmp_path / "page.html").read_text()
+    with pytest.raises(InputError, match="was measured of any patient: there is nothing to show"):
+        model.report(unmeasured.iloc[[1]], tmp_path / "none.html")
+    plots = pytest.importorskip("rootcausal.plots")
+    with pytest.raises(InputError, match="nothing that the model goes by was measured of patient 1"):
+        plots.waterfall(model.explain(unmeasured), 1)
+    plots.beeswarm(model.explain(unmeasured)).figure.clear()
+
+
+def test_a_column_without_values_is_said_like_one_that_is_absent(model: RCI, labs: pd.DataFrame) -> None:
+    for some in (labs.assign(bili=np.nan), labs.drop(columns="bili")):
+        with pytest.warns(UserWarning, match="no patient has 'bili', which is needed: what is expected"):
+            model.predict_proba(some)
+    model.predict_proba(labs.head(1).assign(bili=np.nan))  # one patient was not measured
+
+
+def test_the_command_line_says_who_is_not_scored(
+    model: RCI, labs: pd.DataFrame, unmeasured: pd.DataFrame, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "m.rci")
+    for suffix in ("csv", "parquet"):
+        file = tmp_path / f"new.{suffix}"
+        if suffix == "csv":
+            unmeasured.assign(pid=list("abcde")).to_csv(file, index=False)
+        else:
+            unmeasured.assign(pid=list("abcde")).to_parquet(file)
+        said = run("explain", tmp_path / "m.rci", file, "--id", "pid")
+        assert said.stderr == ""
+        assert re.search(r"\n +b +not scored +nothing that the model goes by was measured", said.stdout)
+        assert re.search(r"\n +d +\d+%.*\n? +.*not measured: glucose, bili", said.stdout)
+        out = tmp_path / "scores.csv"
+        said = run("explain", tmp_path / "m.rci", file, "--id", "pid", "--out", out)
+        assert "1 patient is not scored, and without values: nothing that the model goes by" in said.stdout
+        scores = pd.read_csv(out)
+        assert scores["risk"].isna().tolist() == [False, True, False, False, False]
+        assert out.read_text().splitlines()[2].startswith('"b",,,')
+    unmeasured.assign(bili=np.nan).to_csv(tmp_path / "new.csv", index=False)
+    for command in (
+        ["explain", tmp_path / "m.rci", tmp_path / "new.csv"],
+        ["report", tmp_path / "new.csv", "--model", tmp_path / "m.rci", "--out", tmp_path / "p.html"],
+    ):
+        said = run(*command)
+        assert said.exit_code == 0 and said.stderr.count("no patient has 'bili'") == 1

@@ -32,12 +32,12 @@ def numbers(random: np.random.Generator, shape: tuple[int, ...], tied: bool) -> 
 @given(st.integers(0, 2**32), st.integers(1, 90), st.integers(0, 2 * CELLS_A_TILE + 3), st.booleans())
 def test_ends_are_quantiles_to_the_last_digit(seed: int, b: int, cells: int, tied: bool) -> None:
     random = np.random.default_rng(seed)
-    draws, stated = numbers(random, (b, cells), tied), numbers(random, (cells,), tied)
+    draws = numbers(random, (b, cells), tied)
     ends = np.full((2, cells), np.nan)
     middle = cells // 3
-    edges_of(draws, stated, SHARES, ends, 0, middle)
-    edges_of(draws, stated, SHARES, ends, middle, cells)
-    assert np.array_equal(ends, interval(draws, stated))
+    edges_of(draws, SHARES, ends, 0, middle)
+    edges_of(draws, SHARES, ends, middle, cells)
+    assert np.array_equal(ends, interval(draws))
 
 
 @settings(deadline=None)
@@ -58,8 +58,8 @@ def test_patients_are_settled_as_by_sorting(
     # Ranks of a table with more columns, some of which no resample knows.
     rank = ranks(np.concatenate([stated, numbers(random, (n, 3), tied)], axis=1))[:, :m]
     ends, counted = np.full((2, n, m), np.nan), np.full((2, n, m), np.nan)
-    settle_patients(draws, stated, rank, doubt, SHARES, ends, counted, 0, n)
-    assert np.array_equal(ends, interval(draws, stated))
+    settle_patients(draws, rank, doubt, SHARES, ends, counted, 0, n)
+    assert np.array_equal(ends, interval(draws))
     assert counted == pytest.approx(plain_shares(draws, rank, doubt), rel=1e-13, abs=1e-15)
 
 

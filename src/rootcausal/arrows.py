@@ -188,15 +188,15 @@ def arrows_to_outcome(
     ]
 
 
-def effect_intervals(resamples: Bootstrap, stated: F64) -> F64:
-    """(2, p): ends of 95 % intervals of what a shock of one standard deviation does, around ``stated`` (p,).
+def effect_intervals(resamples: Bootstrap, n_variables: int) -> F64:
+    """(2, p): ends of 95 % intervals of what a shock of one standard deviation does, of so many variables.
 
     A resample that left a variable out says that it does nothing.
     """
-    draws = np.zeros((len(resamples), stated.size))
+    draws = np.zeros((len(resamples), n_variables))
     for draw, model in zip(draws, resamples.models, strict=True):
         draw[model.order] = model.unit_effects
-    return interval(draws, stated)
+    return interval(draws)
 
 
 def covariates_of(known: Precedence | None) -> list[int]:

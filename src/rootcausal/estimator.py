@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -318,18 +319,25 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
-        return self._model.errors(self._patients(X).values)[:, np.sort(self.causal_order_)]
+        matrix = self._patients(X)
+        return matrix.scored(self._model.errors(matrix.values)[:, np.sort(self.causal_order_)])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of :meth:`transform`."""
         check_is_fitted(self)
         return names_out(self, np.sort(self.causal_order_), input_features)
 
-    def _patients(self, X: Any, needed: Index | None = None) -> Matrix:
+    def _predictor(self, X: Any) -> F64:
+        """(n,): what shocks and covariates add up to; NaN for patients of whom nothing was measured."""
+        matrix = self._patients(X)
+        return matrix.scored(self._model.predictor(matrix.values))
+
+    def _patients(self, X: Any, needed: Index | None = None, in_part: bool = False) -> Matrix:
         """Patients whom the model can score; by default these need covariates and the causal order."""
         check_is_fitted(self)
         needed, reach = self._model.used if needed is None else needed, self._model.reach()
-        return matrix_for_scoring(self, X, needed, reach, self._encoding, self._completion, self._usual)
+        kept = (self._encoding, self._completion, self._usual)
+        return matrix_for_scoring(self, X, needed, reach, *kept, in_part=in_part)
 
     def _keep_quantiles(self, quantiles: CohortQuantiles | None) -> None:
         """Keep quantiles of the cohort, if there are any, and what of its numbers is unusual."""
@@ -338,6 +346,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): what each shock of a patient adds to the outcome; zero for non-ancestors and covariates.
+
+        NaN for patients of whom nothing was measured that the model goes by, as in all that is predicted.
 
         For a dask dataframe this is another one, of which nothing is computed yet.
         """
@@ -348,11 +358,12 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
             known = getattr(self, "feature_names_in_", ())
             if not set(X.columns).issuperset(known):
                 self._patients(X._meta)  # says which columns are missing
-            return scored_frame(self._shapley, X, names_of(self), known)
+            return scored_frame(partial(self._shapley, in_part=True), X, names_of(self), known)
         return self._shapley(X)
 
-    def _shapley(self, X: Any) -> F64:
-        return self._model.shapley(self._patients(X).values)
+    def _shapley(self, X: Any, in_part: bool = False) -> F64:
+        matrix = self._patients(X, in_part=in_part)
+        return matrix.scored(self._model.shapley(matrix.values))
 
     def scores(self, X: Any) -> F64:
         """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
@@ -438,3 +449,14 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
         return saving.load(cls, path)
+
+
+def told_of_all(predicted: F64) -> F64:
+    """The same (n,), where somebody asks for an answer about everybody: NaN is none."""
+    rows = [str(row + 1) for row in np.flatnonzero(np.isnan(predicted)).tolist()]
+    if rows:
+        raise InputError(
+            f"nothing that the model goes by was measured in {'row' if len(rows) == 1 else 'rows'} "
+            f"{listed(rows, 5)}: leave out who was not measured"
+        )
+    return predicted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from .listed_values import (
     RootCause,
     listed_values,
     named_sets,
+    open_of,
     spread_with_sets,
 )
 from .uncertainty.spread import (
@@ -60,6 +61,8 @@ class Explanation:
     variables : (p,) the same with their kinds and levels, labels, units and digits.
     ids : (n,) names of the patients.
     provenance : how the model was made.
+    scored : (n,) False for patients of whom nothing was measured that the model goes by: of them nothing is
+        said, and all numbers but ``data`` are NaN.
     imputed : (n, p) where a value was not measured.
     beyond : (n, p) where a number that was measured, and that the model uses, lies beyond the range of the
         cohort: what is said of the patient is extrapolation.
@@ -68,6 +71,7 @@ class Explanation:
         of what is notable, for nearly all; None where the mechanism is linear, and values are exact.
     lower, upper : (n, p) ends of the 95 % interval of ``values``: over resamples, and over what was not
         measured. None where there is neither; without resamples they leave out the doubt about the model.
+        An interval is that of the resamples: where these disagree with the model it does not hold the value.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
     rank_stability : (n, p) share of resamples in which the variable is a root cause of this patient and ranks
         as high as here, or higher; never above ``frequency``.
@@ -91,6 +95,7 @@ class Explanation:
     variables: tuple[Variable, ...]
     ids: tuple[Any, ...]
     provenance: dict[str, Any]
+    scored: np.ndarray
     imputed: np.ndarray
     beyond: np.ndarray
     covariates: tuple[str, ...]
@@ -146,15 +151,32 @@ class Explanation:
         beyond = np.zeros(data.shape, dtype=bool)
         if usual is not None:
             beyond[:, usual.places] = usual.beyond(data) & ~imputed[:, usual.places]
+        set_spread = spread_with_sets(model, resamples, matrix, values, sets) if sets else {}
+        errors, n = model.errors(matrix.values), len(data)
+        of_patients = [
+            values,
+            errors,
+            effect,
+            imputation_sd,
+            sampling_sd,
+            *spread.values(),
+            *set_spread.values(),
+        ]
+        for numbers in of_patients:
+            if numbers is not None:
+                matrix.scored(numbers)
+        if effect_ends is not None:
+            matrix.scored(effect_ends.T)
         return cls(
             values=values,
             base_value=model.base_value,
-            errors=model.errors(matrix.values),
+            errors=errors,
             data=data,
             feature_names=tuple(variable.name for variable in variables),
             variables=cells.variables,
             ids=patient_ids(ids, matrix.values.shape[0]),
             provenance=provenance,
+            scored=np.ones(n, dtype=bool) if matrix.nothing is None else ~matrix.nothing,
             imputed=imputed,
             beyond=beyond,
             imputation_sd=imputation_sd,
@@ -166,9 +188,29 @@ class Explanation:
             _model=model,
             _library=matrix.library,
             sets=named_sets(sets, variables),
-            _set_spread=spread_with_sets(model, resamples, matrix, values, sets) if sets else {},
+            _set_spread=set_spread,
             _resamples=resamples,
             **spread,
+        )
+
+    def of_scored(self) -> Explanation:
+        """The same of the patients who are ``scored``."""
+        if self.scored.all():
+            return self
+        rows = np.flatnonzero(self.scored)
+
+        of_patients = ("values", "errors", "data", "scored", "imputed", "beyond", "covariate_effect")
+        unsure = ("lower", "upper", "frequency", "rank_stability", "imputation_sd", "sampling_sd")
+        tables = {name: getattr(self, name) for name in (*of_patients, *unsure)}
+        among: dict[str, Any] = {name: None if one is None else one[rows] for name, one in tables.items()}
+        ends = self.covariate_interval
+        return replace(
+            self,
+            **among,
+            ids=tuple(self.ids[row] for row in rows),
+            covariate_interval=None if ends is None else ends[:, rows],
+            _cells=replace(self._cells, columns=self._cells.columns[rows]),
+            _set_spread={name: table[rows] for name, table in self._set_spread.items()},
         )
 
     @property
@@ -181,14 +223,15 @@ class Explanation:
         """The size from which a value is notable: the one rule of what is called a root cause, or protective.
 
         0.1 of log-odds and log-hazards (odds, or a hazard, 1.11 times as high), and a tenth of its standard
-        deviation of a number. Pages, figures, ``root_causes`` and commands go by it.
+        deviation of a number. Pages, figures, ``root_causes`` and commands go by it, and by ``listed.open``:
+        what was not measured is notable only if its own interval excludes zero.
         """
         return self._model.attribution.notable
 
     @property
     def notable(self) -> np.ndarray:
         """(n, p): which values are notable, up or down."""
-        return np.abs(self.values) >= self.notable_from
+        return (np.abs(self.values) >= self.notable_from) & ~open_of(self.imputed, self.lower, self.upper)
 
     @property
     def set_values(self) -> F64:
@@ -233,21 +276,25 @@ class Explanation:
         """
         if not self._resamples:
             return None
-        return spread_of_prediction(self._resamples, self._cells.columns, self.predicted)
+        ends = spread_of_prediction(self._resamples, self._cells.columns)
+        ends[:, ~self.scored] = np.nan
+        return ends
 
     def root_causes(self, top: int = 3, *, both_ways: bool = False) -> list[list[RootCause]]:
         """For each patient, up to ``top`` root causes, strongest first.
 
         Only values above zero count (Definition 1), and of these only notable ones, of at least
         ``notable_from``: a shock that changes next to nothing is named as the cause of nothing. A shock with
-        a negative value is protective. With ``both_ways`` those below zero count as well, by their size: of a
-        number, what raises it is not what is worse. Patients may have none, and covariates are never among
-        them. A set of variables that are read as one is listed once, and its members are not. All values,
-        however small, are in :meth:`to_frame`.
+        a negative value is protective. What was not measured counts only where its own interval excludes
+        zero: else nobody knows whether the patient had such a shock. With ``both_ways`` those below zero
+        count as well, by their size: of a number, what raises it is not what is worse. Patients may have
+        none, and covariates are never among them. A set of variables that are read as one is listed once, and
+        its members are not. All values, however small, are in :meth:`to_frame`.
         """
         if top < 1:
             raise InputError(f"top must be at least 1, not {top!r}")
         strength = np.abs(self.listed.values) if both_ways else self.listed.values
+        strength = np.where(self.listed.open, 0.0, strength)
         ranked = np.argsort(-strength, axis=1, kind="stable")[:, :top]
         return [
             [self._root_cause(row, c) for c in ranked[row] if strength[row, c] >= self.notable_from]
@@ -322,7 +369,7 @@ class Explanation:
         if place in self._model.covariates:
             refuse_covariate(self.feature_names[place])
         ask = question(self.variables[place], place, error, level)
-        return what_if(self._model, self._resamples, self._cells, ask)
+        return what_if(self._model, self._resamples, self._cells, ask, self.scored)
 
     def _place(self, variable: str | int) -> int:
         if variable in self.feature_names:
@@ -342,12 +389,12 @@ class Explanation:
         (in words; null for numbers), imputed (the value was not measured), beyond (it lies beyond the range
         of the cohort: extrapolation), error (shock in standard deviations), shapley (what the shock adds:
         log-odds, log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause
-        (Definition 1: shapley is above zero), notable (its size is at least ``notable_from``, as
-        ``root_causes`` asks); with a bootstrap also lower, upper, frequency and rank_stability, and lower and
-        upper where values were not measured; with covariates also covariates (what these add to this patient,
-        on the scale of shapley, the same in all of a patient's rows) and, where there are lower and upper,
-        covariates_lower and covariates_upper. The table is of the library that X came in; for arrays it is a
-        pandas DataFrame.
+        (Definition 1: shapley is above zero; of what was not measured, only where the interval excludes
+        zero), notable (its size is at least ``notable_from``, as ``root_causes`` asks); with a bootstrap also
+        lower, upper, frequency and rank_stability, and lower and upper where values were not measured; with
+        covariates also covariates (what these add to this patient, on the scale of shapley, the same in all
+        of a patient's rows) and, where there are lower and upper, covariates_lower and covariates_upper. The
+        table is of the library that X came in; for arrays it is a pandas DataFrame.
         """
         listed, levels = self.listed, self.levels()
         unlisted = np.union1d(self._model.covariates, listed.members)
@@ -361,8 +408,8 @@ class Explanation:
             "error": listed.errors,
             "shapley": listed.values,
             "rank": ranks(listed.values, unlisted),
-            "root_cause": listed.values > 0,
-            "notable": np.abs(listed.values) >= self.notable_from,
+            "root_cause": (listed.values > 0) & ~listed.open,
+            "notable": (np.abs(listed.values) >= self.notable_from) & ~listed.open,
             **{name: getattr(listed, name) for name in SPREAD},
         }
         together = {"covariates": self.covariate_effect} if self.covariates else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +81,7 @@ class Listed:
         members weighted by what each adds; its data are NaN, and imputed if a member's are.
     members : places of the variables that are in sets.
     lower, upper, frequency, rank_stability : (n, p + s), or None, as in ``Explanation``.
+    open : (n, p + s) what was not measured, and whose interval does not exclude zero: no root cause.
     """
 
     names: tuple[str, ...]
@@ -92,6 +94,17 @@ class Listed:
     upper: F64 | None
     frequency: F64 | None
     rank_stability: F64 | None
+
+    @cached_property
+    def open(self) -> np.ndarray:
+        return open_of(self.imputed, self.lower, self.upper)
+
+
+def open_of(imputed: np.ndarray, lower: F64 | None, upper: F64 | None) -> np.ndarray:
+    """Where a value was not measured, and its interval does not exclude zero."""
+    if lower is None or upper is None:
+        return imputed
+    return imputed & ~((lower > 0) | (upper < 0))
 
 
 def named_sets(sets: Sets, variables: Sequence[Variable]) -> tuple[MergedSet, ...]:

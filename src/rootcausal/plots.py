@@ -128,7 +128,7 @@ def survival(
     ax = new_axes(ax, height=4.4)
     now, first = explanation.predictor[row], int(values.argmax())
     curves = [(patient_called(patient), now, "-", INK)]
-    if values[first] >= explanation.notable_from:
+    if values[first] >= explanation.notable_from and not explanation.listed.open[row, first]:
         without = f"without the shock on {names.variables[first]}"
         curves.append((without, now - values[first], "--", HARMFUL))
     curves.append((f"all {average_of(explanation)} average", explanation.base_value, ":", INK))
@@ -169,6 +169,7 @@ def beeswarm(
     were not measured. Of more than 500 patients, dots are a picture in ``.svg`` and ``.pdf`` files, as sharp
     as the ``dpi`` they are saved with.
     """
+    explanation = explanation.of_scored()
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
     ax = new_axes(ax, height=0.5 * len(shown) + 1.4)
     for place, column in enumerate(shown):
@@ -202,7 +203,8 @@ def prevalence(
     Only notable shocks count, as in :meth:`rootcausal.Explanation.root_causes`. Of a number, root causes are
     the variables whose shock raises it.
     """
-    values = explanation.listed.values
+    explanation = explanation.of_scored()
+    values = np.where(explanation.listed.open, 0.0, explanation.listed.values)
     raised = values >= explanation.notable_from
     any_cause = raised.sum(axis=0)
     most = np.bincount(values.argmax(axis=1)[raised.any(axis=1)], minlength=values.shape[1])
@@ -238,6 +240,7 @@ def heatmap(
             f"a heat map orders at most {HEAT_PATIENTS} patients by similarity, and there are {n}: "
             "explain a sample of them"
         )
+    explanation = explanation.of_scored()
     shown, names = _most_important(explanation, top), _names(explanation, labels, units, target)
     values = explanation.listed.values[:, shown]
     ax = new_axes(ax, height=0.3 * len(shown) + 1.2)
@@ -328,7 +331,10 @@ def _names(
 def _row(explanation: Explanation, patient: Any) -> int:
     if patient not in explanation.ids:
         raise InputError(f"no patient {patient!r} in the explanation")
-    return explanation.ids.index(patient)
+    row = explanation.ids.index(patient)
+    if not explanation.scored[row]:
+        raise InputError(f"nothing that the model goes by was measured of patient {patient!r}")
+    return row
 
 
 def _most_important(explanation: Explanation, top: int) -> list[int]:

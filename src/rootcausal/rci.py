@@ -15,7 +15,7 @@ from .core.pipeline import Settings
 from .core.table import F64
 from .diagnostics import Diagnosis as Checks
 from .errors import InputError
-from .estimator import Estimator
+from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
@@ -171,7 +171,7 @@ class RCI(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
         check_is_fitted(self)
-        return self._model.predictor(self._patients(X).values)
+        return self._predictor(X)
 
     def predict_proba(self, X: Any) -> F64:
         """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
@@ -181,7 +181,7 @@ class RCI(ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """(n,): the more probable label."""
         check_is_fitted(self)
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        return self.classes_[(told_of_all(self.decision_function(X)) > 0).astype(int)]
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
         """Each patient's root causes, with intervals after :meth:`bootstrap`.

@@ -84,7 +84,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     def predict(self, X: Any) -> F64:
         """(n,): the expected value of y."""
         check_is_fitted(self)
-        return self._model.predicted(self._patients(X).values)
+        return self._model.attribution.predicted(self._predictor(X))
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
         """What moved each patient's value, as in :meth:`rootcausal.RCI.explain`; in the unit of y."""

@@ -16,7 +16,7 @@ from .core.survival import HazardAttribution
 from .core.table import F64
 from .diagnostics import Diagnosis
 from .errors import InputError
-from .estimator import Estimator
+from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
@@ -129,7 +129,7 @@ class RCISurvival(Estimator):
     def predict(self, X: Any) -> F64:
         """(n,): log-hazard, relative to a patient whose shocks are all average; higher means earlier."""
         check_is_fitted(self)
-        return self._model.predictor(self._patients(X).values)
+        return self._predictor(X)
 
     def predict_risk(self, X: Any, horizon: float | None = None) -> F64:
         """(n,): probability of the event by the horizon; by default that of the model."""
@@ -149,7 +149,7 @@ class RCISurvival(Estimator):
 
         The share of pairs of patients, of whom it is known who had the event first, that the model ranks so.
         """
-        hazard = self.predict(X)
+        hazard = told_of_all(self.predict(X))
         known = FollowUp(time, event, self.positive).known_again(X, len(hazard), self.classes_)
         return concordance(hazard, known[:, 0], known[:, 1])
 

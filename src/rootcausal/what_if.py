@@ -122,15 +122,20 @@ def refuse_others(name: str, outcome: str, *having: str) -> None:
         )
 
 
-def what_if(model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask) -> WhatIf:
-    """What a model, and its resamples, answer about the patients of a table."""
+def what_if(
+    model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask, scored: np.ndarray
+) -> WhatIf:
+    """What a model, and its resamples, answer about the patients of a table; NaN for those not ``scored``."""
     predictor, then = ask(model, cells.columns)
+    predictor[~scored] = np.nan
     predicted = model.attribution.predicted(predictor)
     after = TableInWords(cells.variables, model.layout, then)
     answer = WhatIf(predictor, predicted, after.numbers(), model.attribution.outcome, after)
     if not resamples:
         return answer
-    spread = spread_of_what_if(resamples, cells.columns, ask, (predictor, predicted, then))
+    spread = spread_of_what_if(resamples, cells.columns, ask)
+    for ends in spread:
+        ends[:, ~scored] = np.nan
     return replace(
         answer,
         predictor_interval=spread.predictor,

@@ -367,3 +367,27 @@ def test_of_what_comes_first_nothing_is_expected_from_others(watched, made):
     assert said.endswith(" typical of the cohort")
     mean = explanation.what_if(explanation.feature_names[first]).data[row, first]
     assert float(said.split()[0].replace(",", "")) == pytest.approx(mean, rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:nothing that the model goes by")
+def test_nobody_is_scored_without_a_measurement_and_no_interval_is_stretched(watched, made, tmp_path):
+    _, cohort, _ = made
+    frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names))
+    model = RCI().fit(frame, cohort.y)
+    # Resamples of what only the age decides: they know nothing of bilirubin.
+    rng = np.random.default_rng(0)
+    model.bootstrap_ = (
+        RCI(alpha=1e-6).fit(frame, frame["age"] + 5 * rng.normal(size=258) > 55).bootstrap(20).bootstrap_
+    )
+    some = frame.nlargest(3, "bili")
+    some.iloc[1] = np.nan
+    model.report(some, tmp_path / "some.html", ids=["a", "<b>", "c"])
+    page = watched.open(tmp_path / "some.html", "#patient/a")
+    assert (
+        "it raises the risk in none of 20 resamples: no resample agrees."
+        in page.locator("#in-words").inner_text()
+    )
+    page.locator("#tab-list").click()
+    told = "Not scored, since nothing was measured that the model goes by: <b>."
+    assert page.locator("#not-scored").inner_text() == told
+    assert page.locator("#patient-table tbody tr").count() == 2

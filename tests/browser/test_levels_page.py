@@ -121,16 +121,20 @@ def test_complete_numbers_have_no_word_of_either(watched, tmp_path):
     assert "not measured" not in page.locator("body").inner_text()
 
 
-def test_a_root_cause_that_was_not_measured_is_no_more_than_likely(watched, tmp_path):
-    frame = with_holes(frame_of(draw()[0][:40]), ward=range(40), sex=range(40))
+def test_what_was_not_measured_is_no_root_cause(watched, tmp_path):
+    frame = with_holes(frame_of(draw()[0][:40]), ward=range(1, 40), sex=range(1, 40))
     path = tmp_path / "unmeasured.html"
     model = fitted()
     model.report(frame, path)
     explanation = model.explain(frame)
-    first = explanation.values.argmax(axis=1)
-    led = (explanation.predictor > explanation.base_value) & explanation.notable[np.arange(40), first]
-    imputed = explanation.imputed[np.arange(40), first]
-    unmeasured, measured = np.flatnonzero(led & imputed), np.flatnonzero(led & ~imputed)
-    for row, words in ((unmeasured[0], "cause may be ward"), (measured[0], "The strongest root cause is ")):
-        said = watched.open(path, f"#patient/{row}").locator("#patient-view").inner_text()
-        assert words in said
+    strong = np.abs(explanation.values) >= explanation.notable_from
+    row = int((strong & explanation.imputed)[:, WARD].argmax())
+    page = watched.open(path, f"#patient/{row}")
+    said = page.locator("#in-words").inner_text()
+    assert "Not measured, so that nobody can tell: " in said and "ward" in said.partition("tell: ")[2]
+    assert not any(card.startswith("ward") for card in page.locator(".card h4").all_inner_texts())
+    names = explanation.feature_names
+    tops = [None if not causes else names.index(causes[0].variable) for causes in explanation.root_causes(1)]
+    page.locator("#tab-list").click()
+    told = page.locator("#patient-table tbody tr").all_inner_texts()
+    assert sum("none" in line for line in told) == tops.count(None)

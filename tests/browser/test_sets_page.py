@@ -52,6 +52,7 @@ def test_a_set_has_one_card_one_bar_and_one_sentence(watched, made):
 def test_a_member_that_was_not_measured_is_marked(watched, made):
     path, _ = made
     page = watched.open(path, "#patient/3")
+    page.locator("#patient-view summary", has_text="as a table").click()
     text = page.locator("#patient-view").inner_text()
     assert f"{BILI} not measured; " in text and "NaN" not in text
 

@@ -18,17 +18,16 @@ CELLS_A_TILE = 128
 ROOT_HALF = math.sqrt(0.5)
 
 
-def edges_of(draws: F64, stated: F64, shares: tuple[float, float], out: F64, first: int, last: int) -> None:
+def edges_of(draws: F64, shares: tuple[float, float], out: F64, first: int, last: int) -> None:
     """Quantiles at two ``shares`` over the first axis of draws (b, cells), of the cells first to last.
 
-    They go to ``out`` (2, cells), widened to hold what is ``stated`` (cells,).
+    They go to ``out`` (2, cells).
     """
-    _edges_of(draws, stated, *_cut(shares[0], len(draws)), *_cut(shares[1], len(draws)), out, first, last)
+    _edges_of(draws, *_cut(shares[0], len(draws)), *_cut(shares[1], len(draws)), out, first, last)
 
 
 def settle_patients(
     draws: F64,
-    stated: F64,
     rank: Index,
     doubt: F64 | None,
     shares: tuple[float, float],
@@ -37,7 +36,7 @@ def settle_patients(
     first: int,
     last: int,
 ) -> None:
-    """What draws (b, n, m) say of the patients first to last, around ``stated`` (n, m) with its ``rank``.
+    """What draws (b, n, m) say of the patients first to last, whose values have a stated ``rank`` (n, m).
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def settle_patients(
     b, n, m = draws.shape
     cuts = (*_cut(shares[0], b), *_cut(shares[1], b))
     doubt = np.empty((0, m)) if doubt is None else doubt
-    _edges_of(draws.reshape(b, n * m), stated.reshape(-1), *cuts, ends.reshape(2, n * m), first * m, last * m)
+    _edges_of(draws.reshape(b, n * m), *cuts, ends.reshape(2, n * m), first * m, last * m)
     _count(draws, rank, doubt, counted, first, last)
 
 
@@ -72,7 +71,6 @@ def _between(below: float, above: float, part: float) -> float:
 @compiled(nogil=True)
 def _edges_of(
     draws: F64,
-    stated: F64,
     low: int,
     low_part: float,
     high: int,
@@ -105,10 +103,8 @@ def _edges_of(
                         at -= 1
                     large[at, c] = value
         for c in range(size):
-            lower = _between(small[low, c], small[min(low + 1, b - 1), c], low_part)
-            upper = _between(large[n_large - 1, c], large[max(n_large - 2, 0), c], high_part)
-            out[0, start + c] = min(lower, stated[start + c])
-            out[1, start + c] = max(upper, stated[start + c])
+            out[0, start + c] = _between(small[low, c], small[min(low + 1, b - 1), c], low_part)
+            out[1, start + c] = _between(large[n_large - 1, c], large[max(n_large - 2, 0), c], high_part)
 
 
 @compiled(nogil=True)

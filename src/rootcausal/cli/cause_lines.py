@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..wording import listed, one_line, plural, short_names, together
-from .console import patient_label, percent, print_table, say, say_meaning
+from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, percent, print_table, say, say_meaning
 
 if TYPE_CHECKING:
     from ..explanation import Explanation, RootCause
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PATIENTS_SHOWN = 10
 # Letters for the names of covariates, above the column of what they add; their number needs fewer.
 COVARIATES_WIDTH = 24
-BEYOND_NAMED = 5
+BEYOND_NAMED, MISSING_NAMED = 5, 3
 
 
 def print_root_causes(
@@ -30,9 +30,14 @@ def print_root_causes(
             patient_label(patients, row),
             *lines.cells(predicted[row], predictor[row]),
             *([_adjustment(explanation, lines, row)] if covariates else []),
-            ", ".join(_cause(cause, called[cause.variable], explanation, lines, row) for cause in of_patient)
-            or lines.no_causes,
+            (
+                ", ".join(_cause(one, called[one.variable], explanation, lines, row) for one in of_patient)
+                or lines.no_causes
+            )
+            + _not_measured(explanation, called, of_patient, row),
         )
+        if explanation.scored[row]
+        else _not_scored(patient_label(patients, row), len(lines.header) + bool(covariates))
         for row, of_patient in enumerate(causes)
     ]
     adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
@@ -52,6 +57,22 @@ def print_root_causes(
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
     say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
+
+
+def _not_scored(label: str, width: int) -> tuple[str, ...]:
+    """The line of a patient of whom nothing was measured that the model goes by."""
+    return (label, NOT_SCORED, *[""] * (width - 1), NOTHING_MEASURED)
+
+
+def _not_measured(
+    explanation: "Explanation", called: dict[str, str], causes: "list[RootCause]", row: int
+) -> str:
+    """Of the variables that the model uses, those that were not measured and are not among the causes."""
+    told = {name for cause in causes for name in (cause.variable, *cause.members)}
+    names = (explanation.feature_names[k] for k in explanation._model.order if explanation.imputed[row, k])
+    missing = [called[name] for name in names if name not in told]
+    # On a line of its own, so that causes are seen at once.
+    return f"\nnot measured: {listed(missing, MISSING_NAMED)}" if missing else ""
 
 
 def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
@@ -78,7 +99,8 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
 
 
 def _has_interval(cause: "RootCause") -> bool:
-    return cause.lower is not None and cause.lower != cause.upper
+    """Without resamples, what was all measured has none: it is the value."""
+    return cause.lower is not None and not cause.lower == cause.upper == cause.shapley
 
 
 def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
@@ -92,6 +114,11 @@ def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "Ou
     text = f"{name} {lines.size(cause.shapley)}"
     if not _has_interval(cause):
         return text
-    assert cause.lower is not None and cause.upper is not None
+    assert cause.lower is not None
+    assert cause.upper is not None
     sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
+    if cause.frequency == 0 < cause.shapley:
+        sure = ", no resample agrees"
+    elif cause.upper <= 0 < cause.shapley or cause.shapley < 0 <= cause.lower:
+        sure = ", resamples disagree"
     return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..provenance import LeftOut
     from .outcome_lines import OutcomeLines
 
+# Of a patient; beginning of a warning, too.
+NOT_SCORED, NOTHING_MEASURED = "not scored", "nothing that the model goes by was measured"
 VARIABLES_SHOWN = 25
 KINDS_SHOWN = 5
 LEVELS_SHOWN = 6
@@ -263,7 +265,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")
         return
     effects = model._unit_effects
-    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, effects)
+    ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, len(effects))
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
     bent = "" if model._model.attribution.proportional else ", all others being average"
     say(f"causal order, and {lines.of_order}{bent}{sure}:")

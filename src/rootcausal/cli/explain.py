@@ -14,7 +14,16 @@ from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
 from ..version import __version__
 from ..wording import listed, plural, quoted, shown
 from .cause_lines import PATIENTS_SHOWN, print_root_causes
-from .console import made_with, provenance, say, say_adjusted, say_removed, status_if_slow
+from .console import (
+    NOT_SCORED,
+    NOTHING_MEASURED,
+    made_with,
+    provenance,
+    say,
+    say_adjusted,
+    say_removed,
+    status_if_slow,
+)
 from .findings import say_what_is_known
 from .options import (
     DropMissing,
@@ -158,7 +167,11 @@ class Asked:
 
     def explain(self, table: Any) -> "Explanation":
         by = {} if self.horizon is None else {"horizon": self.horizon}
-        return self.model.explain(table, **by)
+        with warnings.catch_warnings():
+            # Both are said of the file as a whole, not of a piece of it.
+            for told in ("no patient has", NOTHING_MEASURED):
+                warnings.filterwarnings("ignore", told, UserWarning)
+            return self.model.explain(table, **by)
 
 
 class _Counted:
@@ -208,6 +221,7 @@ class _Scores:
     before, after : names of the columns before and after those of the variables, once a table was made.
     kinds : what is written of how sure each score is; None until a table was made.
     n_imputed : rows so far of which something was not measured.
+    n_not_scored : rows so far of which nothing was measured that the model goes by.
     """
 
     def __init__(self, asked: Asked, id_column: str | None, question: Question | None) -> None:
@@ -219,7 +233,7 @@ class _Scores:
         self._id_column = id_column
         self._question = question
         self.kinds: list[str] | None = list(KINDS) if model.bootstrap_ is not None else None
-        self.n_imputed = 0
+        self.n_imputed = self.n_not_scored = 0
         self.before: list[str] = []
         self.after: list[str] = []
 
@@ -280,7 +294,18 @@ class _Scores:
         more.append(("imputed", pa.array(_not_measured(explanation), pa.string())))
         after = _named_apart(more, scores | before)
         self.before, self.after = list(before), list(after)
-        return pa.table(before | scores | after)
+        self.n_not_scored += int((~explanation.scored).sum())
+        columns = before | scores | after
+        if not explanation.scored.all():  # cells without a value
+            columns = {name: _or_null(column) for name, column in columns.items()}
+        return pa.table(columns)
+
+
+def _or_null(column: Any) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
 
 
 def _not_measured(explanation: "Explanation") -> list[str | None]:
@@ -337,6 +362,12 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
                 if scores.of_measurement_only
                 else ""
             )
+        )
+    if scores.n_not_scored:
+        is_ = "is" if scores.n_not_scored == 1 else "are"
+        say(
+            f"{plural(scores.n_not_scored, pieces.row_noun)} {is_} {NOT_SCORED}, and without values: "
+            f"{NOTHING_MEASURED}"
         )
     say(scores.lines.base(scores.base_value, "shocks and covariates" if scores.covariates else "shocks"))
     if scores.covariates:

@@ -1,6 +1,7 @@
 """``rootcausal report``: a page about patients, from a cohort or from a saved model."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -224,7 +225,8 @@ def report(
     from .outcome_lines import lines_of
 
     lines = lines_of(model, horizon)
-    with status_if_slow(f"writing {quoted(out)}"):
+    with status_if_slow(f"writing {quoted(out)}"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no patient has", UserWarning)  # said when the file was read
         diagnosis = write_report(
             model,
             patients.X,

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..wording import listed, one_line, quoted
-from .console import patient_label, print_table, say
+from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, print_table, say
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -130,6 +130,8 @@ def print_answers(
             after += f" ({lines.predicted(low)} to {lines.predicted(high)})"
         now = lines.predicted(explanation.predicted[row])
         changes = _changes(explanation, answer, row) or "nothing"
+        if not explanation.scored[row]:
+            now, after, changes = NOT_SCORED, NOT_SCORED, NOTHING_MEASURED
         rows.append((patient_label(patients, row), now, after, changes))
     name = one_line(question.variable, 40)
     if question.level is None:

@@ -60,6 +60,8 @@ class Matrix:
     borrowed : the numbers may be the user's own, who can change them.
     measured : the same before values that are needed were filled in; None where none of them was missing.
     completion : what filled them in.
+    nothing : (n,) patients of whom nothing was measured that the model goes by, who are not scored; None
+        where there are none.
     """
 
     values: F64
@@ -67,6 +69,13 @@ class Matrix:
     borrowed: bool = False
     measured: F64 | None = None
     completion: Completion | None = None
+    nothing: np.ndarray | None = None
+
+    def scored(self, numbers: F64) -> F64:
+        """Numbers (n, ...) made of the values, NaN for patients who are not scored."""
+        if self.nothing is not None:
+            numbers[self.nothing] = np.nan
+        return numbers
 
     def doubt(self, model: CausalModel | Merged) -> F64 | None:
         """(n, p): standard deviation that filling in leaves to Shapley values; None where nothing was."""
@@ -181,6 +190,7 @@ def matrix_for_scoring(
     encoding: Encoding | None = None,
     completion: Completion | None = None,
     usual: Usual | None = None,
+    in_part: bool = False,
 ) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
 
@@ -195,6 +205,7 @@ def matrix_for_scoring(
     encoding : what the columns stand for; by default numbers.
     completion : fills in what is missing; None where nothing may be.
     usual : what numbers the cohort had; new ones that are unlike them are said.
+    in_part : these are some rows of a table; what all of it lacks was said.
     """
     findings = Findings()
     takes_texts = encoding is not None
@@ -241,7 +252,31 @@ def matrix_for_scoring(
     values = encoding.matrix(table)
     library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
-    return matrix if completion is None else _completed(matrix, completion, encoding, needed, present)
+    if completion is None:
+        return matrix
+    matrix = _completed(matrix, completion, encoding, needed, present)
+    if not in_part:
+        _warn_of_missing(table, matrix, present, encoding.names, needed)
+    return matrix
+
+
+def _warn_of_missing(
+    table: F64, matrix: Matrix, present: np.ndarray, names: Sequence[str], needed: Index
+) -> None:
+    """Say which columns nobody of several patients was measured on, and of whom nothing was measured."""
+    if matrix.measured is None:
+        return
+    if len(table) > 1:
+        empty = [place for place in np.sort(needed) if present[place] and np.isnan(table[:, place]).all()]
+        warn_of_lacking([names[place] for place in empty])
+    if matrix.nothing is not None:
+        rows = [str(row + 1) for row in np.flatnonzero(matrix.nothing).tolist()]
+        warnings.warn(
+            f"nothing that the model goes by was measured in {'row' if len(rows) == 1 else 'rows'} "
+            f"{listed(rows, NAMED_AT_MOST)}: not scored (NaN)",
+            UserWarning,
+            stacklevel=caller(),
+        )
 
 
 def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Findings) -> np.ndarray:
@@ -303,7 +338,15 @@ def _completed(
     warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
-    return Matrix(values, matrix.library, measured=matrix.values, completion=completion)
+    telling = np.union1d(columns, completion.columns)
+    nothing = np.logical_and.reduce(np.isnan(matrix.values[:, telling]), axis=1)
+    return Matrix(
+        values,
+        matrix.library,
+        measured=matrix.values,
+        completion=completion,
+        nothing=nothing if nothing.any() else None,
+    )
 
 
 def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:

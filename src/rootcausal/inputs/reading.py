@@ -20,7 +20,7 @@ from .encoding import Encoding, cells_of_levels
 from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
 from .log_columns import NotPositive, refuse_not_positive_patients
-from .matrices import first_strange, warn_of_nearest, warn_of_unseen
+from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
 from .outcome_columns import OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients
 from .rules import (
@@ -165,6 +165,8 @@ class Reading:
             refuse_missing_in_file(file, counts, self._drop_missing, rows)
         warn_of_unseen({name: list(levels) for name, levels in self._unseen.items()})
         warn_of_nearest(self._nearest)
+        if self._new and self.may_miss and self._n_rows > 1:
+            warn_of_lacking([name for name in self._features if self._missing[name] == self._n_rows])
         return findings
 
     def _read(self, table: Any) -> dict[str, npt.NDArray[np.bool_]]:

@@ -17,7 +17,9 @@ HEAT_VARIABLES = 30
 SWARM_PATIENTS = 300
 
 
-def cohort_facts(values: F64, predictor: F64, notable_from: float, unlisted: np.ndarray) -> dict[str, Any]:
+def cohort_facts(
+    values: F64, predictor: F64, notable_from: float, unlisted: np.ndarray, open_: np.ndarray
+) -> dict[str, Any]:
     """Facts about the patients together.
 
     Parameters
@@ -26,6 +28,7 @@ def cohort_facts(values: F64, predictor: F64, notable_from: float, unlisted: np.
     predictor : (n,) of the outcome: by it some of them are chosen to be drawn.
     notable_from : the size from which a value counts.
     unlisted : (k,) which are members of sets, and have no place of their own in lists.
+    open_ : (n, k) what was not measured, and may be nothing: it does not count.
 
     Returns
     -------
@@ -35,10 +38,11 @@ def cohort_facts(values: F64, predictor: F64, notable_from: float, unlisted: np.
     """
     n, k = values.shape
     strongest = np.zeros(k, dtype=np.int64)
-    notable = values >= notable_from
+    counting = np.where(open_, 0.0, values)
+    notable = counting >= notable_from
     raised = notable.any(axis=1)
     if k:
-        np.add.at(strongest, values[raised].argmax(axis=1), 1)
+        np.add.at(strongest, counting[raised].argmax(axis=1), 1)
     importance = np.abs(values).mean(axis=0)
     by_importance = np.argsort(-importance, kind="stable")
     by_importance = by_importance[~unlisted[by_importance]]

@@ -68,9 +68,14 @@ def page_content(
     X, ids = model._with_ids(X, ids)
     if groups is not None:
         X, groups = model._with_ids(X, groups, "groups")
-    explanation = model.explain(X, ids=ids, **by)
-    if not len(explanation.ids):
+    everybody = model.explain(X, ids=ids, **by)
+    if not len(everybody.ids):
         raise InputError("a page is about patients, and the table has no rows")
+    if not everybody.scored.any():
+        raise InputError(
+            "nothing that the model goes by was measured of any patient: there is nothing to show"
+        )
+    explanation, scored = everybody.of_scored(), everybody.scored
     target = model.provenance_.get("reading", {}).get("called") if target is None else target
     causal, target = model._model, None if target is None else _text(target, "target") or None
     units = {name: _unit(units, name) for name in units}
@@ -89,7 +94,9 @@ def page_content(
         kept, intervals = _interval_blocks(explanation, order, _size(blocks), view)
         blocks |= intervals
     blocks |= _covariate_blocks(explanation, numbers, view)
-    happened = None if known is None else known.known_again(X, n, getattr(model, "classes_", np.empty(0)))
+    happened = None
+    if known is not None:
+        happened = known.known_again(X, scored.size, getattr(model, "classes_", np.empty(0)))[scored]
     blocks |= {name: _packed(table, numbers) for name, table in view.blocks(explanation, happened).items()}
     expected = expected_values(explanation, causal)
     if expected is not None and n * k * 4 * 4 / 3 < BYTES_IN_FULL - _size(blocks):
@@ -100,12 +107,15 @@ def page_content(
     by_level = predictors_by_level(explanation, causal, BYTES_IN_FULL - _size(blocks))
     if by_level is not None:
         blocks["by-level"] = _steps(by_level - view.origin, view)
-    labels = _labels(explanation.ids, redact_ids)
-    diagnosis = model._found.beside(model._diagnose(X, known, labels))
+    of_all = _labels(everybody.ids, redact_ids)
+    labels = [label for label, there in zip(of_all, scored, strict=True) if there]
+    not_scored = [label for label, there in zip(of_all, scored, strict=True) if not there]
+    diagnosis = model._found.beside(model._diagnose(X, known, of_all))
     facts = {
         "numbers": numbers,
         "labels": labels,
-        "n_patients": _repeated(explanation.ids if groups is None else groups),
+        "not_scored": not_scored,
+        "n_patients": _repeated(everybody.ids if groups is None else groups, scored),
         "target": words_of(causal.attribution).of_what if target is None else target,
         "positive": str(model.classes_[1]) if hasattr(model, "classes_") else None,
         "outcome": {"kind": explanation.outcome, "step": view.step, "origin": view.origin, **view.facts()},
@@ -118,7 +128,11 @@ def page_content(
         "linear": causal.mechanism.kind == "linear",
         "quantiles": _quantiles(model, explanation, numbers),
         "cohort": cohort_facts(
-            values, explanation.predictor, explanation.notable_from, np.isin(order, listed.members)
+            values,
+            explanation.predictor,
+            explanation.notable_from,
+            np.isin(order, listed.members),
+            listed.open[:, order],
         )
         | {"predicted": view.predictions(explanation.predicted)},
         "graph": graph_facts(
@@ -181,9 +195,9 @@ def _labels(ids: Sequence[Any], redact: bool) -> list[str]:
     return labels
 
 
-def _repeated(ids: Sequence[Any]) -> int | None:
+def _repeated(ids: Sequence[Any], scored: np.ndarray) -> int | None:
     """How many patients there are, where some have several rows; those without an id have one each."""
-    texts = [str(name) for name in ids]
+    texts = [str(name) for name, there in zip(ids, scored, strict=True) if there]
     named = [text for text in texts if text.strip()]
     n_patients = len(set(named)) + len(texts) - len(named)
     return n_patients if n_patients < len(texts) else None

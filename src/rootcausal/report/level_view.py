@@ -42,11 +42,15 @@ def shown_quantiles(quantiles: F64, explanation: Explanation, causal: CausalMode
 
 
 def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
-    """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest."""
+    """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest.
+
+    And 128 more where what it adds may be nothing.
+    """
     marks = explanation.listed.imputed[:, order].astype(np.uint8)
     for place, variable in _with_levels(explanation, order):
         percent = np.nan_to_num(np.round(100 * explanation._cells.said(variable).shares))
         marks[:, place] *= (1 + percent).astype(np.uint8)
+    marks[explanation.listed.open[:, order]] += 128
     return marks
 
 

@@ -86,7 +86,8 @@ class _Measured:
     def effect_intervals(self, model: Estimator) -> list[list[float]] | None:
         if model.bootstrap_ is None:
             return None
-        return effect_intervals(model.bootstrap_, model._unit_effects)[:, model.causal_order_].T.tolist()
+        ends = effect_intervals(model.bootstrap_, model.n_features_in_)
+        return ends[:, model.causal_order_].T.tolist()
 
 
 @dataclass(frozen=True)

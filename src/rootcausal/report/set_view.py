@@ -64,7 +64,7 @@ def _effect_intervals(model: Estimator) -> F64 | None:
         return None
     sets = model.merged_sets_
     draws = np.stack([Merged(one, sets).unit_effects() for one in model.bootstrap_.models])
-    return interval(draws, Merged(model._model, sets).unit_effects())
+    return interval(draws)
 
 
 def _dropped_shares(model: Estimator) -> F64 | None:

@@ -31,7 +31,7 @@ class Spread:
 
     Attributes
     ----------
-    lower, upper : (n, p) ends of the 95 % percentile interval.
+    lower, upper : (n, p) ends of the 95 % percentile interval, which need not hold the stated value.
     frequency : (n, p) share of resamples in which the variable is a root cause of this patient.
     rank_stability : (n, p) share of resamples in which it is a root cause of this patient, and ranks as high
         as stated or higher. It is never above ``frequency``: a resample that dropped the variable gives it
@@ -51,7 +51,7 @@ def spread_of_values(
     doubt: F64 | None = None,
     covariates: Index | None = None,
 ) -> Spread:
-    """Spread of the Shapley values of patients X around the stated ``values`` (n, p).
+    """Spread of the Shapley values of patients X whose stated ones are ``values`` (n, p).
 
     ``doubt`` (n, p) is the standard deviation that values which were not measured leave. Where there is one,
     a resample counts for the chance that its value is above zero. ``covariates`` have no rank.
@@ -67,12 +67,11 @@ def spread_of_values(
     resamples = _Resamples(models, lambda m, some: (m.shapley(some)[:, chosen],), [(cols.size,)])
     for rows in resamples.blocks(n):
         (draws,) = resamples.answers(X[rows])
-        stated = np.ascontiguousarray(values[rows, chosen])
         rank = np.ascontiguousarray(ranks(values[rows], covariates)[:, chosen])
         unsure = None if doubt is None else np.ascontiguousarray(doubt[rows, chosen])
-        found = np.empty((4, *stated.shape))
-        settle = partial(settle_patients, draws, stated, rank, unsure, SHARES, found[:2], found[2:])
-        in_threads(settle, len(stated), draws.size)
+        found = np.empty((4, *rank.shape))
+        settle = partial(settle_patients, draws, rank, unsure, SHARES, found[:2], found[2:])
+        in_threads(settle, len(rank), draws.size)
         ends[:, rows, chosen], counted[:, rows, chosen] = found[:2], found[2:]
     lower, upper = ends if doubt is None else with_doubt(values, (ends[0], ends[1]), doubt)
     return Spread(lower, upper, counted[0], counted[1])
@@ -81,7 +80,7 @@ def spread_of_values(
 def spread_of_adjustment(
     models: Sequence[CausalModel], X: F64, effect: F64, doubt: F64 | None = None
 ) -> F64 | None:
-    """Interval (2, n) around the stated ``effect`` (n,) of the covariates of patients X together.
+    """Interval (2, n) of the stated ``effect`` (n,) of the covariates of patients X together.
 
     ``doubt`` (n,) is the standard deviation that covariates which were not measured leave. None where there
     are neither models nor a doubt.
@@ -90,24 +89,22 @@ def spread_of_adjustment(
         return None
     ends = np.stack([effect, effect])
     if models:
-        ends = _spread_of_numbers(models, X, lambda model, some: model.adjustment(some), effect)
+        ends = _spread_of_numbers(models, X, lambda model, some: model.adjustment(some))
     return ends if doubt is None else np.stack(with_doubt(effect, (ends[0], ends[1]), doubt))
 
 
-def spread_of_prediction(models: Sequence[CausalModel], X: F64, predicted: F64) -> F64:
-    """Interval (2, n) around what is ``predicted`` (n,) of patients X; each model by its own baseline."""
-    return _spread_of_numbers(models, X, lambda model, some: model.predicted(some), predicted)
+def spread_of_prediction(models: Sequence[CausalModel], X: F64) -> F64:
+    """Interval (2, n) of what is predicted of patients X; each model by its own baseline."""
+    return _spread_of_numbers(models, X, lambda model, some: model.predicted(some))
 
 
-def _spread_of_numbers(
-    models: Sequence[CausalModel], X: F64, ask: Callable[[CausalModel, F64], F64], stated: F64
-) -> F64:
-    """(2, n): intervals around one number ``stated`` (n,) of each patient; ``ask`` gives a model's own."""
-    ends = np.empty((2, len(stated)))
+def _spread_of_numbers(models: Sequence[CausalModel], X: F64, ask: Callable[[CausalModel, F64], F64]) -> F64:
+    """(2, n): intervals of one number of each patient; ``ask`` gives a model's own."""
+    ends = np.empty((2, len(X)))
     resamples = _Resamples(models, lambda model, some: (ask(model, some),), [()])
-    for rows in resamples.blocks(len(stated)):
+    for rows in resamples.blocks(len(X)):
         (draws,) = resamples.answers(X[rows])
-        ends[:, rows] = _intervals(draws, stated[rows])
+        ends[:, rows] = _intervals(draws)
     return ends
 
 
@@ -123,13 +120,12 @@ def spread_of_what_if(
     models: Sequence[CausalModel],
     X: F64,
     ask: Callable[[CausalModel, F64], tuple[F64, F64]],
-    stated: tuple[F64, F64, F64],
 ) -> WhatIfSpread:
-    """Intervals around the ``stated`` predictor (n,), prediction (n,) and data (n, q) of patients X.
+    """Intervals of predictor (n,), prediction (n,) and data (n, q) of patients X (n, q).
 
     ``ask`` gives a model's own answer, predictor and data, about some of the patients.
     """
-    n, q = stated[2].shape
+    n, q = X.shape
     ends = WhatIfSpread(np.empty((2, n)), np.empty((2, n)), np.empty((2, n, q)))
 
     def told(model: CausalModel, some: F64) -> tuple[F64, F64, F64]:
@@ -139,43 +135,45 @@ def spread_of_what_if(
 
     resamples = _Resamples(models, told, [(), (), (q,)])
     for rows in resamples.blocks(n):
-        for around, draws, say in zip(ends, resamples.answers(X[rows]), stated, strict=True):
-            around[:, rows] = _intervals(draws, say[rows])
+        for around, draws in zip(ends, resamples.answers(X[rows]), strict=True):
+            around[:, rows] = _intervals(draws)
     return ends
 
 
-def interval(draws: F64, stated: F64) -> F64:
-    """(2, ...): percentile interval over the first axis of draws, widened to hold the stated value.
+def interval(draws: F64) -> F64:
+    """(2, ...): percentile interval over the first axis of draws.
 
-    Percentiles need no correction for the shrinkage of the sharp attribution: each resample is shrunk
-    anew, by chance more or less, and the measured coverage is 91 to 97 % (results/intervals).
+    It is that of the resamples, whether or not it holds what the model itself says: where these disagree,
+    nothing is stretched. Percentiles need no correction for the shrinkage of the sharp attribution: each
+    resample is shrunk anew, by chance more or less, and the measured coverage is 91 to 97 %
+    (results/intervals).
     """
-    lower, upper = np.quantile(draws, SHARES, axis=0)
-    return np.stack([np.minimum(lower, stated), np.maximum(upper, stated)])
+    return np.quantile(draws, SHARES, axis=0)
 
 
-def _intervals(draws: F64, stated: F64) -> F64:
+def _intervals(draws: F64) -> F64:
     """What :func:`interval` says of many patients, by compiled loops."""
     from ..backends.spread_kernels import edges_of
     from ..backends.threads import in_threads
 
-    cells, ends = np.ascontiguousarray(stated).reshape(-1), np.empty((2, stated.size))
-    asked = (draws.reshape(len(draws), -1), cells, SHARES, ends)
-    in_threads(partial(edges_of, *asked), cells.size, draws.size)
-    return ends.reshape(2, *stated.shape)
+    cells = prod(draws.shape[1:])
+    ends = np.empty((2, cells))
+    in_threads(partial(edges_of, draws.reshape(len(draws), -1), SHARES, ends), cells, draws.size)
+    return ends.reshape(2, *draws.shape[1:])
 
 
 def with_doubt(values: F64, ends: tuple[F64, F64] | None, sd: F64) -> tuple[F64, F64]:
     """Ends of 95 % intervals of ``values`` that also hold a doubt of this standard deviation, entry by entry.
 
     ``ends`` are those of the intervals so far, if any. Doubts of different origin add by their squares, on
-    each side; where there is none, the ends stay as they are.
+    each side of the value, or of what in the interval is nearest to it; where there is none, the ends stay as
+    they are.
     """
     lower, upper = (values, values) if ends is None else ends
-    half = STANDARD_NORMAL * sd
+    half, middle = STANDARD_NORMAL * sd, np.clip(values, lower, upper)
     return (
-        np.where(sd > 0, values - np.hypot(values - lower, half), lower),
-        np.where(sd > 0, values + np.hypot(upper - values, half), upper),
+        np.where(sd > 0, middle - np.hypot(middle - lower, half), lower),
+        np.where(sd > 0, middle + np.hypot(upper - middle, half), upper),
     )
 
 

@@ -1,9 +1,16 @@
 // The answer at the top of a patient: how high, why, how sure, and what would change it.
 
-/** Shocks that stand out, strongest first; `limit` of them. */
+/** Shocks that stand out, strongest first; `limit` of them. What was not measured does so only if its interval excludes zero. */
 function notable(shocks, limit = Infinity) {
-  return shocks.filter((one) => Math.abs(one.value) >= content.notable).slice(0, limit);
+  return shocks.filter((one) => Math.abs(one.value) >= content.notable && !one.open).slice(0, limit);
 }
+
+/** The others: weaker ones, and those that were not measured and may add nothing. */
+function othersThan(some, shocks) {
+  return shocks.filter((one) => !some.includes(one));
+}
+
+const othersNoun = (shocks) => (shocks.some((one) => one.open) ? "other" : "weaker one");
 
 /** "sex = male", or the name alone of a number and of what was not measured. */
 function nameAndLevel(one, limit = Infinity) {
@@ -71,12 +78,12 @@ function inWords(row, harmful, protective) {
   );
   const sides = told.leading(harmful, protective, row);
   const [leading, opposing] = sides.map((shocks) => notable(shocks));
-  const parts = [lead, whyParagraph(row, leading, opposing, sides[0].slice(leading.length))];
+  const parts = [lead, whyParagraph(row, leading, opposing, othersThan(leading, sides[0]), sides.flat().filter((one) => one.open && Math.abs(one.value) >= content.notable))];
   if (leading.length + opposing.length) parts.push(sureParagraph(leading.length ? leading : opposing), changeParagraph(row, leading, opposing));
   return parts;
 }
 
-function whyParagraph(row, leading, opposing, weaker) {
+function whyParagraph(row, leading, opposing, weaker, open) {
   const words = [];
   if (leading.length) {
     const [first, ...others] = leading;
@@ -84,12 +91,13 @@ function whyParagraph(row, leading, opposing, weaker) {
     words.push(...whyFirst(first));
     if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...plainList(next.map(inShort)), ". ");
     // Many small ones may do as much as those that are named.
-    if (Math.abs(d3.sum(weaker, (one) => one.value)) >= content.notable) words.push(`${count(weaker.length, "weaker one")} together ${told.alsoDo(first.value)}. `);
+    if (Math.abs(d3.sum(weaker, (one) => one.value)) >= content.notable) words.push(`${count(weaker.length, othersNoun(weaker))} together ${told.alsoDo(first.value)}. `);
   } else {
-    words.push(...nothingStandsOut(row, opposing.length > 0));
+    words.push(...nothingStandsOut(row, opposing.length > 0, open.length > 0));
   }
   const others = opposing.slice(0, 2);
-  if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...plainList(others.map(inShort)), ".");
+  if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...plainList(others.map(inShort)), ". ");
+  if (open.length) words.push("Not measured, so that nobody can tell: ", ...plainList(open.slice(0, 3).map((one) => [element("strong", {}, brief(one))])), open.length > 3 ? ` and ${open.length - 3} more.` : ".");
   return element("p", { class: "why" }, element("strong", { class: "ask" }, "Why? "), ...words);
 }
 
@@ -121,9 +129,9 @@ function whyFirst(first) {
 }
 
 /** No shock that stands out on the side that leads: say so, and what it is that moves the patient. */
-function nothingStandsOut(row, others) {
+function nothingStandsOut(row, others, open) {
   const apart = Math.abs(predictor(row) - content.base_value) >= content.notable;
-  const words = ["No single shock ", term("stands out"), others ? ` among those that ${told.lead(row)} the ${told.it}. ` : `: none changes ${told.notableSize()}. `];
+  const words = ["No single shock ", term("stands out"), others ? ` among those that ${told.lead(row)} the ${told.it}. ` : `: none ${open ? "that was measured " : ""}changes ${told.notableSize()}. `];
   if (!others && apart && !covariates.length) words.push(`Many small ones together make the difference to ${told.toText(content.base_value)}. `);
   return words;
 }
@@ -137,6 +145,7 @@ function gradeBadge(one) {
 
 /** "raises the risk in 95 % of 100 resamples" */
 function sameWayText(one) {
+  if (sameWay(one) === 0) return `${told.works(one.value)} in none of ${count(content.bootstrap.resamples, "resample")}: no resample agrees`;
   return `${told.works(one.value)} in ${sameWay(one)} % of ${count(content.bootstrap.resamples, "resample")}`;
 }
 

@@ -11,7 +11,7 @@ function terms() {
       ? ["Log scale", `The model works with the logarithm of ${onLogScale.map((one) => shownName(one.name)).slice(0, 50).join(", ")}. Values are shown in their own unit; a shock of one SD makes them so many times as high or as low, not so many units.`]
       : null,
     rootCause,
-    ["Stands out", `One rule: ${told.notableRule()}. Weaker shocks are not named; they count in all sums, and stand in the table.`],
+    ["Stands out", `One rule: ${told.notableRule()}. Weaker shocks are not named; they count in all sums, and stand in the table. So do those on what was not measured, unless their own interval excludes zero.`],
     covariates.length
       ? ["Adjusted for", `Covariates come before all other variables: what they explain of these is taken out, and what they add to the ${told.it} stands apart. They are not asked whether they are root causes.`]
       : null,

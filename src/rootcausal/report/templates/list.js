@@ -15,7 +15,7 @@ function factsOfPatients() {
     let [top, most] = [null, content.notable];
     for (let variable = 0; variable < nVariables; variable++) {
       const value = told.strength(shapley(row, variable));
-      if (value >= most) [top, most] = [variable, value];
+      if (value >= most && !isOpen(row, variable)) [top, most] = [variable, value];
     }
     return { row, label, predictor: predictor(row), top };
   });
@@ -53,6 +53,7 @@ function drawList() {
   box.value = listState.text;
   view.replaceChildren(
     element("h2", {}, `${count(labels.length, rowNoun)}`),
+    notScored(),
     element(
       "div",
       { class: "filters no-print" },
@@ -69,6 +70,17 @@ function drawList() {
     }, "list-more"),
   );
   fillList();
+}
+
+const NOT_SCORED_NAMED = 20;
+
+/** Who is not on the page, since nothing of theirs was measured that the model goes by. */
+function notScored() {
+  const { not_scored: names } = content;
+  if (!names.length) return "";
+  const shown = names.slice(0, NOT_SCORED_NAMED).map((name) => [element("bdi", {}, shownName(name))]);
+  const more = names.length > NOT_SCORED_NAMED ? ` and ${names.length - NOT_SCORED_NAMED} more` : "";
+  return element("p", { id: "not-scored" }, "Not scored, since nothing was measured that the model goes by: ", ...shown.flatMap((name, place) => (place ? [", ", ...name] : name)), `${more}.`);
 }
 
 function listHeads() {
@@ -172,7 +184,7 @@ function alikeWords(row) {
 }
 
 function factsOfOne(row) {
-  const values = d3.range(nVariables).map((variable) => told.strength(shapley(row, variable)));
+  const values = d3.range(nVariables).map((variable) => (isOpen(row, variable) ? 0 : told.strength(shapley(row, variable))));
   const top = d3.maxIndex(values);
   return { top: values[top] >= content.notable ? top : null };
 }

@@ -92,7 +92,7 @@ function covariatesAdd(row) {
 
 function cards(title, shocks, limit, way) {
   const shown = notable(shocks, limit);
-  const rest = shocks.slice(shown.length);
+  const rest = othersThan(shown, shocks);
   const together = d3.sum(rest, (one) => one.value);
   const none = rest.length ? `No single shock that would ${way} the ${told.it} stands out.` : told.noShock(`${way}s`);
   return element(
@@ -100,7 +100,7 @@ function cards(title, shocks, limit, way) {
     { "aria-label": title },
     element("h3", {}, title),
     shown.length ? element("ol", { class: "cards" }, shown.map(card)) : element("p", {}, none),
-    rest.length ? element("p", { class: "caption" }, count(rest.length, "weaker one"), element("span", { class: told.scaleClass }, `, together ${told.beside(together)}${told.scaleWord}`), ": in the table below.") : null,
+    rest.length ? element("p", { class: "caption" }, count(rest.length, othersNoun(rest)), element("span", { class: told.scaleClass }, `, together ${told.beside(together)}${told.scaleWord}`), ": in the table below.") : null,
   );
 }
 

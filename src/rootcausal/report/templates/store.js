@@ -76,13 +76,17 @@ function predictor(row) {
 // The page has a block of marks where something was not measured of somebody.
 const hasImputed = document.getElementById("block-imputed") !== null;
 
+// What was not measured, and may add nothing: its own interval does not exclude zero.
+const OPEN = 128;
+const isOpen = (row, variable) => hasImputed && (cell("imputed", row, variable) & OPEN) > 0;
+
 /** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent; of variables that are read as one, what each says. */
 function valueOf(row, variable) {
   const { levels, unit, digits, members } = variables[variable];
   const data = cell("data", row, variable);
-  const mark = hasImputed ? cell("imputed", row, variable) : 0;
+  const mark = hasImputed ? cell("imputed", row, variable) & ~OPEN : 0;
   return {
-    data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, likely: mark > 1 ? mark - 1 : null,
+    data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, open: isOpen(row, variable), likely: mark > 1 ? mark - 1 : null,
     parts: members.map((member) => ({ ...variables[member], ...valueOf(row, member) })),
   };
 }

@@ -40,7 +40,7 @@ function waterfallSteps(row, harmful, protective) {
   for (const [shocks, noun] of [[harmful, "raising"], [protective, "lowering"]]) {
     const alone = notable(shocks, WATERFALL_BARS);
     alone.forEach((one) => add({ name: one.name, variable: one.variable, measured: one.parts.length ? "" : valueText(one), value: one.value, interval: hasInterval(one) ? one.interval : null }));
-    const rest = shocks.slice(alone.length);
+    const rest = othersThan(alone, shocks);
     if (rest.length) add({ name: `${rest.length} ${alone.length ? "more" : "small"} ${noun}`, value: d3.sum(rest, (one) => one.value) });
   }
   return steps;
