@@ -20,8 +20,8 @@ from .rows import TERMS_A_CAUSE, BentRows, Designs
 STRAIGHT, BENT, UNEVEN = range(3)
 # Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
 RIDGE = 1.0
-# Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as long
-# as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
+# Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
+# long as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
 SPREAD_STEPS = 5
 MOST_SPREAD_STEPS = 50
 SPREAD_SETTLED = 0.02
