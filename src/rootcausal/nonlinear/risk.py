@@ -85,11 +85,8 @@ class RiskSearch:
         whole = [self._whole(v) for v in range(len(self._columns))]
         test = self._score_tests([], [*groups, *whole], Coefficients(np.zeros(0), self._outcome.start))
         lines, curves = np.split(test, 2)
-        return (
-            lines,
-            curves,
-            np.array([[len(one), len(two)] for one, two in zip(groups, whole, strict=True)]).T,
-        )
+        freedom = np.array([list(map(len, groups)), list(map(len, whole))], dtype=np.intp)
+        return lines, curves, freedom
 
     def run(self, always: Sequence[int]) -> Risk:
         """The terms that tell the outcome; lines of the variables ``always`` are among them in any case."""
