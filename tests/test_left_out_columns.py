@@ -173,7 +173,7 @@ def test_a_column_that_tells_of_what_is_missing_is_not_absent_without_a_word(
     whole = X[["twin", "x0", "x1", "x2", "x3", "x4", "x6"]]
     holed = whole.assign(twin=whole["twin"].mask(whole.index < 3))
     model.predict_proba(whole)  # nothing is missing, nothing is said
-    says = "no patient has 'x5', which would tell of values that were not measured"
+    says = "nobody has 'x5', which would tell of values that were not measured"
     with pytest.warns(UserWarning, match=says):
         model.predict_proba(holed)
     with pytest.warns(UserWarning, match=says):

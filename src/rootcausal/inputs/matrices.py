@@ -419,7 +419,7 @@ def warn_of_not_telling(names: Sequence[str]) -> None:
     """Say which variables nobody was measured on that a model needs for what is missing only."""
     if names:
         warnings.warn(
-            f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which would tell of values "
+            f"nobody has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which would tell of values "
             "that were not measured: what is expected of these, given all else, stands in",
             UserWarning,
             stacklevel=caller(),
