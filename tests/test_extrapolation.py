@@ -13,6 +13,9 @@ import pytest
 
 from rootcausal import RCI
 
+# As it should be said of them; here what is predicted is looked at.
+pytestmark = pytest.mark.filterwarnings("ignore:unlike the cohort")
+
 
 def bent_cohort(n: int = 800) -> tuple[pd.DataFrame, np.ndarray]:
     """x bends w, its spread and a stage; y depends on w, and on a switch that nearly all have on."""

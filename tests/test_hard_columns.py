@@ -154,6 +154,7 @@ def test_values_that_are_nearly_equal_do_not_bend_curves(tmp_path: Path) -> None
     np.testing.assert_allclose(told[1:], told[:-1], atol=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore:unlike the cohort")
 def test_a_value_ten_million_standard_deviations_away(tmp_path: Path) -> None:
     X, y = u_shaped(0, 300, 3)
     X[:, 1] += 2 * np.tanh(2 * X[:, 0])
