@@ -340,6 +340,8 @@ def _completed(
     values[:, columns] = completion.fill(matrix.values)[:, columns]
     telling = np.union1d(columns, completion.columns)
     nothing = np.logical_and.reduce(np.isnan(matrix.values[:, telling]), axis=1)
+    # A model that goes by no column says the same of everybody, whatever its resamples go by.
+    nothing &= completion.columns.size > 0
     return Matrix(
         values,
         matrix.library,
