@@ -291,6 +291,7 @@ def test_other_outcomes_have_no_such_option() -> None:
         RCISurvival(mechanism="nonlinear")
 
 
+@pytest.mark.filterwarnings("ignore:unlike the cohort")
 def test_new_patients_far_from_the_cohort_get_finite_answers(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
     X, y = cohort
     model = RCI(mechanism="nonlinear").fit(X[["dose", "level", "marker"]], y)
