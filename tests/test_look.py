@@ -163,6 +163,8 @@ def test_columns_that_are_mostly_missing() -> None:
     assert found("mostly missing", lab=holes) == ("lab",)
     assert found("mostly missing", lab=np.where(np.arange(N) % 10 < 5, np.nan, NOISE[:, 2])) is None
     assert found("nearly empty", lab=np.where(np.arange(N) < N - 3, np.nan, NOISE[:, 2])) == ("lab",)
+    stars = ["*" if k < N - 3 else str(k) for k in range(N)]
+    assert found("nearly empty", lab=stars) == ("lab",)
 
 
 def test_infinite_values() -> None:

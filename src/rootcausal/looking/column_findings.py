@@ -10,6 +10,7 @@ from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
 from ..wording import plural, quoted
+from .codes import not_known
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
@@ -185,12 +186,10 @@ def find_empty(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
 
 
 def find_mostly_missing(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
-    some = [
-        cells
-        for cells in columns
-        if kinds[cells.name] in FITTED and cells.n_missing >= MOSTLY_MISSING * cells.n_rows
-    ]
-    few = tuple(cells.name for cells in some if cells.n_observed < FEWEST_VALUES)
+    fitted = [cells for cells in columns if kinds[cells.name] in FITTED]
+    gone = {cells.name: int((cells.missing | not_known(cells)).sum()) for cells in fitted}
+    some = [cells for cells in fitted if gone[cells.name] >= MOSTLY_MISSING * cells.n_rows]
+    few = tuple(cells.name for cells in some if cells.n_rows - gone[cells.name] < FEWEST_VALUES)
     found = []
     if few:
         has = by_number(few, "has", "have")
@@ -199,7 +198,7 @@ def find_mostly_missing(columns: Sequence[Counted], kinds: dict[str, Shape]) -> 
     names = tuple(cells.name for cells in some if cells.name not in few)
     if not names:
         return found
-    shares = {cells.name: f"{cells.n_missing / cells.n_rows:.0%}" for cells in some}
+    shares = {cells.name: f"{gone[cells.name] / cells.n_rows:.0%}" for cells in some}
     return [
         *found,
         Finding(
