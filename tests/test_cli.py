@@ -158,6 +158,11 @@ def test_no_dependence_is_a_warning(tmp_path: Path) -> None:
     assert result.stderr.startswith("warning: ")
     assert result.stderr.count("\n") == 1
     assert "all Shapley values are zero" in result.stdout
+    # What the fit said the checks do not say once more; of a model that was fitted before, they do.
+    arguments = ["--out", tmp_path / "page.html"]
+    assert "learned nothing" not in run("report", tmp_path / "c.csv", "--target", "d", *arguments).stderr
+    again = run("report", tmp_path / "c.csv", "--model", tmp_path / "m.rci", *arguments)
+    assert again.stderr.count("the model learned nothing") == 1
     assert "none: no single shock stands out" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")
 
 

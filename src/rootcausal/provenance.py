@@ -20,6 +20,7 @@ from .core.yes_no import YesNo
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
+from .inputs.labels import text_of
 from .inputs.sampling import doubt_of_prevalence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
@@ -322,24 +323,27 @@ def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
             of_level = has_it[there][of_row == level]
             if of_level.size and (not of_level.any() or (known.ndim == 1 and of_level.all())):
                 found.append(
-                    _DecidingLevel(variable.name, str(text), int(of_level.size), bool(of_level.all()))
+                    _DecidingLevel(variable.name, text_of(text), int(of_level.size), bool(of_level.all()))
                 )
     return sorted(found, key=lambda one: -one.count)
 
 
 def _of_levels(levels: Sequence[_DecidingLevel], cohort: Cohort) -> str:
     word = "event" if isinstance(cohort.outcome, Survival) else "disease"
-    said = [
-        f"{'all' if one.has_it else 'none'} of {plural(one.count, 'patient')} with "
-        f"{quoted(one.variable, 40)} = {quoted(one.level, 40)} {'have' if one.has_it else 'has'} the {word}"
-        for one in levels
-    ]
+    said = [f"{_who(one)} the {word}" for one in levels]
     these = "this level" if len(levels) == 1 else "these levels"
     return (
         f"quasi-complete separation: {listed(said, 3)}. What {these} would add has no finite estimate, and a "
         "prior holds it small; what is said of other variables stands. Merge a rare level with another; "
         "leave the column out if it came after the outcome, or is a part of it"
     )
+
+
+def _who(one: _DecidingLevel) -> str:
+    level = f"with {quoted(one.variable, 40)} = {quoted(one.level, 40)}"
+    if one.count == 1:
+        return f"the only patient {level} {'has' if one.has_it else 'does not have'}"
+    return f"{'all' if one.has_it else 'none'} of the {one.count:,} patients {level} have"
 
 
 def warn_of_sets(found: Together, cohort: Cohort) -> list[str]:

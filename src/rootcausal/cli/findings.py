@@ -47,12 +47,18 @@ def say_what_is_known(model: "Fitted") -> None:
         say(f"and {plural(more, 'more doubt')}: rootcausal look, of the cohort of the fit, lists them")
 
 
-def warn_of_limits(diagnosis: "Diagnosis", who: str) -> None:
+def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = None) -> None:
     """Print a line on stderr where the checks say that something is not to be read.
 
-    ``who`` says the rest, such as "the page".
+    ``who`` says the rest, such as "the page". Of a model that was just ``fitted``, what its fit warned of is
+    not said twice.
     """
-    broken = [check for check in diagnosis.limits if check.reading == "do not read"]
+    nothing_found = fitted is not None and not fitted.causal_order_.size
+    broken = [
+        check
+        for check in diagnosis.limits
+        if check.reading == "do not read" and not (nothing_found and check.name == "learned")
+    ]
     if broken:
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""

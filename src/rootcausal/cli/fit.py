@@ -230,7 +230,7 @@ def fit(
         say(line)
     say(f"model written to {shown(out)}")
     if diagnosis is not None:
-        warn_of_limits(diagnosis, "rootcausal check")
+        warn_of_limits(diagnosis, "rootcausal check", model)
     say(provenance("fit", made_with(model)))
 
 

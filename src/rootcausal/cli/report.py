@@ -246,7 +246,7 @@ def report(
     for line in lines.populations():
         say(line)
     say_what_was_found(diagnosis)
-    warn_of_limits(diagnosis, "the page")
+    warn_of_limits(diagnosis, "the page", model if model_file is None else None)
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
     used = {} if model_file is None else {"model": quoted(model_file.name)}
