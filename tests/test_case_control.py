@@ -311,10 +311,10 @@ def test_on_a_cluster_too(study_file: Path, client_of_threads: Any) -> None:
 
 def test_simulated_studies(tmp_path: Path) -> None:
     out, truth = tmp_path / "study.parquet", tmp_path / "truth.parquet"
-    arguments = ["simulate", "--rows", 300, "--seed", 5, "--out", out, "--design", "case-control"]
-    assert "needs --prevalence" in error(2, *arguments)
+    arguments = ["simulate", "--seed", 5, "--out", out, "--design", "case-control"]
+    assert "needs --prevalence" in error(2, *arguments, "--rows", 300)
     assert "even number" in error(2, *arguments, "--rows", 301, "--prevalence", 0.1)
-    printed = ok(*arguments, "--prevalence", 0.1, "--truth", truth)
+    printed = ok(*arguments, "--rows", 300, "--prevalence", 0.1, "--truth", truth)
     assert "disease: d = 1 (150 of 300 patients); 10% in the population" in printed
     assert "design=case-control, prevalence=0.1" in printed
     drawn = simulate(300, 10, random_state=5, design="case-control", prevalence=0.1)

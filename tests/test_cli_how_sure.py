@@ -1,6 +1,7 @@
 """rootcausal check, fit --bootstrap and explain --what-if: what Python says, in words and files."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,10 @@ def test_check_says_what_python_says(cohort: Path) -> None:
     model = RCI(positive=1).fit(patients.X, patients.target)
     model.cross_validate()
     diagnosis = model.diagnose(patients.X, patients.target, ids=patients.ids)
-    assert printed == json.loads(json.dumps(diagnosis.to_dict(), default=str))
+    told = json.loads(json.dumps(diagnosis.to_dict(), default=str))
+    # How a file was read only the command knows.
+    assert printed["provenance"].pop("reading")["called"] == "d"
+    assert printed == told
 
 
 def test_check_and_page_name_the_patients_of_the_file(cohort: Path) -> None:
@@ -54,8 +58,11 @@ def test_check_and_page_name_the_patients_of_the_file(cohort: Path) -> None:
 
 def test_check_in_words(cohort: Path) -> None:
     printed = ok("check", cohort, "--target", "d", "--id", "patient")
-    assert "Are the errors non-Gaussian" in printed
-    assert "\noverall: " in printed
+    _, found = printed.split("\n\n", 1)
+    assert found.startswith("overall: broken, ")
+    verdicts = re.findall("^(BROKEN|DOUBTFUL|CANNOT TELL|FINE) ", found, re.MULTILINE)
+    assert verdicts == sorted(verdicts, key=["BROKEN", "DOUBTFUL", "CANNOT TELL", "FINE"].index)
+    assert verdicts.count("FINE") == 1 and "Did the model learn anything?" in found
     assert "made by rootcausal" in printed
 
 

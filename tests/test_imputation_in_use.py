@@ -19,7 +19,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import learn
 from rootcausal.core.yes_no import YesNo
-from rootcausal.diagnostics import Checked
+from rootcausal.diagnostics import Checked, Diagnosis, diagnose
 from rootcausal.errors import InputError
 
 
@@ -77,7 +77,12 @@ def test_quantiles_of_the_cohort_are_those_of_patients_not_of_expectations() -> 
 def test_checks_see_values_that_vary_as_patients_do(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = half_measured()
     model, seen = RCI(variant="plus").fit(X, y), list[Checked]()
-    monkeypatch.setattr(rootcausal.estimator, "diagnose", seen.append)
+
+    def seeing(checked: Checked) -> Diagnosis:
+        seen.append(checked)
+        return diagnose(checked)
+
+    monkeypatch.setattr(rootcausal.estimator, "diagnose", seeing)
     model.diagnose(X, y)
     gone = np.isnan(X[:, 0])
     assert seen[0].X[gone, 0].std() > 0.7 * np.nanstd(X[:, 0])

@@ -191,13 +191,32 @@ def test_missing_values_are_filled_in(cohort: tuple[pd.DataFrame, np.ndarray]) -
     X, y = cohort
     holed = X.mask(np.random.default_rng(1).random(X.shape) < 0.05)
     model = RCI(mechanism="nonlinear", kinds=KINDS).fit(holed, y)
-    assert model.provenance_["missing"]["draws"] > 1
+    missing = model.provenance_["missing"]
+    assert missing["draws"] > 1 and missing["rows"] == holed.isna().any(axis=1).sum()
+    assert missing["cells"] == holed.isna().sum().to_dict()
     holds_together(model, holed)
-    numbers = ["dose", "level", "marker"]
-    some, whole = (RCI(mechanism="nonlinear").fit(table[numbers], y) for table in (holed, X))
-    np.testing.assert_array_equal(some.causal_order_, whole.causal_order_)
-    told, of_whole = some.shapley_values(X[numbers]), whole.shapley_values(X[numbers])
-    assert np.corrcoef(told[:, 2], of_whole[:, 2])[0, 1] > 0.8
+
+
+def test_draws_go_by_what_rows_hold(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    # Not by the order of the rows. Which causal order draws give is not promised: they are Gaussian, and of
+    # relations that bend they may turn it round.
+    X, y = cohort
+    holed = X[["dose", "level", "marker"]].mask(np.random.default_rng(1).random((len(X), 3)) < 0.05)
+    shuffled = np.random.default_rng(2).permutation(len(X))
+    model = RCI(mechanism="nonlinear").fit(holed, y)
+    other = RCI(mechanism="nonlinear").fit(holed.iloc[shuffled].reset_index(drop=True), y[shuffled])
+    np.testing.assert_array_equal(model.causal_order_, other.causal_order_)
+    np.testing.assert_allclose(
+        model.shapley_values(X[holed.columns]), other.shapley_values(X[holed.columns]), atol=1e-6
+    )
+
+
+def test_complete_rows_give_the_order_back(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
+    X, y = cohort
+    numbers = X[["dose", "level", "marker"]]
+    for seed in range(3):
+        whole = (np.random.default_rng(seed).random(numbers.shape) >= 0.05).all(axis=1)
+        assert list(RCI(mechanism="nonlinear").fit(numbers[whole], y[whole]).causal_order_) == [0, 1, 2]
 
 
 def test_cases_and_controls_are_weighted_to_the_population() -> None:
