@@ -167,7 +167,7 @@ def test_a_likelihood_without_a_maximum_is_said(attribution: str, never: bool) -
     event = np.where(carries, 0 if never else 1, event)
     if not never:
         time = np.where(carries, time.min() * np.linspace(0.1, 0.9, 300), time)
-    said = "none of 8 patients with 'variant' = 'True' has the event"
+    said = "none of the 8 patients with 'variant' = 'true' has the event"
     said = said if never else "for certain that they have the event before others, or not at all"
     with pytest.warns(UserWarning, match=said):
         model = RCISurvival(attribution=attribution).fit(X.assign(variant=carries), time, event)

@@ -343,7 +343,11 @@ def _who(one: _DecidingLevel) -> str:
     level = f"with {quoted(one.variable, 40)} = {quoted(one.level, 40)}"
     if one.count == 1:
         return f"the only patient {level} {'has' if one.has_it else 'does not have'}"
-    return f"{'all' if one.has_it else 'none'} of the {one.count:,} patients {level} have"
+    return (
+        f"all {one.count:,} patients {level} have"
+        if one.has_it
+        else f"none of the {one.count:,} patients {level} has"
+    )
 
 
 def warn_of_sets(found: Together, cohort: Cohort) -> list[str]:
