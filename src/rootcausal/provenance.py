@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .core.halves import BENT, UNEVEN, Mechanism
+from .core.halves import BENT, STRAIGHT, UNEVEN, Mechanism
 from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
@@ -31,6 +31,9 @@ BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cu
 
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
+# Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
+# round (docs/bent-relations.md).
+IMPUTED_TURNS_ROUND = 0.01
 # So many more cases than controls, or fewer, lack a variable whose absence says who is ill.
 TELLS_THE_OUTCOME = 0.9
 # Columns that a line about many of them names, where there is room.
@@ -256,6 +259,14 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if learned.imputation is not None:
         order = learned.ordering.order
         yield from _doubts_of_imputation(learned.imputation, cohort, order, level)
+        lacking = learned.imputation.missing[order] / cohort.raw.shape[0]
+        bent = any(form != STRAIGHT for form in learned.model.forms())
+        if bent and lacking.max(initial=0.0) >= IMPUTED_TURNS_ROUND:
+            yield (
+                f"nonlinear relations were learned where up to {lacking.max():.0%} of a variable was imputed, "
+                "by a linear (Gaussian) model: arrows may point the wrong way. Fit the complete rows as "
+                "well (--drop-missing), and compare"
+            )
     if not learned.model.order.size:
         yield f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero"
     if learned.separated:
