@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal.inputs.rules import NAMED_AT_MOST
 
 SECONDS = 60
 STAGES = ["none", "mild", "grave", "dire"]
@@ -269,25 +270,69 @@ def risks(model: Any, X: pd.DataFrame) -> np.ndarray:
     return model.predict_risk(X) if isinstance(model, RCISurvival) else model.predict(X)
 
 
-def adds_up(model: Any, X: pd.DataFrame, where: str, all_scored: bool = True) -> None:
-    """Values and predictions agree. Who has nothing need not be scored, unless all have something."""
+def untold(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """(n,) patients of whom nothing was measured that the model goes by, or that tells of what it goes by."""
+    used = model._model.used
+    if not used.size:  # the same is said of everybody
+        return np.zeros(len(X), dtype=bool)
+    telling = np.union1d(used, model._encoding.layout.variable[model._completion.columns])
+    known = X.mask(X == NEVER_SEEN)[model.feature_names_in_[telling]]
+    return known.isna().all(axis=1).to_numpy()
+
+
+def adds_up(model: Any, X: pd.DataFrame, where: str) -> None:
+    """Values and predictions agree; NaN for who has nothing, and who that is is said, and for nobody else."""
+    nothing = untold(model, X)
+    with heard() as said_of:
+        said = predictor(model, X)
+    for one in said_of:
+        warnings.warn(one, stacklevel=2)  # for who asked
+    named = [one for one in said_of if one.startswith("nothing that the model goes by was measured in row")]
+    must(len(named) == nothing.any(), f"{where}: {len(named)} times told who has nothing measured")
+    rows = (np.flatnonzero(nothing) + 1).tolist()
+    numbers = list(map(int, re.findall(r"\d+", "".join(named))))
+    left = len(rows) - NAMED_AT_MOST
+    must(numbers == ([*rows[:NAMED_AT_MOST], left] if left > 0 else rows), f"{where}: other rows are named")
     explanation = model.explain(X)
-    said = predictor(model, X)
-    scored = np.isfinite(said)
-    must(not all_scored or scored.all(), f"{where}: a prediction is not finite")
+    must(np.array_equal(explanation.scored, ~nothing), f"{where}: others are not scored")
+    answers = {
+        "prediction": said,
+        "risk": risks(model, X),
+        "value": explanation.values,
+        "error": explanation.errors,
+        "Shapley value": model.shapley_values(X),
+        "score": np.nan_to_num(model.scores(X), nan=np.nan, neginf=0.0),
+        "risk explained": explanation.predicted,
+        "risk if": explanation.what_if(model.causal_order_[0]).predicted
+        if model.causal_order_.size and not explanation.variables[model.causal_order_[0]].levels
+        else said,
+        "lower end": explanation.lower,
+        "frequency": explanation.frequency,
+        "end of the risk": explanation.predicted_interval,
+        "value in a table": explanation.to_frame()["shapley"].to_numpy().reshape(len(X), -1),
+    }
+    for what, numbers_of in answers.items():
+        if numbers_of is None:
+            continue
+        numbers_of = numbers_of.T if what == "end of the risk" else numbers_of
+        gone = ~np.isfinite(numbers_of.reshape(len(X), -1))
+        must(gone[nothing].all(), f"{where}: a {what} of whom nothing was measured")
+        must(not gone[~nothing].any(), f"{where}: a {what} is not finite")
+    scored = ~nothing
     values = explanation.values[scored]
-    must(np.isfinite(values).all(), f"{where}: a value is not finite")
-    together = explanation.base_value + values.sum(axis=1)
-    if explanation.covariate_effect is not None:
-        together = together + explanation.covariate_effect[scored]
+    together = explanation.base_value + values.sum(axis=1) + explanation.covariate_effect[scored]
     near = 1e-7 * (1.0 + np.abs(values).sum(axis=1) + abs(explanation.base_value))
     must(
         (np.abs(together - said[scored]) < near).all(), f"{where}: base and values do not make the prediction"
     )
     must((np.abs(explanation.predictor - said)[scored] < near).all(), f"{where}: explain and predict differ")
-    risk = risks(model, X)[scored]
+    risk = answers["risk"][scored]
     if not isinstance(model, RCIRegressor):
         must(((risk >= 0) & (risk <= 1)).all(), f"{where}: a risk outside of 0 to 1")
+
+
+def same_numbers(some: np.ndarray, others: np.ndarray) -> bool:
+    return np.array_equal(some, others, equal_nan=True)
 
 
 def try_seed(seed: int) -> str:
@@ -301,8 +346,8 @@ def try_seed(seed: int) -> str:
             return "refused: " + re.sub(r"[\d., ]+(and \d+ more )?", " ", " ".join(str(refused).split()))[:60]
         adds_up(model, X, "cohort")
         again = cohort.fit()
-        same = np.array_equal(again.explain(X).values, model.explain(X).values)
-        must(same and np.array_equal(risks(again, X), risks(model, X)), "two fits differ")
+        same = same_numbers(again.explain(X).values, model.explain(X).values)
+        must(same and same_numbers(risks(again, X), risks(model, X)), "two fits differ")
         _more(cohort, model)
     _later(cohort, model)
     return "fitted"
@@ -317,7 +362,7 @@ def _more(cohort: Fuzzed, model: Any) -> None:
         if "file" in cohort.more:
             model.save(Path(folder) / "model.rci")
             loaded = type(model).load(Path(folder) / "model.rci")
-            must(np.array_equal(risks(loaded, X), risks(model, X)), "a model from its file gives other risks")
+            must(same_numbers(risks(loaded, X), risks(model, X)), "a model from its file gives other risks")
         if "report" in cohort.more:
             model.report(X.iloc[:5], Path(folder) / "page.html")
     if "diagnose" in cohort.more:
@@ -334,11 +379,11 @@ def _later(cohort: Fuzzed, model: Any) -> None:
         all_at_once = risks(model, X)
         some = rng.choice(len(X), size=min(4, len(X)), replace=False)
         alone = np.concatenate([risks(model, X.iloc[[row]]) for row in some])
-    close = np.allclose(alone, all_at_once[some], rtol=1e-9, atol=1e-12)
+    close = np.allclose(alone, all_at_once[some], rtol=1e-9, atol=1e-12, equal_nan=True)
     must(close, "a risk depends on which rows come along")
     with heard():
         turned = risks(model, X[list(X)[::-1]])
-    must(np.array_equal(turned, all_at_once), "a risk depends on the order of columns")
+    must(same_numbers(turned, all_at_once), "a risk depends on the order of columns")
     name, renamed = str(rng.choice(list(X))), all_at_once
     with heard() as said:
         try:
@@ -346,25 +391,21 @@ def _later(cohort: Fuzzed, model: Any) -> None:
         except InputError as refused:
             said.append(str(refused))
     silent = not any(name in one or name.upper() in one for one in said)
-    must(not silent or np.array_equal(renamed, all_at_once), f"{name} is renamed, and nothing is said")
+    must(not silent or same_numbers(renamed, all_at_once), f"{name} is renamed, and nothing is said")
     for name in cohort.texts:
         strange = X.iloc[:3].copy()
         strange[name] = NEVER_SEEN
         with heard() as said:
             try:
-                adds_up(model, strange, f"an unseen level of {name}", all_scored=False)
+                adds_up(model, strange, f"an unseen level of {name}")
             except InputError as refused:
                 said.append(str(refused))
         must(any(name in one for one in said), f"an unseen level of {name}, nothing is said")
     for name in cohort.numbers + cohort.few:
         _beyond(cohort, model, name)
     nobody = pd.DataFrame(None, index=[0, 1], columns=list(X), dtype=object)
-    with heard() as said:
-        try:
-            adds_up(model, nobody, "nothing measured", all_scored=False)
-        except InputError as refused:
-            said.append(str(refused))
-    must(said or not model.causal_order_.size, "nothing measured, and nothing is said")
+    with heard():
+        adds_up(model, nobody, "nothing measured")
 
 
 def _beyond(cohort: Fuzzed, model: Any, name: str) -> None:

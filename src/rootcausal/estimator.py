@@ -332,12 +332,14 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         matrix = self._patients(X)
         return matrix.scored(self._model.predictor(matrix.values))
 
-    def _patients(self, X: Any, needed: Index | None = None, in_part: bool = False) -> Matrix:
+    def _patients(
+        self, X: Any, needed: Index | None = None, *, to_score: bool = True, in_part: bool = False
+    ) -> Matrix:
         """Patients whom the model can score; by default these need covariates and the causal order."""
         check_is_fitted(self)
-        needed, reach = self._model.used if needed is None else needed, self._model.reach()
-        kept = (self._encoding, self._completion, self._usual)
-        return matrix_for_scoring(self, X, needed, reach, *kept, in_part=in_part)
+        used, reach = self._model.used, self._model.reach()
+        kept = (self._encoding, self._completion, self._usual, used if to_score else None)
+        return matrix_for_scoring(self, X, used if needed is None else needed, reach, *kept, in_part=in_part)
 
     def _keep_quantiles(self, quantiles: CohortQuantiles | None) -> None:
         """Keep quantiles of the cohort, if there are any, and what of its numbers is unusual."""
@@ -366,11 +368,14 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return matrix.scored(self._model.shapley(matrix.values))
 
     def scores(self, X: Any) -> F64:
-        """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
+        """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take.
+
+        NaN for patients who are not scored.
+        """
         values = self._shapley(X)
         unranked = np.ones(values.shape[1], dtype=bool)
         unranked[self.causal_order_] = False
-        values[:, unranked] = -np.inf
+        values[unranked & ~np.isnan(values)] = -np.inf
         return values
 
     def _explained(
@@ -399,7 +404,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
         X, ids = self._with_ids(X, ids)
         # The checks that look at the outcome also look at what the model left out.
-        matrix = self._patients(X, None if target is None else np.arange(self._model.n_variables))
+        needed = None if target is None else np.arange(self._model.n_variables)
+        matrix = self._patients(X, needed, to_score=False)
         values = matrix.drawn(self._encoding.layout)
         known = None
         if target is not None:

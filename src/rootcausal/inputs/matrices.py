@@ -60,8 +60,7 @@ class Matrix:
     borrowed : the numbers may be the user's own, who can change them.
     measured : the same before values that are needed were filled in; None where none of them was missing.
     completion : what filled them in.
-    nothing : (n,) patients of whom nothing was measured that the model goes by, who are not scored; None
-        where there are none.
+    nothing : (n,) patients who are not scored, by :func:`_nothing_told`; None where there are none.
     """
 
     values: F64
@@ -190,6 +189,7 @@ def matrix_for_scoring(
     encoding: Encoding | None = None,
     completion: Completion | None = None,
     usual: Usual | None = None,
+    goes_by: Index | None = None,
     in_part: bool = False,
 ) -> Matrix:
     """Validated new data: columns of a dataframe are matched by name, those of an array by place.
@@ -205,6 +205,8 @@ def matrix_for_scoring(
     encoding : what the columns stand for; by default numbers.
     completion : fills in what is missing; None where nothing may be.
     usual : what numbers the cohort had; new ones that are unlike them are said.
+    goes_by : variables that the model itself uses, whatever else is ``needed``; who is not scored is decided
+        by them. None where nobody is to be scored.
     in_part : these are some rows of a table; what all of it lacks was said.
     """
     findings = Findings()
@@ -255,6 +257,8 @@ def matrix_for_scoring(
     if completion is None:
         return matrix
     matrix = _completed(matrix, completion, encoding, needed, present)
+    if goes_by is not None:
+        matrix = replace(matrix, nothing=_nothing_told(values, goes_by, completion, encoding.layout))
     if not in_part:
         _warn_of_missing(table, matrix, present, encoding.names, needed)
     return matrix
@@ -300,7 +304,8 @@ def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Fi
     # A table with none of the columns is another one, even where the model needs none.
     wanted = np.sort(needed) if present.any() else np.arange(p)
     lacking = [known[place] for place in wanted if not present[place]]
-    spelt = spelt_otherwise(lacking, [name for name in columns if name not in set(known)])
+    others = there.difference(known) if lacking else set()
+    spelt = spelt_otherwise(lacking, [name for name in columns if name in others])
     if may_lack and present.any() and not spelt:
         warn_of_lacking(lacking)
     else:
@@ -338,17 +343,26 @@ def _completed(
     warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
-    telling = np.union1d(columns, completion.columns)
-    nothing = np.logical_and.reduce(np.isnan(matrix.values[:, telling]), axis=1)
-    # A model that goes by no column says the same of everybody, whatever its resamples go by.
-    nothing &= completion.columns.size > 0
-    return Matrix(
-        values,
-        matrix.library,
-        measured=matrix.values,
-        completion=completion,
-        nothing=nothing if nothing.any() else None,
-    )
+    return Matrix(values, matrix.library, measured=matrix.values, completion=completion)
+
+
+def _nothing_told(values: F64, goes_by: Index, completion: Completion, layout: Layout) -> np.ndarray | None:
+    """(n,) who is not scored, at any door; None where everybody is.
+
+    That is who has no value in any column of the variables that the model goes by, covariates among them, nor
+    in any from which these are filled in. What only resamples go by does not count, and a model that goes by
+    no variable says the same of everybody, so that everybody is scored.
+    """
+    if not goes_by.size:
+        return None
+    telling = np.union1d(np.flatnonzero(np.isin(layout.variable, goes_by)), completion.columns)
+    untold = np.flatnonzero(np.isnan(values[:, telling[0]]))  # of most tables, few rows
+    untold = untold[np.isnan(values[untold[:, None], telling]).all(axis=1)]
+    if not untold.size:
+        return None
+    nothing = np.zeros(len(values), dtype=bool)
+    nothing[untold] = True
+    return nothing
 
 
 def _refuse_texts_for_numbers(found: Found, encoding: Encoding) -> None:
