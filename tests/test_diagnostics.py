@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import ttest_ind
 
-from rootcausal import RCI
+from rootcausal import RCI, UnlikeCohortWarning
 from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Scale
 from rootcausal.diagnostics.equal_responses import product_tests
 from rootcausal.diagnostics.evidence import fit_plain
+from rootcausal.diagnostics.gaussianity import gaussian_p_values
 from rootcausal.diagnostics.link import Groups, check_link
 from rootcausal.diagnostics.many_tests import corrected, smallest_of_many
 from rootcausal.diagnostics.patients import farthest_patients, influence
@@ -92,13 +93,15 @@ def test_a_wrong_unit_is_seen_in_new_patients_and_in_the_cohort():
     model = RCI().fit(X, y)
     strange = X.head(50).copy()
     strange.loc[:, "b"] *= 1000
-    diagnosis = model.diagnose(strange)
+    with pytest.warns(UnlikeCohortWarning, match="'b' is about .* in 49 of 50 rows, far beyond the cohort"):
+        diagnosis = model.diagnose(strange)
     assert [check.name for check in diagnosis.checks] == ["in_range"]
     assert diagnosis.verdict == "broken"
     assert diagnosis.checks[0].variables[0] == "b"
     assert "; rows 1, 2, 3, 4, 5 and 44 more of the table." in diagnosis.checks[0].statement
     assert "49 patients" in diagnosis.checks[0].limit
-    named = model.diagnose(strange, ids=[f"p{k}\n" for k in range(50)])
+    with pytest.warns(UnlikeCohortWarning):
+        named = model.diagnose(strange, ids=[f"p{k}\n" for k in range(50)])
     assert r"patients: p0\n, p1\n, p2\n, p3\n, p4\n and 44 more." in named.checks[0].statement
     assert [check.verdict for check in model.diagnose(X).checks] == ["fine"]
 
@@ -227,6 +230,14 @@ def test_one_column_and_no_survivor():
     diagnosis = model.diagnose(x, rng.integers(0, 2, 100))
     assert [check.name for check in diagnosis.checks] == [*NAMES[:-1], "learned", "in_range"]
     json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_errors_that_are_all_the_same_have_no_shape():
+    errors = np.random.default_rng(0).laplace(size=(40, 3))
+    errors[:, 1] = 0.1
+    errors[:, 2] = 0.1 + 1e-17 * errors[:, 2]
+    assert gaussian_p_values(errors).tolist() == [gaussian_p_values(errors[:, :1])[0], 1.0, 1.0]
+    assert gaussian_p_values(errors[:19]).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_two_valued_columns_are_no_trouble():

@@ -191,14 +191,14 @@ def test_an_id_column_that_is_not_there(
     table = make(cohort[0].assign(who=[f"p{row}" for row in range(200)]))
     assert model.explain(table, ids="who").ids[:2] == ("p0", "p1")
     for ask in (model.explain, lambda X, ids: model.report(X, tmp_path / "page.html", ids=ids)):
-        with pytest.raises(InputError, match="no id column 'patient' in the table, which has 'a', 'b', 'c'"):
+        with pytest.raises(InputError, match="no column 'patient' for ids in the table, which has 'a', 'b'"):
             ask(table, ids="patient")
 
 
 def test_ids_that_name_nobody(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
     X, y = cohort
     model = RCI().fit(X.to_numpy(), y)
-    with pytest.raises(InputError, match="no id column 'who' in the table: X has no column names"):
+    with pytest.raises(InputError, match="no column 'who' for ids in the table: X has no column names"):
         model.explain(X.to_numpy(), ids="who")
     with pytest.raises(InputError, match="ids must be the name of a column or one id a patient, not 7"):
         model.explain(X.to_numpy(), ids=7)

@@ -335,6 +335,59 @@ def test_explanations_say_who_is_not_scored(labs: pd.DataFrame, ill: np.ndarray,
 
 
 @NOTHING
+@pytest.mark.filterwarnings("ignore:no patient has")
+def test_all_doors_agree_about_who_is_not_scored(
+    labs: pd.DataFrame, ill: np.ndarray, unmeasured: pd.DataFrame, tmp_path: Path
+) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    cohort = labs.assign(**{name: rng.laplace(size=200) for name in ("x", "y", "z")})
+    cohort.loc[::7, "bili"] = np.nan
+    model = RCI(alpha=0.1).fit(cohort, ill).bootstrap(8, random_state=0)
+    # A resample goes by x, the model by bilirubin, albumin and glucose, of which platelets tell.
+    assert set(model._needed_variables()) == {0, 1, 2, 3, 4} and set(model.causal_order_) == {0, 1, 3}
+    some = cohort.iloc[1:6].copy()
+    some.iloc[0] = np.nan
+    some.iloc[1, :4] = np.nan
+    some.iloc[2, [0, 1, 3, 4, 5, 6]] = np.nan
+    nobody = np.array([True, True, False, False, False])
+    explained = model.explain(some)
+    answers = [model.predict_proba(some), model.decision_function(some), model.transform(some)]
+    answers += [model.shapley_values(some), np.nan_to_num(model.scores(some), nan=np.nan, neginf=0)]
+    answers += [explained.values, explained.predicted_interval.T, explained.frequency]
+    answers += [explained.what_if("bili").predicted, explained.what_if("bili").predicted_interval.T]
+    answers += [explained.to_frame()["shapley"].to_numpy().reshape(5, -1)]
+    lazy = model.shapley_values(dask.from_pandas(some, npartitions=2))
+    answers += [lazy.compute(scheduler="synchronous").to_numpy()]
+    some.to_csv(tmp_path / "new.csv", index=False)
+    model.save(tmp_path / "m.rci")
+    ok("explain", tmp_path / "m.rci", tmp_path / "new.csv", "--out", tmp_path / "scores.csv")
+    answers += [pd.read_csv(tmp_path / "scores.csv")[["risk", "bili", "x", "bili_lower"]].to_numpy()]
+    for answer in answers:
+        gone = np.isnan(np.reshape(answer, (5, -1)))
+        assert (gone == nobody[:, None]).all()
+    assert explained.scored.tolist() == (~nobody).tolist()
+    model.report(some, tmp_path / "page.html", ids=list("abcde"))
+    assert '"labels":["c","d","e"],"not_scored":["a","b"]' in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.filterwarnings("ignore:no patient has", "ignore:the outcome depends on no variable")
+def test_a_model_that_goes_by_nothing_scores_everybody(
+    labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path
+) -> None:
+    model = RCI(alpha=0.2).fit(labs[["platelets"]], ill).bootstrap(8, random_state=0)
+    assert not model.causal_order_.size and model._needed_variables().size  # a resample goes by it
+    some = labs[["platelets"]].head(3).assign(platelets=[np.nan, np.nan, 200.0])
+    explained = model.explain(some)
+    assert explained.scored.all() and not explained.values.any()
+    for answer in (model.predict_proba(some)[:, 1], explained.predicted, explained.predicted_interval[1]):
+        assert np.isfinite(answer).all()
+    assert np.ptp(model.predict_proba(some)[:, 1]) == 0
+    model.report(some, tmp_path / "page.html", ids=list("abc"))
+    assert '"labels":["a","b","c"],"not_scored":[]' in (tmp_path / "page.html").read_text()
+
+
+@NOTHING
 def test_the_page_and_figures_leave_them_out(model: RCI, unmeasured: pd.DataFrame, tmp_path: Path) -> None:
     model.report(unmeasured, tmp_path / "page.html", [0, 0, 1, 1, 1], ids=list("abcde"))
     assert '"labels":["a","c","d","e"],"not_scored":["b"]' in (tmp_path / "page.html").read_text()

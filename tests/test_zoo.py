@@ -275,4 +275,6 @@ def test_save_and_load(animal: Animal, tmp_path: Path) -> None:
     loaded = RCI.load(tmp_path / "model.rci")
     assert np.array_equal(loaded.scores(animal.X), model.scores(animal.X))
     assert np.array_equal(loaded.predict_proba(animal.X), model.predict_proba(animal.X))
-    assert np.array_equal(loaded.explain(animal.X).lower, explained(animal).lower)
+    again = loaded.explain(animal.X)
+    assert np.array_equal(again.lower, explained(animal).lower)
+    assert again.scored.all() and again.of_scored() is again

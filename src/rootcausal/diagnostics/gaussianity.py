@@ -20,6 +20,8 @@ QUESTION = "Are the errors non-Gaussian, so that causes can be told from effects
 LEVEL = 0.01
 # The test says nothing of fewer rows.
 FEWEST_ROWS = 20
+# Errors that differ by less than this, of their own size, differ by rounding: they have no shape.
+ROUNDING = 1e-12
 # √(skewness² / 6 + excess kurtosis² / 24) of Student's law with ten degrees of freedom: where so little would
 # have been seen, what looks Gaussian is.
 NEARLY_GAUSSIAN = 0.2
@@ -29,10 +31,15 @@ ARROWS_NAMED = 3
 
 
 def gaussian_p_values(errors: F64) -> F64:
-    """(k,): D'Agostino and Pearson's test by skewness and kurtosis; large where an error looks Gaussian."""
-    if errors.shape[0] < FEWEST_ROWS:
-        return np.ones(errors.shape[1])
-    return normaltest(np.asfortranarray(errors), axis=0).pvalue
+    """(k,): D'Agostino and Pearson's test by skewness and kurtosis; large where an error looks Gaussian.
+
+    1 where nothing is known of its shape: of few rows, and where none of them differs.
+    """
+    p_values = np.ones(errors.shape[1])
+    if errors.shape[0] >= FEWEST_ROWS:
+        varies = np.ptp(errors, axis=0) > ROUNDING * np.abs(errors).max(axis=0)
+        p_values[varies] = normaltest(np.asfortranarray(errors[:, varies]), axis=0).pvalue
+    return p_values
 
 
 def check_gaussianity(evidence: Evidence) -> Check:
