@@ -314,6 +314,15 @@ def test_nobody_is_scored_of_whom_nothing_was_measured(
     model = RCI().fit(labs, ill)
     with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match=f"{said}: leave out"):
         model.predict(unmeasured)
+    number = labs["glucose"] + 9 * ill
+    asked: list[tuple[Any, tuple[Any, ...]]] = [
+        (RCI().fit(labs, ill), (ill[:5],)),
+        (RCISurvival().fit(labs, np.arange(1.0, 201.0), ill), (np.arange(1.0, 6.0), ill[:5])),
+        (RCIRegressor().fit(labs[["bili", "albumin"]], number), (number.head(5),)),
+    ]
+    for model, known in asked:
+        with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match=f"{said}: leave out"):
+            model.score(unmeasured, *known)
 
 
 @NOTHING

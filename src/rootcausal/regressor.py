@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.table import F64
 from .diagnostics import Diagnosis
-from .estimator import Estimator
+from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Amount
@@ -85,6 +85,12 @@ class RCIRegressor(RegressorMixin, Estimator):
         """(n,): the expected value of y."""
         check_is_fitted(self)
         return self._model.attribution.predicted(self._predictor(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of :meth:`predict`: 1 is perfect, 0 what the mean of y tells."""
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, told_of_all(self.predict(X)), sample_weight=sample_weight))
 
     def explain(self, X: Any, ids: Any = None) -> Explanation:
         """What moved each patient's value, as in :meth:`rootcausal.RCI.explain`; in the unit of y."""
