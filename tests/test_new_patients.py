@@ -432,6 +432,9 @@ def test_the_command_line_says_who_is_not_scored(
         out = tmp_path / "scores.csv"
         said = run("explain", tmp_path / "m.rci", file, "--id", "pid", "--out", out)
         assert "1 patient is not scored, and without values: nothing that the model goes by" in said.stdout
+        said = run("explain", tmp_path / "m.rci", file, "--id", "pid", "--what-if", "platelets=0")
+        assert re.search(r"\n +b +not scored +not scored +nothing that the model", said.stdout)
+        assert "platelets' is not among the causes that the model found: nothing changes" in said.stdout
         scores = pd.read_csv(out)
         assert scores["risk"].isna().tolist() == [False, True, False, False, False]
         assert out.read_text().splitlines()[2].startswith('"b",,,')

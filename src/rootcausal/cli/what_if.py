@@ -133,6 +133,8 @@ def print_answers(
         if not explanation.scored[row]:
             now, after, changes = NOT_SCORED, NOT_SCORED, NOTHING_MEASURED
         rows.append((patient_label(patients, row), now, after, changes))
+    if explanation.scored.any():  # what is said below is said of those who are
+        explanation = explanation.of_scored()
     name = one_line(question.variable, 40)
     if question.level is None:
         variable = explanation.variables[explanation.feature_names.index(question.variable)]
