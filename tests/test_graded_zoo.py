@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graded_zoo import BEFORE_OTHERS, GRADED_REFUSED, GRADED_ZOO, LAST_DIGIT, GradedAnimal
+from intervals_by_hand import assert_intervals_of_resamples
 from page_facts import facts_of
 from survival_oracle import kaplan_meier
 from zoo import EXHAUSTED, NO_DEPENDENCE, UNSETTLED
@@ -173,14 +174,15 @@ def test_explain(animal: GradedAnimal) -> None:
     explanation, model = explained(animal), resampled(animal)
     assert explanation.predictor == pytest.approx(model.predict(animal.X))
     assert finite(explanation.lower, explanation.upper, explanation.errors, explanation.predicted)
-    assert (explanation.lower <= explanation.values).all() and (explanation.values <= explanation.upper).all()
-    low, high = explanation.predicted_interval
-    assert ((low <= explanation.predicted) & (explanation.predicted <= high)).all()
+    assert_intervals_of_resamples(explanation)
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     causes = explanation.root_causes(top=2)[0]
     assert all(cause.shapley >= explanation.notable_from for cause in causes)
-    assert all(cause.lower <= cause.shapley <= cause.upper for cause in causes)
+    for cause in causes:
+        column = explanation.feature_names.index(cause.variable)
+        assert (cause.lower, cause.upper) == (explanation.lower[0, column], explanation.upper[0, column])
+        assert not cause.imputed or cause.lower > 0
     tidy = explanation.to_frame()
     assert len(tidy) == animal.X.size and finite(tidy.drop(columns="value").select_dtypes("number"))
 

@@ -37,6 +37,7 @@ def bent(fitted: tuple[np.ndarray, RCI], attribution: object = None) -> tuple[np
     model.__dict__ |= vars(straight)
     halves = straight._model
     model._model = CausalModel(SinhMechanism(halves.mechanism), attribution or halves.attribution)
+    model._keep_quantiles(CohortQuantiles.of(np.sinh(X), model._model))
     return np.sinh(X), model
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import run
+from intervals_by_hand import assert_intervals_of_resamples
 from zoo import ZOO, Animal
 
 from rootcausal import RCI, InputError, Knowledge, RCISurvival, plots
@@ -89,7 +90,7 @@ def test_everything_that_a_model_answers(
     assert model.predict_proba(X).shape == (len(X), 2)
     assert model.cross_validate()["auc"] > 0.6
     told = model.explain(X)
-    assert told.lower is not None and (told.lower <= told.values).all()
+    assert_intervals_of_resamples(told)
     frame = told.to_frame()
     assert set(frame["variable"]) == set(X)
     after = told.what_if("dose", 0.0)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from intervals_by_hand import assert_answers_of_resamples
 from outcome_cohorts import N, number_model, patients, survival_model
 
 from rootcausal import RCI, InputError, plots
@@ -107,8 +108,7 @@ def test_what_if_answers_in_the_scale_of_the_outcome(outcome):
     column = explanation.feature_names.index("weight")
     assert answer.predictor == pytest.approx(explanation.predictor - explanation.values[:, column])
     assert answer.predicted == pytest.approx(model._model.attribution.predicted(answer.predictor))
-    low, high = answer.predicted_interval
-    assert (low <= answer.predicted).all() and (answer.predicted <= high).all()
+    assert_answers_of_resamples(explanation, answer, column, 0.0)
     with pytest.raises(AttributeError, match="use predictor"):
         _ = answer.log_odds
     with pytest.raises(AttributeError, match="use predictor"):
@@ -129,9 +129,7 @@ def test_intervals_of_risks_hold_the_doubt_about_the_baseline():
     explanation, model = explained("survival"), survival_model()
     X = explanation._cells.columns
     draws = np.stack([one.predicted(X) for one in model.bootstrap_.models])
-    low, high = explanation.predicted_interval
-    assert low == pytest.approx(np.minimum(np.quantile(draws, 0.025, axis=0), explanation.predicted))
-    assert high == pytest.approx(np.maximum(np.quantile(draws, 0.975, axis=0), explanation.predicted))
+    assert explanation.predicted_interval == pytest.approx(np.quantile(draws, (0.025, 0.975), axis=0))
     typical = np.array([one.attribution.predicted(np.zeros(1))[0] for one in model.bootstrap_.models])
     assert np.ptp(typical) > 0.01
 

@@ -13,6 +13,7 @@ import pytest
 from graded_cohorts import labs, number_cohort, pull, structured, survival_cohort
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from intervals_by_hand import assert_intervals_of_resamples
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -186,7 +187,7 @@ def test_of_few_columns_none_is_dropped(variant: str) -> None:
 def test_resamples_give_intervals_in_the_unit(cohort: Any, model: RCIRegressor, tmp_path: Path) -> None:
     X, y = cohort
     explanation = model.explain(X)
-    assert (explanation.lower <= explanation.values).all() and (explanation.values <= explanation.upper).all()
+    assert_intervals_of_resamples(explanation)
     file = tmp_path / "resamples.npz"
     RCIRegressor().fit(X, y).bootstrap(3, resume=file)
     again = RCIRegressor().fit(X, y).bootstrap(8, resume=file)

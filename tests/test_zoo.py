@@ -11,7 +11,9 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from intervals_by_hand import assert_answers_of_resamples, assert_intervals_of_resamples
 from page_facts import facts_of
 from scipy.special import logit
 from zoo import EXHAUSTED, NO_DEPENDENCE, RARE_LEVEL, SEPARATED, UNSETTLED, ZOO, Animal
@@ -169,8 +171,7 @@ def test_explain(animal: Animal) -> None:
     assert explanation.log_odds == pytest.approx(fitted(animal).decision_function(animal.X))
     assert explanation.probability == pytest.approx(fitted(animal).predict_proba(animal.X)[:, 1])
     assert finite(explanation.lower, explanation.upper, explanation.errors)
-    assert (explanation.lower <= explanation.values).all()
-    assert (explanation.values <= explanation.upper).all()
+    assert_intervals_of_resamples(explanation)
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     assert all(explanation.text(0, column) for column in range(len(animal.names)))
@@ -186,8 +187,17 @@ def test_root_causes(animal: Animal) -> None:
         values = [cause.shapley for cause in causes]
         assert values == sorted(values, reverse=True)
         assert all(value >= explanation.notable_from for value in values)
-        assert len(values) == min(2, (explanation.values[row] >= explanation.notable_from).sum())
-        assert all(cause.lower <= cause.shapley <= cause.upper for cause in causes)
+        raising = explanation.values[row] >= explanation.notable_from
+        # What was not measured counts where its own interval keeps above zero.
+        counts = ~explanation.imputed[row] | (explanation.lower[row] > 0)
+        assert len(values) == min(2, (raising & counts).sum())
+        for cause in causes:
+            column = explanation.feature_names.index(cause.variable)
+            assert raising[column] and counts[column]
+            assert (cause.lower, cause.upper) == (
+                explanation.lower[row, column],
+                explanation.upper[row, column],
+            )
 
 
 @every_animal
@@ -200,7 +210,7 @@ def test_set_labels(animal: Animal) -> None:
         ).explain(animal.X)
         assert explanation.variables[0].shown == "=<b>first\u202e" and explanation.feature_names == names
         tidy = explanation.to_frame()
-        assert (tidy["notable"] == (tidy["shapley"].abs() >= explanation.notable_from)).all()
+        assert (tidy["notable"] == ((tidy["shapley"].abs() >= explanation.notable_from) & told(tidy))).all()
         assert tidy["notable"].sum() == explanation.notable.sum()
         assert set(tidy["unit"]) == ({"g", ""} if len(names) > 1 else {"g"})
     finally:
@@ -215,7 +225,13 @@ def test_to_frame(animal: Animal) -> None:
     unused = tidy["value"].isna()
     assert not (unused & (tidy["imputed"] | (tidy["shapley"] != 0))).any()
     assert animal.has_holes or not unused.any()
-    assert (tidy["root_cause"] == (tidy["shapley"] > 0)).all()
+    assert (tidy["root_cause"] == ((tidy["shapley"] > 0) & told(tidy))).all()
+
+
+def told(tidy: pd.DataFrame) -> pd.Series:
+    """What was measured, or has an interval that keeps to its own side of zero."""
+    same_side = tidy["lower"].where(tidy["shapley"] > 0, -tidy["upper"]) > 0
+    return ~tidy["imputed"] | same_side
 
 
 @every_animal
@@ -229,8 +245,9 @@ def test_to_shap(animal: Animal) -> None:
 def test_what_if(animal: Animal) -> None:
     explanation = explained(animal)
     for column, variable in enumerate(explanation.variables[:3]):
+        asked = variable.levels[-1] if variable.levels else 0.0
         if variable.levels:
-            answer = explanation.what_if(variable.name, level=variable.levels[-1])
+            answer = explanation.what_if(variable.name, level=asked)
             stays = explanation.levels()[:, column] == answer.levels()[:, column]
             stays &= ~explanation.imputed[:, column]
             assert answer.log_odds[stays] == pytest.approx(explanation.log_odds[stays])
@@ -238,16 +255,11 @@ def test_what_if(animal: Animal) -> None:
             answer = explanation.what_if(variable.name)
             assert answer.log_odds == pytest.approx(explanation.log_odds - explanation.values[:, column])
         assert finite(answer.probability)
-        for values, (low, high) in (
-            (answer.log_odds, answer.log_odds_interval),
-            (answer.probability, answer.probability_interval),
-            (answer.data, answer.data_interval),
-        ):
-            assert np.array_equal(np.isnan(low), np.isnan(high))
-            # Levels without an order have no interval, and what nobody needs may be missing.
-            told = ~np.isnan(low)
-            assert told.any() and (animal.has_holes or told.all() or "nominal" in kinds(explanation))
-            assert ((low <= values) & (values <= high))[told].all()
+        # Levels without an order have no interval, and what nobody needs may be missing.
+        assert_answers_of_resamples(explanation, answer, column, asked)
+        assert finite(answer.log_odds_interval, answer.probability_interval)
+        known = ~np.isnan(answer.data_interval)
+        assert known.any() and (animal.has_holes or known.all() or "nominal" in kinds(explanation))
 
 
 def kinds(explanation: Explanation) -> set[str]:

@@ -231,7 +231,8 @@ class Explanation:
     @property
     def notable(self) -> np.ndarray:
         """(n, p): which values are notable, up or down."""
-        return (np.abs(self.values) >= self.notable_from) & ~open_of(self.imputed, self.lower, self.upper)
+        is_open = open_of(self.values, self.imputed, self.lower, self.upper)
+        return (np.abs(self.values) >= self.notable_from) & ~is_open
 
     @property
     def set_values(self) -> F64:

@@ -50,7 +50,8 @@ class RootCause:
     shapley : what the shock adds, on the scale of ``Explanation.values``.
     error : the shock, in standard deviations.
     value : what was measured or, where nothing was, is expected; of a level the number that stands for it.
-    lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in.
+    lower, upper : 95 % interval of ``shapley``; None where nothing was resampled or filled in. It is that of
+        the resamples, and need not hold ``shapley``: where it does not, they seldom found that value.
     frequency : share of resamples in which it raises it at all; None without a bootstrap.
     level : the level in words; None for a number.
     imputed : whether the value was not measured; of a set, whether one was not.
@@ -81,7 +82,8 @@ class Listed:
         members weighted by what each adds; its data are NaN, and imputed if a member's are.
     members : places of the variables that are in sets.
     lower, upper, frequency, rank_stability : (n, p + s), or None, as in ``Explanation``.
-    open : (n, p + s) what was not measured, and whose interval does not exclude zero: no root cause.
+    open : (n, p + s) what was not measured, and whose interval does not exclude zero, or lies on its other
+        side: no root cause.
     """
 
     names: tuple[str, ...]
@@ -97,14 +99,14 @@ class Listed:
 
     @cached_property
     def open(self) -> np.ndarray:
-        return open_of(self.imputed, self.lower, self.upper)
+        return open_of(self.values, self.imputed, self.lower, self.upper)
 
 
-def open_of(imputed: np.ndarray, lower: F64 | None, upper: F64 | None) -> np.ndarray:
-    """Where a value was not measured, and its interval does not exclude zero."""
+def open_of(values: F64, imputed: np.ndarray, lower: F64 | None, upper: F64 | None) -> np.ndarray:
+    """Where a value was not measured, and its interval does not keep to the value's own side of zero."""
     if lower is None or upper is None:
         return imputed
-    return imputed & ~((lower > 0) | (upper < 0))
+    return imputed & ~np.where(values > 0, lower > 0, upper < 0)
 
 
 def named_sets(sets: Sets, variables: Sequence[Variable]) -> tuple[MergedSet, ...]:

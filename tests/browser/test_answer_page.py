@@ -172,9 +172,9 @@ def test_the_list_is_sorted_and_filtered_and_tells_what_happened(watched, made):
     assert rows.count() == 0
     page.locator("#list-text").fill("10")
     page.locator("#patient-table a", has_text=re.compile("^10$")).click()
-    assert page.locator("h2:visible").inner_text() == "Patient 10"
+    page.locator("h2:visible", has_text=re.compile("^Patient 10$")).wait_for()  # the page follows its address
     page.go_back()
-    assert page.locator("#list").is_visible()
+    page.locator("#list").wait_for()
 
 
 def test_patients_like_this_one_are_the_nearest(watched, made):

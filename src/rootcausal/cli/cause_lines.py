@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING
 
 from ..wording import listed, one_line, plural, short_names, together
-from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, percent, print_table, say, say_meaning
+from .console import (
+    NOT_SCORED,
+    NOTHING_MEASURED,
+    patient_label,
+    percent,
+    print_table,
+    say,
+    say_if_outside,
+    say_meaning,
+)
 
 if TYPE_CHECKING:
     from ..explanation import Explanation, RootCause
@@ -45,10 +54,13 @@ def print_root_causes(
     print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
     ends = explanation.covariate_interval if covariates else None
     printed = any(_has_interval(cause) for of_patient in causes for cause in of_patient)
-    printed = printed or (ends is not None and bool((ends[0] < ends[1]).any()))
+    effect = explanation.covariate_effect
+    printed = printed or (ends is not None and any(map(_apart, effect, *ends)))
     if printed and explanation.frequency is not None:
         share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
         say(f"in brackets: 95% interval{share}")
+        shown = [(one.shapley, one.lower, one.upper) for of_patient in causes for one in of_patient]
+        say_if_outside([*shown, *([] if ends is None else zip(effect, *ends, strict=True))])
     elif printed and explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     _say_beyond(patients, explanation)
@@ -90,8 +102,8 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
     added = lines.size(explanation.covariate_effect[row])
     if explanation.covariate_interval is not None:
         lower, upper = explanation.covariate_interval[:, row]
-        # Without resamples, covariates that were all measured have no interval: it is the value.
-        added += f" ({lines.end(lower)} to {lines.end(upper)})" if lower < upper else ""
+        apart = _apart(explanation.covariate_effect[row], lower, upper)
+        added += f" ({lines.end(lower)} to {lines.end(upper)})" if apart else ""
     places = explanation._model.covariates
     expected = [one_line(explanation.variables[k].shown, 20) for k in places if explanation.imputed[row, k]]
     # On a line of its own, so that the column stays narrow.
@@ -99,8 +111,16 @@ def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> 
 
 
 def _has_interval(cause: "RootCause") -> bool:
-    """Without resamples, what was all measured has none: it is the value."""
-    return cause.lower is not None and not cause.lower == cause.upper == cause.shapley
+    return (
+        cause.lower is not None
+        and cause.upper is not None
+        and _apart(cause.shapley, cause.lower, cause.upper)
+    )
+
+
+def _apart(value: float, lower: float, upper: float) -> bool:
+    """Whether an interval is more than the value: without resamples, what was all measured has no other."""
+    return lower < upper or lower > value or upper < value
 
 
 def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:

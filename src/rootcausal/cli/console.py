@@ -6,7 +6,7 @@ import textwrap
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, cast
@@ -285,6 +285,8 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
         say(f"       and {plural(len(order) - VARIABLES_SHOWN, 'more variable')}")
+    if ends is not None:
+        say_if_outside((effects[k], *ends[:, k]) for k in first)
     columns = model._encoding.names
     _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
 
@@ -331,6 +333,12 @@ def _say_left_out(variables: "LeftOut", subject: str) -> None:
     for reason, names in reasons.items():
         if names:
             say(f"left out, {reason}: {listed(short_names(names), 10)}")
+
+
+def say_if_outside(intervals: Iterable[tuple[Any, Any, Any]]) -> None:
+    """Say why, if a value lies outside its interval; each is a value with its lower and its upper end."""
+    if any(value < lower or value > upper for value, lower, upper in intervals):
+        say("an interval is that of the resamples: where it does not hold the value, they seldom found it")
 
 
 def say_meaning(

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..wording import listed, one_line, quoted
-from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, print_table, say
+from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, print_table, say, say_if_outside
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -145,6 +145,7 @@ def print_answers(
     print_table(("patient", lines.header[0], f"{lines.told} then", "what would change"), rows)
     if answer.predicted_interval is not None:
         say("in brackets: 95% intervals from the bootstrap")
+        say_if_outside(zip(answer.predicted, *answer.predicted_interval, strict=True))
     if not explanation.values[:, explanation.feature_names.index(question.variable)].any():
         nothing = "nothing changes" if question.level is None else "nothing else changes"
         say(f"{quoted(question.variable)} is not among the causes that the model found: {nothing}")

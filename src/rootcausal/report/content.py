@@ -261,7 +261,9 @@ def _interval_blocks(
         "upper": _steps(chosen(listed.upper), view),
     }
     if listed.frequency is not None:
-        blocks["frequency"] = _packed(np.round(chosen(listed.frequency) * 100), "<u1")
+        share = chosen(listed.frequency)
+        # A few resamples are not none, and nearly all of them are not all.
+        blocks["frequency"] = _packed(np.clip(np.round(share * 100), share > 0, 100 - (share < 1)), "<u1")
     return kept, blocks
 
 

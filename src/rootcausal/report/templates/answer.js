@@ -145,8 +145,11 @@ function gradeBadge(one) {
 
 /** "raises the risk in 95 % of 100 resamples" */
 function sameWayText(one) {
-  if (sameWay(one) === 0) return `${told.works(one.value)} in none of ${count(content.bootstrap.resamples, "resample")}: no resample agrees`;
-  return `${told.works(one.value)} in ${sameWay(one)} % of ${count(content.bootstrap.resamples, "resample")}`;
+  const resamples = count(content.bootstrap.resamples, "resample");
+  if (sameWay(one) > 0) return `${told.works(one.value)} in ${sameWay(one)} % of ${resamples}`;
+  // Of what lowers, whole percents do not tell one resample of many from none.
+  const few = one.value < 0 && content.bootstrap.resamples > 100;
+  return `${told.works(one.value)} in ${few ? "under 1 %" : "none"} of ${resamples}: ${few ? "hardly any" : "no"} resample agrees`;
 }
 
 /** What an interval that ends at exactly 0 means. */

@@ -21,7 +21,7 @@ function terms() {
       : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the shock works the way that it does here in at least ${FIRM_FROM} % of them, so that its 95 % interval keeps away from zero. Likely: in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer.`],
     content.intervals === null
       ? null
-      : ["95 % interval", "It holds the middle 95 % of what the resamples say, and what values that were not measured leave open. An interval that ends at exactly 0 says that some resamples left the variable out: there it was no cause at all."],
+      : ["95 % interval", "It holds the middle 95 % of what the resamples say, and what values that were not measured leave open. It need not hold the value that the model itself found: where it does not, the resamples seldom found that value. An interval that ends at exactly 0 says that some resamples left the variable out: there it was no cause at all."],
     variables.some((variable) => variable.levels.length) ? [told.byLevelTitle, LEVEL_SET] : null,
     hasImputed
       ? ["Not measured; expected", "The table has no value here. What is expected given all that was measured of this patient stands in for it, and the interval holds how far that may be off."]
