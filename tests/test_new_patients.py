@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from command_line import ok, run
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, UnlikeCohortWarning
+from rootcausal.uncertainty.resample import Bootstrap
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +290,79 @@ def test_an_interval_is_that_of_the_resamples(contradicted: RCI, labs: pd.DataFr
     labs.iloc[[strongest]].to_csv(tmp_path / "new.csv", index=False)
     said = " ".join(ok("explain", tmp_path / "m.rci", tmp_path / "new.csv").split())
     assert f"albumin {cause.shapley:+.2f} (+0.00 to +0.00, no resample agrees)" in said
+    assert OUTSIDE in said
+    asked = ok("explain", tmp_path / "m.rci", tmp_path / "new.csv", "--what-if", "bili=0")
+    assert OUTSIDE in " ".join(asked.split()).partition("what if the shock on bili")[2]
+
+
+OUTSIDE = "an interval is that of the resamples: where it does not hold the value, they seldom found it"
+
+
+def test_nothing_is_said_of_values_inside_their_intervals(
+    labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path
+) -> None:
+    model = RCI().fit(labs, ill)
+    # The model itself among its resamples, at either end and in the middle.
+    model.bootstrap_ = Bootstrap((model._model,) * 3, 0)
+    model.save(tmp_path / "m.rci")
+    labs.head(8).to_csv(tmp_path / "new.csv", index=False)
+    said = ok("explain", tmp_path / "m.rci", tmp_path / "new.csv", "--what-if", "albumin=0")
+    assert "to " in said and "an interval is that of the resamples" not in said
+
+
+def test_an_interval_on_the_other_side_of_zero_supports_nothing(labs: pd.DataFrame, ill: np.ndarray) -> None:
+    model = RCI().fit(labs, ill)
+    # Resamples that say, beyond all doubt, that what raises the risk lowers it.
+    contrary = replace(
+        model._model, attribution=replace(model._model.attribution, coef=-50 * model._model.attribution.coef)
+    )
+    model.bootstrap_ = Bootstrap((contrary,) * 5, 0)
+    explained = model.explain(labs.assign(bili=labs["bili"].where(np.arange(200) % 2 == 0)))
+    column = 0
+    against = explained.imputed[:, column] & (np.abs(explained.values[:, column]) >= explained.notable_from)
+    against &= np.where(
+        explained.values[:, column] > 0, explained.upper[:, column] < 0, explained.lower[:, column] > 0
+    )
+    assert against.any()
+    assert not explained.notable[against, column].any()
+    causes = explained.root_causes(top=9, both_ways=True)
+    assert not {c.variable for row in np.flatnonzero(against) for c in causes[row]} & {"bili"}
+    tidy = explained.to_frame()
+    of_bili = tidy[tidy["variable"] == "bili"]
+    assert not of_bili[["root_cause", "notable"]].to_numpy()[against].any()
+
+
+def test_a_few_resamples_are_not_none_on_a_page(
+    contradicted: RCI, labs: pd.DataFrame, tmp_path: Path
+) -> None:
+    other = contradicted.bootstrap_.models[0]
+    model = copy(contradicted)
+    model.bootstrap_ = Bootstrap((*[other] * 249, model._model), 0)
+    model.report(labs, tmp_path / "page.html")
+    listed = model.explain(labs).listed
+    strongest = np.argsort(-np.abs(listed.values[:, model.causal_order_]), axis=1, kind="stable")
+    share = np.take_along_axis(listed.frequency[:, model.causal_order_], strongest, axis=1)
+    assert np.isclose(share, 1 / 250).any() and np.isclose(share, 249 / 250).any()
+    page = (tmp_path / "page.html").read_text()
+    packed = re.search(r'id="block-frequency">([^<]*)<', page).group(1)
+    percents = np.frombuffer(base64.b64decode(packed), dtype="<u1").reshape(share.shape)
+    np.testing.assert_array_equal(percents == 0, share == 0)
+    np.testing.assert_array_equal(percents == 100, share == 1)
+    assert np.abs(percents - 100 * share).max() < 1
+
+
+def test_covariates_show_what_resamples_say_of_them(
+    labs: pd.DataFrame, ill: np.ndarray, tmp_path: Path
+) -> None:
+    model = RCI(knowledge={"covariates": ["bili"]}).fit(labs, ill)
+    model.bootstrap_ = Bootstrap((model.bootstrap(2).bootstrap_.models[0],) * 2, 0)
+    model.save(tmp_path / "m.rci")
+    labs.head(3).to_csv(tmp_path / "new.csv", index=False)
+    explained = model.explain(labs.head(3))
+    lower, upper = explained.covariate_interval
+    assert (lower == upper).all() and (lower != explained.covariate_effect).all()
+    said = " ".join(ok("explain", tmp_path / "m.rci", tmp_path / "new.csv").split())
+    assert f"{explained.covariate_effect[0]:+.2f} ({lower[0]:+.2f} to {upper[0]:+.2f})" in said
 
 
 @pytest.fixture
