@@ -172,6 +172,7 @@ def test_explain(animal: Animal) -> None:
     assert explanation.probability == pytest.approx(fitted(animal).predict_proba(animal.X)[:, 1])
     assert finite(explanation.lower, explanation.upper, explanation.errors)
     assert_intervals_of_resamples(explanation)
+    assert np.array_equal(explanation.of_scored().values, explanation.values[explanation.scored])
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     assert all(explanation.text(0, column) for column in range(len(animal.names)))
