@@ -161,3 +161,31 @@ def test_labels_that_no_fit_takes_get_no_line(labels: list[float], why: str) -> 
     columns = {"a": np.random.default_rng(0).standard_normal(40), "ill": labels}
     seen = look(pa.table(columns), "ill")
     assert fit_arguments(seen, "t.csv") is None and any(why in one.sentence for one in seen.findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "said"),
+    [
+        ("outcome", ("no survival", "survival"), "no survival"),
+        ("outcome", ("no death", "survival"), None),
+        ("outcome", ("not recovered", "recovered"), None),
+        ("outcome", ("non-responder", "responder"), None),
+        ("outcome", ("none", "improved"), None),
+        ("outcome", ("alive", "lost to follow-up"), None),
+        ("outcome", ("alive", "unknown"), None),
+        ("outcome", ("no", "no answer"), None),
+        ("outcome", ("discharged", "died"), "died"),
+        ("remission", ("0", "1"), None),
+        ("recovered", ("no", "yes"), None),
+        ("not_dead", ("0", "1"), None),
+        ("no_event", ("0", "1"), None),
+        ("negative", ("0", "1"), None),
+    ],
+)
+def test_an_end_that_is_hoped_for_is_asked_about(
+    name: str, labels: tuple[str, str], said: str | None
+) -> None:
+    columns = {"a": np.random.default_rng(0).standard_normal(40), name: labels * 20}
+    seen = look(pa.table(columns), name)
+    assert seen.target is not None and ("LABEL" in line_of(seen)) == (said is None)
+    assert said is None or (seen.target.disease, seen.target.guessed) == (said, False)

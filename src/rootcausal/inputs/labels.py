@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..asking.words import tokens, words
+from ..files.cells import may_be_a_level, says_missing
 
 # Shorter words in the name of a column are no topic that a label could repeat.
 LETTERS_OF_A_TOPIC = 4
@@ -20,8 +21,13 @@ _ILL = words(
     "relapsed recurrence recurred present true affected abnormal"
 )
 _WELL = words(
-    "no none control controls healthy normal negative neg alive living survived survivor survivors censored "
-    "censor benign absent false unaffected"
+    "no none control controls healthy normal negative neg alive living lived survived survivor survivors "
+    "survival censored censor benign absent false unaffected"
+)
+# An end that is hoped for may be the event, or what the healthy have; and who is lost is neither.
+_EITHER = words(
+    "remission recovered recovery cured cure improved improvement discharged discharge responder responders "
+    "response responded success successful lost withdrawn"
 )
 # Before a word, or glued to it, these turn it round: no relapse, not dead, notckd; so does "free" behind it.
 _NOT = ("not", "non", "no", "without", "never")
@@ -43,8 +49,7 @@ def place_of_disease(labels: Iterable[Any], name: str = "") -> int | None:
     said = _meanings(texts, name)
     if said.count("ill") == 1:
         return said.index("ill")
-    beside_well = len(said) == 2 and said.count("well") == 1 and "ill" not in said
-    return 1 - said.index("well") if beside_well else None
+    return 1 - said.index("well") if sorted(said) == ["", "well"] else None
 
 
 def place_of_health(labels: Iterable[Any], name: str = "") -> int | None:
@@ -55,7 +60,7 @@ def place_of_health(labels: Iterable[Any], name: str = "") -> int | None:
 
 def says_ill(label: str) -> bool | None:
     """Whether a label by itself says that somebody is ill or dead, or is not; None where it says neither."""
-    return {"ill": True, "well": False, "": None}[_meaning(tokens(label), frozenset(), frozenset())]
+    return {"ill": True, "well": False}.get(_meaning(tokens(label), frozenset(), frozenset()))
 
 
 def is_known(label: str) -> bool:
@@ -66,19 +71,22 @@ def is_known(label: str) -> bool:
 
 def asks_who_is_well(name: str) -> bool:
     """Whether a column by its name may say who is well, alive or censored, so that 1 is not the disease."""
-    return bool(_ASKS_WHO_IS_WELL & {*tokens(name)}) or any(
-        part.startswith(("cens", "surviv")) and not part.startswith("census") for part in tokens(name)
-    )
+    parts = tokens(name)
+    if (_ASKS_WHO_IS_WELL | _EITHER) & {*parts} or _meaning(parts, frozenset(), frozenset()) == "well":
+        return True
+    return any(part.startswith(("cens", "surviv")) and not part.startswith("census") for part in parts)
 
 
 def _meanings(texts: Sequence[str], name: str) -> list[str]:
-    """Of each label "ill", "well", or nothing."""
+    """Of each label "ill", "well", "either" where it may be the one or the other, or nothing."""
     split = [tokens(text) for text in texts]
     asked = frozenset(word for word in tokens(name) if len(word) >= LETTERS_OF_A_TOPIC)
-    return [
-        _meaning(found, frozenset(word for other in split if other is not found for word in other), asked)
-        for found in split
-    ]
+    found = []
+    for text, parts in zip(texts, split, strict=True):
+        others = frozenset(word for other in split if other is not parts for word in other)
+        nobody_knows = says_missing(text) and not may_be_a_level(text)
+        found.append("either" if nobody_knows else _meaning(parts, others, asked))
+    return found
 
 
 def _meaning(found: Sequence[str], others: frozenset[str], asked: frozenset[str]) -> str:
@@ -90,10 +98,12 @@ def _meaning(found: Sequence[str], others: frozenset[str], asked: frozenset[str]
         if glued != word and glued in (others | _ILL | _WELL):
             bare, turned = (bare - {word}) | {glued}, True
     turned |= bool(bare) and bool(known & {*_NOT, "free"})
-    ill, well = bool(bare & (_ILL | asked - _WELL)), bool(bare & _WELL)
+    ill, well = bool(bare & (_ILL | asked - _WELL - _EITHER)), bool(bare & _WELL)
+    if bare & _EITHER and not (ill or well):
+        return "either"
     # What is negated without being known is a disease where another label is the same without the "not".
     if turned and not (ill or well):
-        return "well" if bare & others else ""
+        return "well" if bare & others else "either"
     if not turned and not (ill or well) and any(one + word in others for one in _NOT for word in bare):
         return "ill"
     if ill == well:
