@@ -323,3 +323,25 @@ def test_a_century_that_is_not_plain_is_asked_for(tmp_path: Path) -> None:
     COHORT.assign(born=births).to_csv(path, index=False)
     told = error(3, "fit", path, "--target", "d", "--keep", "age,born", "--out", tmp_path / "m.rci")
     assert "of which the century is not plain, 1931 or 2031: write years with four digits" in told
+
+
+def test_tables_of_weka_from_hostile_hands(tmp_path: Path) -> None:
+    """Neither names nor cells without an end take longer than reading them does."""
+    path = tmp_path / "c.arff"
+    path.write_text("@attribute '" + "\\" * 80 + "\n@attribute b real\n@data\n1,2\n")
+    assert len(column_names(path)) == 2
+    path.write_text(
+        "@attribute a {x}\n@attribute b real\n@data\n'x',1" + " " * 60_000 + "2\n" + "'x',2\n" * 9
+    )
+    assert "10 rows" in ok("look", path)
+
+
+def test_letters_of_weka_that_are_not_utf8_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "c.arff"
+    rows = [f"{age},{'Köln' if k % 2 else 'Kåln'}" for k, age in enumerate(COHORT["age"])]
+    path.write_bytes(
+        "\n".join(["@attribute age real", "@attribute town {}", "@data", *rows]).encode("cp1252")
+    )
+    told = run("look", path, "--target", "town")
+    assert "Köln" in told.stdout and "Kåln" in told.stdout
+    assert "is not UTF-8 text: it was read as Windows-1252" in told.stdout + told.stderr

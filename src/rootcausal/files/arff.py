@@ -5,11 +5,11 @@ Rows that list only what is not zero ({1 5, 3 1}) are refused.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -20,9 +20,9 @@ from ..wording import plural, shown
 from .unpacking import opened
 
 ARFF_MISSING = "?"
-_ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^\s{]+)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s{]+)""", re.IGNORECASE)
 # A cell in quotes of either kind, or up to the next comma.
-_CELL = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,]*?))\s*(,|$)""")
+_CELL = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,]*))\s*(,|$)""")
 _MOST_COLUMNS = 1_000_000
 _BUFFER_BYTES = 1 << 20
 
@@ -42,15 +42,23 @@ def arff_names(path: str | PathLike[str]) -> tuple[str, ...]:
 def opened_arff(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """The rows as CSV in UTF-8, without a header."""
     with opened(path) as handle:
-        lines = _lines(handle)
+        lines = _lines(handle, said_of=path)
         width = len(list(_names(path, lines)))
         yield io.BufferedReader(_Stream(_rows(path, lines, width)), _BUFFER_BYTES)
 
 
-def _lines(handle: BinaryIO) -> Iterator[str]:
-    decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+def _lines(handle: BinaryIO, said_of: str | PathLike[str] | None = None) -> Iterator[str]:
+    """Lines of text; that some are no UTF-8 is said of a file once."""
     for line in handle:
-        yield decode(line).strip().removeprefix("\ufeff")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            text = line.decode("cp1252", errors="replace")
+            if said_of is not None:
+                said = f"{shown(said_of)} is not UTF-8 text: it was read as Windows-1252"
+                warnings.warn(said, UserWarning, stacklevel=2)
+                said_of = None
+        yield text.strip().removeprefix("\ufeff")
 
 
 def _names(path: str | PathLike[str], lines: Iterator[str]) -> Iterator[str]:
@@ -95,7 +103,7 @@ def _cells(line: str) -> list[str]:
         if found is None:
             return []
         quoted = found[1] if found[1] is not None else found[2]
-        cells.append(found[3] if quoted is None else _unescaped(quoted))
+        cells.append(found[3].rstrip() if quoted is None else _unescaped(quoted))
         place = found.end()
         if not found[4]:
             return cells
