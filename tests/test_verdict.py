@@ -231,3 +231,13 @@ def test_which_label_was_taken_for_the_disease_is_kept() -> None:
         model = RCI().fit(X, np.where(y == 1, "type A", "type B"))
     (said,) = model.provenance_["findings"]["fit"]
     assert "'type B' is taken for it" in said and said[:100] in str(model)
+
+
+def test_findings_of_endless_names_are_kept_as_far_as_they_are_read(tmp_path: Path) -> None:
+    X, y = leaky()
+    X = X.rename(columns={"leak": "leak" * 6000})
+    model = RCI().fit(X, y)
+    assert model.diagnose(X, y).verdict == "broken"
+    assert "checks: broken" in str(model)
+    model.save(tmp_path / "m.rci")
+    assert RCI.load(tmp_path / "m.rci").provenance_["findings"]["verdict"] == "broken"

@@ -54,13 +54,13 @@ class Found:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values, no longer than what is read of a file."""
         return {
             "verdict": self.verdict,
-            "fit": [*self.fit],
-            "table": [*self.table],
-            "checks": [check.to_dict() for check in self.checks],
-            "not_made": self.not_made,
+            "fit": _cut(self.fit),
+            "table": _cut(self.table),
+            "checks": [_cut_check(check).to_dict() for check in self.checks],
+            "not_made": self.not_made[:LONGEST_TEXT],
         }
 
     def with_checks(self, diagnosis: Diagnosis) -> Found:
@@ -109,6 +109,15 @@ class Found:
 
 def _of_fit(check: Check) -> Check:
     return replace(check, statement=f"In the cohort that the model learned from: {check.statement}")
+
+
+def _cut(texts: Sequence[Any]) -> list[str]:
+    return [str(text)[:LONGEST_TEXT] for text in texts[:MOST_TEXTS]]
+
+
+def _cut_check(check: Check) -> Check:
+    texts = {name: getattr(check, name)[:LONGEST_TEXT] for name in ("statement", "advice", "limit")}
+    return replace(check, **texts, variables=tuple(_cut(check.variables)))
 
 
 def _check(plain: Any) -> Check:
