@@ -146,3 +146,19 @@ main()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode in (1, 3), done
     assert done.stderr.startswith("error: ") and "memory" in done.stderr, done
+
+
+def test_files_that_the_kernel_keeps_take_no_memory_from_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a table that was read once could be refused when it is read again."""
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "_of_machine", lambda: None)
+    monkeypatch.setattr(memory, "address_space_left", lambda: None)
+    assert memory.memory_left() is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("900\n")
+    (tmp_path / "memory.stat").write_text("anon 150\ninactive_file 600\nactive_file 50\n")
+    assert memory.memory_left() == 750
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.memory_left() is None

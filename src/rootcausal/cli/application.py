@@ -131,7 +131,8 @@ def _end(error: BaseException) -> None:
     if isinstance(error, MissingExtraError):
         _fail(str(error), EXIT_USAGE)
     # Libraries that cannot be loaded for want of memory say so in many ways.
-    if isinstance(error, MemoryError) or (memory_left() or LEAST) < LEAST:
+    left = memory_left()
+    if isinstance(error, MemoryError) or (left is not None and left < LEAST):
         _fail("there is not enough memory for this table.", EXIT_UNEXPECTED)
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         # Who read what is printed has gone, as head does: the end is that of all programs then.

@@ -7,11 +7,13 @@ take what is theirs.
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
 from ..errors import InputError
 from ..wording import shown
 
 _GIB = 1 << 30
+_CONTAINER = Path("/sys/fs/cgroup")
 # Below this, nothing can be done: libraries are still to be loaded, and threads started.
 LEAST = 1 << 27
 
@@ -51,8 +53,11 @@ def address_space_left() -> int | None:
 def _of_container() -> int | None:
     """What a container or a batch system allows, where the kernel says it."""
     try:
-        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as taken:
-            return max(int(most.read()) - int(taken.read()), 0)
+        most, taken = (int((_CONTAINER / name).read_text()) for name in ("memory.max", "memory.current"))
+        kinds = [line.split() for line in (_CONTAINER / "memory.stat").read_text().splitlines()]
+        # What is only kept of files that were read goes as soon as somebody needs the place.
+        taken -= sum(int(size) for kind, size in kinds if kind in ("active_file", "inactive_file"))
+        return max(most - taken, 0)
     except (OSError, ValueError):  # no such limit, or "max"
         return None
 
