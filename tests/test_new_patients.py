@@ -522,3 +522,11 @@ def test_the_command_line_says_who_is_not_scored(
     ):
         said = run(*command)
         assert said.exit_code == 0 and said.stderr.count("no patient has 'bili'") == 1
+
+
+def test_numbers_over_hundreds_of_powers_of_ten_have_no_far_end() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": 10.0 ** rng.permutation(np.linspace(-120, 120, 20)), "b": rng.normal(size=20)})
+    y = (np.log10(X["a"]) + 40 * rng.logistic(size=20) > 0).astype(int)
+    model = RCI(transform={"a": "log"}, alpha=1.0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X.assign(a=1e125))).all()

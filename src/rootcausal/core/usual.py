@@ -118,7 +118,7 @@ class Usual:
         """
         low, middle, high = quantiles[[0, 50, 100]]
         widths = 1.0 + FEW_ROWS / n_rows
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             above = np.where(middle > 0, high * (high / middle) ** (0.5 * widths), high)
             share = np.minimum(np.sqrt(low / middle), np.maximum(low / high, FAR_BELOW)) ** widths
             near_zero = np.where(low > 0, low * share, 0.0)
