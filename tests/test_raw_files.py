@@ -345,3 +345,17 @@ def test_letters_of_weka_that_are_not_utf8_stay_apart(tmp_path: Path) -> None:
     told = run("look", path, "--target", "town")
     assert "Köln" in told.stdout and "Kåln" in told.stdout
     assert "is not UTF-8 text: it was read as Windows-1252" in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("first", ["1,2,3", "2,4,6,8", "1950,1980,1999"])
+def test_a_patient_whose_numbers_count_is_asked_about(tmp_path: Path, first: str) -> None:
+    """Names that are numbers do not lie among those below them; those of a patient do."""
+    numbers = [int(cell) for cell in first.split(",")]
+    rows = [",".join(str(number + 1 - k % 3) for number in numbers) for k in range(N) if k % 3 != 1]
+    path = tmp_path / "c.csv"
+    path.write_text("\n".join([first, *rows]))
+    assert "may be a patient, or the names of the columns" in error(3, "look", path)
+    assert f"{len(rows) + 1} rows" in ok("look", path, "--no-header")
+    far = [",".join(str(number / 7000) for number in numbers) for _ in rows]
+    path.write_text("\n".join([first, *far]))
+    assert column_names(path) == first.split(",")

@@ -44,9 +44,10 @@ def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool
             again += 1
         else:
             open_ += 1
-    numbers = [float(cell.replace(",", ".")) for cell in first if _is_number(cell)]
+    numbers = [_number(cell) for cell in first if _is_number(cell)]
     counted = _are_counted(numbers) and not again
-    if counted and len(numbers) > _TOO_FEW:
+    within = counted and _are_within(first, below)
+    if counted and len(numbers) > _TOO_FEW and not within:
         return True
     if not alike and (names or len(first) == 1 or again < max(open_, 1)):
         return True
@@ -103,6 +104,19 @@ def _are_counted(numbers: Sequence[float]) -> bool:
     years = all(number.is_integer() and number in _YEARS for number in numbers)
     # A patient may have two or three numbers in even steps.
     return steps == {1.0} or years or (len(steps) == 1 and len(numbers) > _TOO_FEW + 1)
+
+
+def _are_within(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether each number of the first row lies among those below it, as those of a patient do."""
+    for place, cell in enumerate(first):
+        column = [_number(row[place]) for row in below if place < len(row) and _is_number(row[place])]
+        if _is_number(cell) and not (column and min(column) <= _number(cell) <= max(column)):
+            return False
+    return True
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
 
 
 def _could_be_names(numbers: Sequence[float]) -> bool:
