@@ -264,8 +264,8 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         if bent and lacking.max(initial=0.0) >= IMPUTED_TURNS_ROUND:
             yield (
                 f"nonlinear relations were learned where up to {lacking.max():.0%} of a variable was "
-                "imputed, by a linear (Gaussian) model: arrows may point the wrong way. Fit the complete rows as "
-                "well (--drop-missing), and compare"
+                "imputed, by a linear (Gaussian) model: arrows may point the wrong way. Fit the complete "
+                "rows as well (--drop-missing), and compare"
             )
     if not learned.model.order.size:
         yield f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero"
