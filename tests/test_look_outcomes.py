@@ -161,7 +161,7 @@ def test_one_of_both_is_enough(target: str) -> None:
 def test_what_is_no_outcome_still_comes_after_it() -> None:
     columns = table(ptime=OTHER, pstat=EVENT, futime=TIME, death=EVENT[::-1], months=np.round(TIME / 30.4, 1))
     seen = look(columns, "death")
-    end = "--after ptime --after pstat --after months"
+    end = "--after months --after ptime --after pstat"
     assert line(seen) == f"fit t.csv --time futime --event death {end} --out model.rci"
     seen = look(columns, "pstat", time="ptime")
     end = "--after futime --after death --after months"
@@ -171,8 +171,8 @@ def test_what_is_no_outcome_still_comes_after_it() -> None:
 
 def test_a_copy_under_another_name_goes_with_it() -> None:
     seen = look(table(futime=TIME, died=EVENT, span=TIME * 24 + 3), "died", time="futime")
-    one = named(seen, "goes with follow-up")
-    assert one is not None and one.columns == ("span",) and "with 'futime'" in one.sentence
+    one = named(seen, "the outcome itself")
+    assert one is not None and one.columns == ("span",) and "is 'futime' itself" in one.sentence
 
 
 def test_yes_or_no_can_be_said() -> None:
@@ -303,3 +303,36 @@ def test_a_fit_by_yes_or_no_is_told_of_the_time(tmp_path: Path) -> None:
     assert "warning: Column 'futime' says how long patients were followed" in warned
     fitted = run("fit", path, "--time", "futime", "--event", "died", "--out", tmp_path / "m.rci")
     assert fitted.exit_code == 0 and "warning: Column" not in fitted.stderr
+
+
+# --- the outcome again ------------------------------------------------------------------------------------
+
+
+def test_the_number_itself_is_left_out_of_the_line(tmp_path: Path) -> None:
+    weight = np.rint(NOISE[:, 2] * 400 + 3300)
+    tiny = np.where(np.arange(N) % 60 == 7, None, np.where(weight < 2900, "yes", "no"))
+    columns = {
+        "weight": weight,
+        "oz": weight / 28.35 + 2,
+        "logged": np.log(weight),
+        "small": (weight < 2900).astype(int),
+        "tiny": tiny.tolist(),
+        "thirds": np.digitize(weight, [3000, 3500]),
+        "near": weight + 100 * NOISE[:, 3],
+        "rough": (weight + 30 * NOISE[:, 3] < 2900).astype(int),
+    }
+    path = write(tmp_path, table(**columns))
+    said = json.loads(ok("look", path, "--target", "weight", "--json"))
+    itself = [one for one in said["findings"] if one["name"] == "the outcome itself"]
+    assert [one["columns"] for one in itself] == [["oz", "logged"], ["small", "tiny", "thirds"]]
+    assert all(one["in_fit"] for one in itself)
+    arguments = said["fit"]["arguments"]
+    assert "near" not in arguments and "rough" not in arguments
+    ok(*arguments[:-1], tmp_path / "model.rci")
+
+
+def test_few_levels_of_the_time_itself_are_left_out_of_the_line() -> None:
+    years = np.arange(N) % 4 + 1
+    seen = look(table(time=years, months=years * 12, dead=EVENT), "dead", time="time")
+    assert named(seen, "the outcome itself").columns == ("months",)  # type: ignore[union-attr]
+    assert "--after months" in line(seen)

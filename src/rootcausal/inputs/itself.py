@@ -34,26 +34,34 @@ def refuse_itself(values: F64, table: F64, names: Sequence[str], what: str, *, l
     """
     if len(table) != values.size:
         return  # some have no outcome, which is refused anyway
-    same = _is_linear_image if linear else _is_in_the_same_order
-    found = []
-    with np.errstate(all="ignore"):  # a table that is refused may hold anything
-        for c in _may_be_in_order(values, table).tolist():
-            measured = ~np.isnan(table[:, c])
-            if measured.sum() >= FEWEST_ROWS and same(values[measured], table[measured, c]):
-                found.append(str(names[c]))
+    found = [str(names[c]) for c in outcome_again(values, table.T, linear=linear)]
     if found:
         how = "up to a linear map" if linear else "as it is or in another unit"
         raise InputError(f"{are('column', found)} {what} itself, {how}: leave {it_or_them(found)} out")
 
 
-def _may_be_in_order(values: F64, table: F64) -> np.ndarray:
+def outcome_again(values: F64, columns: Sequence[F64] | F64, *, linear: bool) -> list[int]:
+    """The places of columns (n,) that hold nothing but the outcome, as :func:`refuse_itself` has it."""
+    same = _is_linear_image if linear else _is_in_the_same_order
+    found = []
+    with np.errstate(all="ignore"):  # a table that is refused may hold anything
+        for c in _may_be_in_order(values, columns).tolist():
+            measured = ~np.isnan(columns[c])
+            if measured.sum() >= FEWEST_ROWS and same(values[measured], columns[c][measured]):
+                found.append(c)
+    return found
+
+
+def _may_be_in_order(values: F64, columns: Sequence[F64] | F64) -> np.ndarray:
     """Columns that never fall, or never rise, with the outcome in a few rows that span its range."""
+    if not len(columns):
+        return np.empty(0, dtype=np.intp)
     rows = np.argsort(values, kind="stable")
     rows = rows[np.unique(np.linspace(0, rows.size - 1, FIRST_LOOK).astype(np.intp))]
     rows = rows[np.unique(values[rows], return_index=True)[1]]
-    steps = np.diff(table[rows], axis=0)
+    steps = np.diff(np.stack([column[rows] for column in columns]), axis=1)
     # What is missing speaks for and against nothing.
-    return np.flatnonzero(~(steps < 0.0).any(axis=0) | ~(steps > 0.0).any(axis=0))
+    return np.flatnonzero(~(steps < 0.0).any(axis=1) | ~(steps > 0.0).any(axis=1))
 
 
 def _is_in_the_same_order(values: F64, column: F64) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy.stats import rankdata
 
 from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end
 from ..core.table import Index
+from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
 from ..wording import quoted
 from .counted import Counted
@@ -23,7 +25,52 @@ ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
 CALENDAR = (1900, 2100)
+# Of a number that is cut into levels: fewer rows beyond the cut lie there by chance.
+ROWS_BEYOND_A_CUT = 5
 TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
+
+
+def find_itself(
+    columns: Sequence[Counted], kinds: dict[str, Shape], outcome: Counted, *, linear: bool
+) -> list[Finding]:
+    """Columns that are the ``outcome``, a number, again: a fit refuses them, or would call them its causes.
+
+    With ``linear`` a fit refuses linear images only.
+    """
+    if outcome.numbers is None:
+        return []
+    asked = [c for c in columns if kinds[c.name] in FITTED]
+    numbers = [(c.name, c.numbers) for c in asked if c.numbers is not None]
+    values = [of for _, of in numbers]
+    ways = (True, False) if linear else (False,)
+    again = {numbers[c][0] for way in ways for c in outcome_again(outcome.numbers, values, linear=way)}
+    cut = {c.name for c in asked if linear and c.name not in again and _is_cut(c, outcome.numbers)}
+    found = []
+    for some, how in (
+        (again, "as it is, in another unit or on another scale"),
+        (cut, "cut into levels: its ranges do not overlap"),
+    ):
+        names = tuple(c.name for c in asked if c.name in some)
+        if names:
+            sentence = (
+                f"{columns_in_words(names)} {by_number(names, 'is', 'are')} {quoted(outcome.name)} itself, "
+                f"{how}. The outcome is no cause of itself."
+            )
+            found.append(Finding("the outcome itself", names, sentence, measured_after(names), True))
+    return found
+
+
+def _is_cut(cells: Counted, numbers: np.ndarray) -> bool:
+    """Whether each level has a range of the numbers to itself."""
+    if cells.codes is None or cells.n_observed < ROWS_TO_CORRELATE:
+        return False
+    there = cells.codes >= 0
+    codes, values = cells.codes[there], numbers[there]
+    levels, rows = np.unique(codes, return_counts=True)
+    if levels.size < 2 or codes.size - rows.max() < ROWS_BEYOND_A_CUT:
+        return False
+    ends = sorted((values[codes == level].min(), values[codes == level].max()) for level in levels)
+    return all(one[1] < other[0] for one, other in pairwise(ends))
 
 
 def find_after(

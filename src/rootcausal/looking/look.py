@@ -11,7 +11,7 @@ import numpy as np
 from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
-from .after import find_after
+from .after import find_after, find_itself
 from .calendar import days_since
 from .codes import find_codes, find_unmeasured, find_zeros
 from .column_findings import (
@@ -152,12 +152,12 @@ def look(
         else:
             labels, contradicted = find_contradiction(labels, ill, columns)
             of_target = [*contradicted, *find_target(labels)]
-        findings = [
-            *proposed,
-            *of_target,
-            *findings,
-            *_of_outcome(variables, kinds, target, ill, rows, who, None if time is None else by_name[time]),
-        ]
+        findings = [*proposed, *of_target, *findings]
+        if number or time is not None:
+            amount = next(cells for cells in columns if cells.name == (time or target))
+            findings += find_itself(variables, kinds, amount, linear=number)
+        of_time = None if time is None else by_name[time]
+        findings += _of_outcome(_kept(variables, findings), kinds, target, ill, rows, who, of_time)
     findings += find_mostly_missing(_kept(variables, findings), kinds)
     findings += find_copies(_kept(variables, findings), kinds, rows)
     findings += find_coarser(_kept(variables, findings), kinds, rows)
