@@ -249,3 +249,15 @@ def test_texts_with_as_many_levels_as_half_of_the_rows() -> None:
     assert options(look(pa.table(teams), "ill"), "--drop") == ["team"]
     more = {"team": [*teams["team"], *["unknown"] * 20], "a": NOISE[:40, 0], "ill": [0, 1] * 20}
     assert options(look(pa.table(more), "ill"), "--drop") == ["team"]
+
+
+def test_what_is_missing_in_one_arm_does_not_tell_the_arm() -> None:
+    arm = np.where(np.arange(N) % 5 < 2, "treated", "control")
+    done = np.where(arm == "treated", np.array(["yes", "no", "partly"])[np.arange(N) // 5 % 3], None)
+    seen = look(table(arm=arm, done=done.tolist()), "ill")
+    assert named(seen, "coarser") is None and "arm" not in options(seen, "--drop")
+    # One that is known wherever the other is says all that it says.
+    arm, done = arm.astype(object), np.where(arm == "treated", done, "none")
+    arm[::9] = None
+    seen = look(table(arm=arm.tolist(), done=done.tolist()), "ill")
+    assert options(seen, "--drop") == ["arm"]

@@ -81,11 +81,14 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
 
 
 def _decides(fine: Counted, coarse: Counted, rows: slice | np.ndarray, least: int) -> bool:
-    """Whether each level of one column, none of fewer rows than ``least``, has one level of the other."""
+    """Whether each level of one column, none of fewer rows than ``least``, has one level of the other.
+
+    Not where the other is known and the first is missing: it would be lost there.
+    """
     assert fine.codes is not None and coarse.codes is not None
     a, b = fine.codes[rows], coarse.codes[rows]
-    both = (a >= 0) & (b >= 0)
-    if not both.any():
+    both = b >= 0
+    if not both.any() or (a[both] < 0).any():
         return False
     width = int(b.max()) + 1
     counts = np.bincount(a[both] * width + b[both], minlength=(int(a.max()) + 1) * width).reshape(-1, width)
