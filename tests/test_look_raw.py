@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,19 @@ def test_a_copy_with_holes_of_a_column_with_levels() -> None:
     arm = np.arange(N) * 7 % 11 % 3
     card = [["ad", "joke", None][k] for k in arm]
     assert options(look(table(ad=(arm == 0).astype(int), card=card), "ill"), "--drop") == ["card"]
+
+
+def test_what_becomes_a_copy_once_holes_are_filled_is_left_out(tmp_path: Path) -> None:
+    rare = (np.arange(N) == 21).astype(int)
+    seldom = np.where(np.arange(N) % 14 == 7, rare, np.nan)
+    yes = np.where(np.isnan(seldom), None, np.where(seldom == 1, "yes", "no"))
+    path = tmp_path / "t.csv"
+    columns = {"seldom": pa.array(seldom, from_pandas=True), "rare": rare, "yes": yes[::-1].tolist()}
+    columns["late"] = np.where(np.arange(N) == N - 22, 3.0, 2.0)
+    arrow_csv.write_csv(table(**columns), path)
+    said = json.loads(ok("look", path, "--target", "ill", "--json"))
+    assert [one["columns"] for one in said["findings"] if one["name"] == "copy"] == [["seldom", "yes"]]
+    ok(*said["fit"]["arguments"][:-1], tmp_path / "model.rci")
 
 
 def test_texts_with_as_many_levels_as_half_of_the_rows() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..core.table import F64
+from ..core.table import F64, LARGEST
 from ..inputs.kinds import MOST_LEVELS
+from ..inputs.rules import is_copy
 from ..wording import plural, quoted
 from .counted import Counted
 from .findings import Finding, dropping
@@ -35,6 +37,8 @@ def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
     levels = [cells for cells in asked if kinds[cells.name] != "number"]
     original = {**_same_numbers(asked, sample), **_recoded(levels)}
+    rest = [c for c in asked if c.name not in original and kinds[c.name] != "nominal"]
+    original |= _same_once_filled(rest)
     if not original:
         return []
     names = tuple(cells.name for cells in asked if cells.name in original)
@@ -146,6 +150,43 @@ def _alike(first: Counted, second: Counted) -> bool:
     everyone = slice(None)
     r = abs(float(_standardized(first, everyone) @ _standardized(second, everyone)))
     return r > ROUNDED_COPY
+
+
+def _same_once_filled(columns: Sequence[Counted]) -> dict[str, str]:
+    """Which columns a fit refuses as copies of others, fuller ones where they differ in that.
+
+    It compares columns with their holes filled by their first values.
+    """
+    some = [c for c in columns if c.n_different > 1 and (c.numbers is not None or c.n_different == 2)]
+    if len(some) < 2:
+        return {}
+    some = sorted(some, key=lambda cells: cells.n_missing)
+    weights = np.random.default_rng(0).standard_normal(some[0].n_rows)
+    projection = np.array([abs(float(weights @ _filled(cells))) for cells in some])
+    ranked = np.argsort(projection, kind="stable").tolist()
+    groups = [ranked[:1]]
+    for one, other in pairwise(ranked):
+        near = projection[other] - projection[one] <= PROJECTIONS_DIFFER
+        if near and is_copy(float(_filled(some[one]) @ _filled(some[other]))):
+            groups[-1].append(other)
+        else:
+            groups.append([other])
+    return {
+        some[again].name: some[min(group)].name for group in groups for again in group if again != min(group)
+    }
+
+
+def _filled(cells: Counted) -> F64:
+    """(n,) with mean 0 and length 1, holes at the first value; zeros where it does not vary."""
+    values = cells.numbers
+    if values is None:
+        assert cells.codes is not None
+        values = np.where(cells.codes < 0, np.nan, cells.codes)
+    there = np.abs(values) <= LARGEST
+    values = np.where(there, values, values[there.argmax()]) if there.any() else np.zeros(values.size)
+    values = values - values.mean()
+    length = float(np.sqrt(values @ values))
+    return values / length if 0 < length < np.inf else np.zeros(values.size)
 
 
 def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
