@@ -209,7 +209,12 @@ def test_repeated_rows() -> None:
     assert "3 rows are there again" in look(twice, "ill").findings[0].sentence
     # With an exported row number they are still the same; of few coarse columns, some always agree.
     numbered = twice.append_column("row", pa.array(range(N + 3)))
-    assert "repeated rows" in names(look(numbered, "ill"))
+    assert "equal in every column: remove" in look(numbered, "ill").findings[-1].sentence
+    # Patients who are numbered may be different ones.
+    for name, chosen in (("id", None), ("row", "row")):
+        apart = twice.append_column(name, pa.array(range(N + 3)))
+        (said,) = [one.sentence for one in look(apart, "ill", chosen).findings if one.name == "repeated rows"]
+        assert f"3 rows are there again, equal in every column but '{name}': different patients" in said
     assert found("repeated rows") is None
     assert names(look(pa.table({"age": np.arange(N) % 60, "sex": np.arange(N) % 2, "d": ILL}), "d")) == set()
 

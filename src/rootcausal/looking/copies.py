@@ -11,9 +11,10 @@ import numpy as np
 from ..core.table import F64, LARGEST
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.rules import is_copy
-from ..wording import plural, quoted
+from ..wording import listed, plural, quoted
 from .counted import Counted
 from .findings import Finding, dropping
+from .names import says_id
 from .shape import FITTED, Shape, is_row_number
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
@@ -235,9 +236,14 @@ def _renames(one: Counted, other: Counted, rows: np.ndarray) -> bool:
     return bool(a.min() >= 0 and pairs.size == np.unique(a).size == np.unique(b).size)
 
 
-def find_repeated_rows(columns: Sequence[Counted], table: object) -> list[Finding]:
-    """Rows that are there again, cell by cell, where chance would not have it."""
+def find_repeated_rows(columns: Sequence[Counted], table: object, id_column: str | None) -> list[Finding]:
+    """Rows that are there again, cell by cell, where chance would not have it.
+
+    Numbers of rows are not compared, though patients may be numbered so: where the ``id_column`` that the
+    user chose, or another that is named as one, is such a number, the rows may be of different patients.
+    """
     asked = [c for c in columns if c.form != "other" and c.name.strip() and not is_row_number(c)]
+    ids = [c.name for c in columns if is_row_number(c) and (says_id(c.name) or c.name == id_column)]
     numbers = [cells for cells in asked if cells.numbers is not None and cells.codes is None]
     if not numbers or _expected_by_chance(numbers) > EXPECTED_BY_CHANCE:
         return []
@@ -249,10 +255,14 @@ def find_repeated_rows(columns: Sequence[Counted], table: object) -> list[Findin
     again = int((counts - 1).sum())
     if not again:
         return []
-    sentence = (
-        f"{plural(again, 'row')} {'is' if again == 1 else 'are'} there again, equal in every column: remove "
-        "the copies in the file; evidence counted twice looks surer than it is."
-    )
+    sentence = f"{plural(again, 'row')} {'is' if again == 1 else 'are'} there again, equal in every column"
+    if ids:
+        sentence += (
+            f" but {listed([quoted(name) for name in ids])}: different patients who agree, or the same ones "
+            "entered twice? Only then remove the copies in the file."
+        )
+    else:
+        sentence += ": remove the copies in the file; evidence counted twice looks surer than it is."
     return [Finding("repeated rows", (), sentence)]
 
 

@@ -133,7 +133,7 @@ def look(
         *find_people(variables, kinds),
         *find_empty(variables, kinds),
         *find_too_large(variables, kinds),
-        *find_repeated_rows(columns, table),
+        *find_repeated_rows(columns, table, id_column),
     ]
     labels, number = None, False
     if target is not None:
