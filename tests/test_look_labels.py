@@ -180,12 +180,27 @@ def test_labels_that_no_fit_takes_get_no_line(labels: list[float], why: str) -> 
         ("not_dead", ("0", "1"), None),
         ("no_event", ("0", "1"), None),
         ("negative", ("0", "1"), None),
+        ("outcome", ("healed", "not healed"), None),
+        ("outcome", ("no response", "response"), None),
+        ("healed", ("0", "1"), None),
+        ("resolved", ("no", "yes"), None),
+        ("respond", ("0", "1"), None),
+        ("cured", ("no", "yes", "lost"), None),
+        ("improved", ("none", "some"), None),
+        ("seizurefree", ("0", "1"), None),
+        ("intubation_overall_S_F", ("0", "1"), None),
     ],
 )
 def test_an_end_that_is_hoped_for_is_asked_about(
-    name: str, labels: tuple[str, str], said: str | None
+    name: str, labels: tuple[str, ...], said: str | None, tmp_path: Path
 ) -> None:
-    columns = {"a": np.random.default_rng(0).standard_normal(40), name: labels * 20}
+    columns = {"a": np.random.default_rng(0).standard_normal(20 * len(labels)), name: labels * 20}
     seen = look(pa.table(columns), name)
     assert seen.target is not None and ("LABEL" in line_of(seen)) == (said is None)
     assert said is None or (seen.target.disease, seen.target.guessed) == (said, False)
+    arrow_csv.write_csv(pa.table(columns), tmp_path / "t.csv")
+    arguments = ("fit", tmp_path / "t.csv", "--target", name, "--out", tmp_path / "m.rci")
+    if said is None:
+        assert "--positive LABEL" in error(3, *arguments)
+    else:
+        ok(*arguments)

@@ -26,13 +26,15 @@ _WELL = words(
 )
 # An end that is hoped for may be the event, or what the healthy have; and who is lost is neither.
 _EITHER = words(
-    "remission recovered recovery cured cure improved improvement discharged discharge responder responders "
-    "response responded success successful lost withdrawn"
+    "remission remitted recovered recovery cured cure improved improvement healed healing resolved resolution "
+    "discharged discharge responder responders response respond responded success successful lost withdrawn"
 )
+# Words that answer what the name of their column asks, and say nothing else.
+_ANSWER_ONLY = words("yes no y n none true false present absent positive negative pos neg")
 # Before a word, or glued to it, these turn it round: no relapse, not dead, notckd; so does "free" behind it.
 _NOT = ("not", "non", "no", "without", "never")
 # By such a name, or one of survival and censoring, 1 may stand for those who are well.
-_ASKS_WHO_IS_WELL = words("alive living healthy free normal control controls benign")
+_ASKS_WHO_IS_WELL = words("alive living healthy normal control controls benign")
 
 
 def place_of_disease(labels: Iterable[Any], name: str = "") -> int | None:
@@ -74,18 +76,25 @@ def asks_who_is_well(name: str) -> bool:
     parts = tokens(name)
     if (_ASKS_WHO_IS_WELL | _EITHER) & {*parts} or _meaning(parts, frozenset(), frozenset()) == "well":
         return True
-    return any(part.startswith(("cens", "surviv")) and not part.startswith("census") for part in parts)
+    # Success or failure: intubation_S_F.
+    if "sf" in parts[1:] or ("s", "f") in zip(parts, parts[1:], strict=False):
+        return True
+    return any(
+        (part.startswith(("cens", "surviv")) and not part.startswith("census")) or part.endswith("free")
+        for part in parts
+    )
 
 
 def _meanings(texts: Sequence[str], name: str) -> list[str]:
     """Of each label "ill", "well", "either" where it may be the one or the other, or nothing."""
     split = [tokens(text) for text in texts]
     asked = frozenset(word for word in tokens(name) if len(word) >= LETTERS_OF_A_TOPIC)
-    found = []
+    of_the_well, found = asks_who_is_well(name), []
     for text, parts in zip(texts, split, strict=True):
         others = frozenset(word for other in split if other is not parts for word in other)
         nobody_knows = says_missing(text) and not may_be_a_level(text)
-        found.append("either" if nobody_knows else _meaning(parts, others, asked))
+        answers = of_the_well and bool(parts) and _ANSWER_ONLY.issuperset(parts)
+        found.append("either" if nobody_knows or answers else _meaning(parts, others, asked))
     return found
 
 
