@@ -129,6 +129,25 @@ def test_a_fit_is_told_of_the_contradiction_unless_the_label_was_said(tmp_path: 
     assert "contradicts" not in run(*arguments, "--positive", "0").stderr
 
 
+def test_an_event_that_comes_later_than_the_end_of_follow_up_is_asked_about(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    alive = np.arange(60) % 6 == 0
+    times = np.round(np.where(alive, rng.uniform(20, 45, 60), rng.exponential(7, 60)), 1)
+    columns = {"a": rng.standard_normal(60), "time": times, "status": alive.astype(int)}
+    seen = look(pa.table(columns), "status", time="time")
+    (one,) = [one for one in seen.findings if one.name == "contradiction"]
+    medians = [f"{np.median(times[rows]):g}"[:3] for rows in (alive, ~alive)]
+    assert f"'1', patients were followed for a median of {medians[0]}" in one.sentence
+    assert f"and else for {medians[1]}" in one.sentence and "LABEL" in line_of(seen)
+    path = tmp_path / "t.csv"
+    arrow_csv.write_csv(pa.table(columns), path)
+    arguments = ["fit", path, "--time", "time", "--event", "status", "--out", tmp_path / "m.rci"]
+    assert "warning: The times in 'time' contradict 'status'" in run(*arguments).stderr
+    assert "contradict" not in run(*arguments, "--positive", "0").stderr
+    seen = look(pa.table(columns | {"status": 1 - columns["status"]}), "status", time="time")
+    assert "LABEL" not in line_of(seen)
+
+
 def test_fit_asks_too_where_a_name_may_turn_the_answer_round(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     columns = cancers()

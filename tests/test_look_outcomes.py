@@ -235,7 +235,7 @@ def test_times_that_need_a_word() -> None:
     assert one is not None and "3 times in 'futime' below 0" in one.sentence
     holed = np.where(np.arange(N) < 3, np.nan, TIME)
     one = named(look(table(futime=holed, died=EVENT), "died"), "target missing")
-    assert one is not None and "3 rows or more have no time or no event" in one.sentence
+    assert one is not None and "3 rows have no time or no event" in one.sentence
 
 
 def test_what_is_there_for_the_dead_only_tells_the_outcome() -> None:

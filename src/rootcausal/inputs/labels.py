@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ _WELL = words(
 )
 # An end that is hoped for may be the event, or what the healthy have; and who is lost is neither.
 _EITHER = words(
-    "remission remitted recovered recovery cured cure improved improvement healed healing resolved resolution "
-    "discharged discharge responder responders response respond responded success successful lost withdrawn"
+    "remission remitted recovered recovery cured cure improved improvement healed healing resolved "
+    "resolution discharged discharge responder responders response respond responded success successful "
+    "lost withdrawn"
 )
 # Words that answer what the name of their column asks, and say nothing else.
 _ANSWER_ONLY = words("yes no y n none true false present absent positive negative pos neg")
@@ -77,7 +79,7 @@ def asks_who_is_well(name: str) -> bool:
     if (_ASKS_WHO_IS_WELL | _EITHER) & {*parts} or _meaning(parts, frozenset(), frozenset()) == "well":
         return True
     # Success or failure: intubation_S_F.
-    if "sf" in parts[1:] or ("s", "f") in zip(parts, parts[1:], strict=False):
+    if "sf" in parts[1:] or ("s", "f") in pairwise(parts):
         return True
     return any(
         (part.startswith(("cens", "surviv")) and not part.startswith("census")) or part.endswith("free")

@@ -17,9 +17,15 @@ from .counted import Counted
 from .findings import Finding
 from .shape import Shape
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
+from .telling import auc_z, rank_auc
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
+# The event ends follow-up, so who had it was mostly followed for a shorter time. The share of pairs in which
+# that is the other way round is 0.69 at most in the survival tables of R packages, and from 0.81 on where the
+# event is the wrong label; and it must be no chance, in standard errors.
+EVENTS_ARE_LATE = 0.8
+LEAST_Z_OF_LATE = 2.6
 DEATH = ("death", "dead", "died", "os", "mortality", "vital")
 
 
@@ -102,8 +108,27 @@ def find_intervals(time: Counted, columns: Sequence[Counted]) -> list[Finding]:
     return [Finding("intervals", ends, sentence)]
 
 
-def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:
-    """What there is to say about the labels of an event, and about times."""
+def find_late_events(facts: TargetFacts, ill: Index, time: Counted) -> tuple[TargetFacts, list[Finding]]:
+    """The facts, doubted where those with the event ``ill`` (n,) were mostly followed for longer."""
+    if facts.guessed or facts.disease is None or time.numbers is None:
+        return facts, []
+    there = (ill >= 0) & ~np.isnan(time.numbers)
+    times, had = time.numbers[there], ill[there]
+    longer, n_events = rank_auc(times, had), int(had.sum())
+    if longer <= EVENTS_ARE_LATE or auc_z(longer, n_events, had.size - n_events) < LEAST_Z_OF_LATE:
+        return facts, []
+    with_it, without = (amount(float(np.median(times[had == label]))) for label in (1, 0))
+    sentence = (
+        f"The times in {quoted(time.name)} contradict {quoted(facts.name)}: where that is "
+        f"{quoted(facts.disease, 30)}, patients were followed for a median of {with_it}, and else for "
+        f"{without}. The event ends follow-up, so its times are mostly the shorter ones. Which label is it?"
+    )
+    said = Finding("contradiction", (facts.name, time.name), sentence)
+    return replace(facts, guessed=True, contradicted=time.name), [said]
+
+
+def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
+    """What there is to say about the labels of an event, and about times; ``n_gone`` rows lack one."""
     name, shown = quoted(facts.name), listed([f"{quoted(t, 30)} ({c})" for t, c in facts.labels], 10)
     found = []
     if facts.disease is None:
@@ -129,9 +154,9 @@ def find_event(facts: TargetFacts, time: Counted) -> list[Finding]:
         sentence = f"{name} holds {shown}: not known is not the end of follow-up without the event."
         options = tuple(("--na", f"{facts.name}={label}") for label in unknown)
         found.append(Finding("code for missing", (facts.name,), sentence, options, True))
-    gone = max(facts.n_missing, time.n_missing)
-    if gone:
-        sentence = f"{plural(gone, 'row')} or more have no time or no event, and would be left out."
+    if n_gone:
+        has = "has" if n_gone == 1 else "have"
+        sentence = f"{plural(n_gone, 'row')} {has} no time or no event, and would be left out."
         found.append(Finding("target missing", (facts.name, time.name), sentence))
     assert time.numbers is not None
     zero, below = int((time.numbers == 0).sum()), int((time.numbers < 0).sum())

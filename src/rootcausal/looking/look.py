@@ -34,6 +34,7 @@ from .follow_up import (
     event_codes,
     find_event,
     find_intervals,
+    find_late_events,
     find_pair,
     in_words,
     pairs_of,
@@ -147,8 +148,9 @@ def look(
         elif time is not None:
             ill, labels, who = event_codes(ill, of_used), as_event(labels), EVENTS
             labels, contradicted = find_contradiction(labels, ill, columns)
-            of_target = [*find_intervals(by_name[time], all_columns), *contradicted]
-            of_target += find_event(labels, by_name[time])
+            labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
+            of_target = [*find_intervals(by_name[time], all_columns), *contradicted, *late]
+            of_target += find_event(labels, by_name[time], n_rows - table.num_rows)
         else:
             labels, contradicted = find_contradiction(labels, ill, columns)
             of_target = [*contradicted, *find_target(labels)]

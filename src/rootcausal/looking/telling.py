@@ -60,7 +60,7 @@ def find_deciding(
     for cells in asked:
         auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
         least = NUMBER_TELLS if kinds[cells.name] == "number" else LEVEL_TELLS
-        if auc >= least and _z(auc, n_cases, n_controls) >= least_z:
+        if auc >= least and auc_z(auc, n_cases, n_controls) >= least_z:
             found[cells.name] = auc
     return [
         *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, True, who),
@@ -135,7 +135,8 @@ def _rates(codes: Index, ill: Index) -> np.ndarray:
     return scores
 
 
-def _z(auc: float, n_cases: int, n_controls: int) -> float:
+def auc_z(auc: float, n_cases: int, n_controls: int) -> float:
+    """How far an area is from 0.5, in the standard errors that it has by chance."""
     if not n_cases or not n_controls:
         return 0.0
     return (auc - 0.5) / float(np.sqrt((n_cases + n_controls + 1) / (12.0 * n_cases * n_controls)))
@@ -171,7 +172,7 @@ def find_telling_absence(
         # All rows with a value are of one class: how likely is that by chance?
         share = max(n_cases, n_controls) / y.size if one_class else 1.0
         by_chance = int(known.sum()) * np.log(share) + np.log(2 * len(asked))
-        if (auc >= ABSENCE_TELLS and _z(auc, n_cases, n_controls) >= least_z) or (
+        if (auc >= ABSENCE_TELLS and auc_z(auc, n_cases, n_controls) >= least_z) or (
             one_class and by_chance < np.log(FALSE_ALARM)
         ):
             found[cells.name] = f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
