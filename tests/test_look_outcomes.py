@@ -175,6 +175,26 @@ def test_a_copy_under_another_name_goes_with_it() -> None:
     assert one is not None and one.columns == ("span",) and "is 'futime' itself" in one.sentence
 
 
+def test_times_to_other_events_go_with_follow_up_and_so_do_these(tmp_path: Path) -> None:
+    other = np.random.default_rng(8).permutation(TIME) + 0.5
+    came = (other < TIME) & (np.arange(N) % 2 == 0)
+    columns = table(span=TIME, died=EVENT, ta=np.where(came, other, TIME), da=came.astype(int), tb=other)
+    seen = look(columns, "died", time="span")
+    one = named(seen, "goes with follow-up")
+    assert one is not None and one.columns == ("ta", "da") and one.in_line
+    assert f"'ta' (exactly 'span' in {1 - came.mean():.0%} of rows)" in one.sentence
+    assert "--after ta --after da" in line(seen)
+    arguments = ["--time", "span", "--event", "died", "--out", tmp_path / "m.rci"]
+    said = run("fit", write(tmp_path, columns), *arguments)
+    assert "warning: Columns 'ta' (exactly 'span'" in said.stderr
+    # Small whole numbers are equal by chance.
+    days, visits = np.arange(N) % 40, np.arange(N) * 7 % 40
+    assert named(look(table(span=days + 1, died=EVENT, n=visits), "died", time="span"), one.name) is None
+    columns = table(**{"time.to.x": TIME, "x": EVENT, "time.to.y": other, "y": came.astype(int)})
+    one = named(look(columns, "x", time="time.to.x"), "goes with follow-up")
+    assert one is not None and one.columns == ("y",)
+
+
 def test_yes_or_no_can_be_said() -> None:
     seen = look(table(futime=TIME, died=EVENT), "died", outcome="yes-no")
     assert seen.time is None and named(seen, "follow-up") is None
@@ -245,10 +265,15 @@ def test_what_is_there_for_the_dead_only_tells_the_outcome() -> None:
     assert "missing in 0% of patients with the event and 100% of others" in one.sentence
 
 
-def test_calendar_years_may_stay() -> None:
+def test_calendar_years_are_covariates_with_a_time(tmp_path: Path) -> None:
     columns = table(futime=TIME, died=EVENT, year=1980 + np.arange(N) % 15)
-    assert named(look(columns, "died"), "calendar year") is None
+    one = named(look(columns, "died"), "calendar year")
+    assert one is not None and one.options == (("--covariate", "year"),)
     assert named(look(columns, "died", outcome="yes-no"), "calendar year") is not None
+    arguments = ["fit", write(tmp_path, columns), "--time", "futime", "--event", "died"]
+    arguments += ["--out", tmp_path / "m.rci"]
+    assert "warning: Column 'year' is a calendar year" in run(*arguments).stderr
+    assert "calendar" not in run(*arguments, "--covariate", "year").stderr
 
 
 # --- numbers ----------------------------------------------------------------------------------------------

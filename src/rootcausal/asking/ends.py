@@ -151,3 +151,9 @@ def belong_together(time: str, event: str) -> bool:
         return False
     short = len(ends_in) <= len("rec") and (says_end(event) or happened != "".join(tokens(event)))
     return ends_in == happened or (short and happened.startswith(ends_in))
+
+
+def says_whether(time: str, name: str) -> bool:
+    """Whether a column by its name says what ended a time: agvhd of time.to.agvhd, da of ta, D1 of T1."""
+    short, other = time.strip().casefold(), name.strip().casefold()
+    return belong_together(time, name) or (short[:1] == "t" and other == f"d{short[1:]}")

@@ -27,6 +27,7 @@ WORTH_A_LINE = (
     "follow-up",
     "named like the target",
     "goes with follow-up",
+    "calendar year",
     "absence tells",
     "part of the outcome",
     "decides",
@@ -72,7 +73,10 @@ def warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     doubts = [
         one
         for one in seen.findings
-        if one.name in WORTH_A_LINE and one.name not in silent and one.columns != (roles.id_column,)
+        if one.name in WORTH_A_LINE
+        and one.name not in silent
+        and one.columns != (roles.id_column,)
+        and not (one.name == "calendar year" and _adjusted_for(roles).issuperset(one.columns))
     ]
     for one in doubts[:LINES]:
         typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
@@ -88,3 +92,9 @@ def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
     for name, kind in roles.wishes.kinds.items():
         said[str(name)] = "ordinal" if isinstance(kind, tuple) else kind
     return said
+
+
+def _adjusted_for(roles: "Roles") -> set[str]:
+    known = roles.knowledge
+    given = known.get("covariates", ()) if isinstance(known, dict) else known.covariates if known else ()
+    return {str(name) for name in given}

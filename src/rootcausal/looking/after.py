@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import rankdata
 
-from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end
+from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end, says_whether
+from ..asking.leaks import share_equal
 from ..core.table import Index
 from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
@@ -126,8 +127,7 @@ def find_after(
                 dropping(alike),
             )
         )
-    # Who came early was watched for longer, which does not matter where the outcome says how long.
-    return found if time is not None else found + _years([one for one in asked if one.name not in said])
+    return found + _years([one for one in asked if one.name not in said], time is not None)
 
 
 def _is_after(cells: Counted) -> bool:
@@ -142,7 +142,10 @@ def _is_after(cells: Counted) -> bool:
 def _with_follow_up(
     columns: Sequence[Counted], after: tuple[str, ...], sample: Index, time: Counted | None
 ) -> list[Finding]:
-    """Numbers whose ranks are nearly those of a time that is known only in the end."""
+    """Numbers that nearly have the ranks of a time that is known only in the end, or often are that time.
+
+    What says whether such a time ended with an event goes with it.
+    """
     sample = sample[:: -(-max(sample.size, 1) // ROWS_RANKED)]
     numbers = {c.name: c.numbers for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS}
     times = {name: values[sample] for name, values in numbers.items() if name in after}
@@ -153,8 +156,16 @@ def _with_follow_up(
         if name in after:
             continue
         r, with_time = max((abs(_rank_correlation(values[sample], t)), time) for time, t in times.items())
+        equal, to_time = max((share_equal(values[sample], t), time) for time, t in times.items())
         if r > GOES_WITH:
             found[name] = f"rank correlation {r:.2f} with {quoted(with_time)}"
+        elif equal:
+            found[name] = f"exactly {quoted(to_time)} in {equal:.0%} of rows"
+    for cells in columns:
+        of_times = (one for one in (*times, *found) if says_whether(one, cells.name))
+        its_time = None if cells.n_different > 2 or cells.name in after else next(of_times, None)
+        if its_time is not None:
+            found[cells.name] = f"says whether {quoted(its_time)} ended with an event"
     if not found:
         return []
     names = tuple(found)
@@ -180,7 +191,7 @@ def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(a @ b) / length if length else 0.0
 
 
-def _years(columns: Sequence[Counted]) -> list[Finding]:
+def _years(columns: Sequence[Counted], timed: bool) -> list[Finding]:
     low, high = CALENDAR
     names = tuple(
         cells.name
@@ -193,9 +204,17 @@ def _years(columns: Sequence[Counted]) -> list[Finding]:
     )
     if not names:
         return []
+    said = f"{columns_in_words(names)} {by_number(names, 'is a calendar year', 'are calendar years')}: "
+    if timed:
+        # Who came early was watched for longer, which does not matter where the outcome says how long.
+        sentence = (
+            f"{said}what changed over the years, such as care, is no shock of a patient. As "
+            f"{by_number(names, 'a covariate, it is', 'covariates, they are')} in the risk, and never a root "
+            "cause."
+        )
+        return [Finding("calendar year", names, sentence, tuple(("--covariate", name) for name in names))]
     sentence = (
-        f"{columns_in_words(names)} {by_number(names, 'is a calendar year', 'are calendar years')}: a "
-        "calendar year goes with follow-up time, since who came early was watched for longer. With an "
-        "outcome at a fixed time it may stay."
+        f"{said}a calendar year goes with follow-up time, since who came early was watched for longer. With "
+        "an outcome at a fixed time it may stay."
     )
     return [Finding("calendar year", names, sentence, dropping(names))]
