@@ -251,6 +251,19 @@ def test_the_command_line_says_it_once(labs: pd.DataFrame, ill: np.ndarray, tmp_
     assert "extrapolation, beyond the range of the cohort: bili of row 2" in " ".join(said.stdout.split())
 
 
+def test_units_are_told_of_rows_that_are_not_shown(model: RCI, labs: pd.DataFrame, tmp_path: Path) -> None:
+    new = labs.head(40).copy()
+    new.loc[10:19, "glucose"] = 9999.0
+    new.to_csv(tmp_path / "new.csv", index=False)
+    model.save(tmp_path / "m.rci")
+    said = run("explain", tmp_path / "m.rci", tmp_path / "new.csv").stderr
+    assert "'glucose' is about 9999 in 10 of 40 rows, far beyond the cohort" in said
+    new.loc[0:9, "glucose"] = 9999.0
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = run("explain", tmp_path / "m.rci", tmp_path / "new.csv").stderr
+    assert said.count("unlike the cohort") == 1 and "in 20 of 40 rows" in said
+
+
 # --- what was not measured, and what no resample says ---
 
 

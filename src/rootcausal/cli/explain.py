@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, UnlikeCohortWarning
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
 from ..version import __version__
@@ -165,6 +165,10 @@ class Asked:
     horizon: float | None
     lines: "OutcomeLines"
 
+    def look_at(self, table: Any) -> None:
+        """Say what is unlike the cohort in rows of which not all are shown."""
+        self.model._patients(table, to_score=False)
+
     def explain(self, table: Any) -> "Explanation":
         by = {} if self.horizon is None else {"horizon": self.horizon}
         with warnings.catch_warnings():
@@ -201,11 +205,15 @@ def _print_first(
     patients_file: Path, pieces: _Counted, asked: Asked, question: Question | None, top: int
 ) -> None:
     with status_if_slow(f"reading {quoted(patients_file)}"):
-        first = next(iter(pieces))
-        for _ in pieces:
-            pass  # to the end, since any row may be wrong
+        first = None
+        for piece in pieces:  # to the end, since any row may be wrong, or in another unit
+            first = piece if first is None else first
+            asked.look_at(piece.X)
+    assert first is not None
     say_removed(pieces.n_removed, pieces.n_rows)
-    explanation = asked.explain(first.X.slice(0, PATIENTS_SHOWN))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlikeCohortWarning)  # it was said of the whole file
+        explanation = asked.explain(first.X.slice(0, PATIENTS_SHOWN))
     if question is not None:
         print_answers(question, first, explanation, asked.lines)
     else:
