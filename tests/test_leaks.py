@@ -77,6 +77,12 @@ def test_a_gaussian_error_does_not_show_which_comes_first():
     check = checks(pd.DataFrame(late, columns=["a", "b"]), y)["terminal"]
     assert check.verdict == "cannot tell" and check.variables == ("a",)
     assert check.limit and check.touches == "variables" and "--after" in check.advice
+    assert check.limit == "'a' may be an effect of the diagnosis rather than a cause."
+    rng = np.random.default_rng(0)
+    late = rng.standard_normal((120, 2))
+    y = (rng.random(120) < expit(1.5 * late.sum(axis=1))).astype(int)
+    check = checks(pd.DataFrame(late, columns=["a", "b"]), y)["terminal"]
+    assert check.limit.endswith("may be effects of the diagnosis rather than causes.")
 
 
 def test_what_is_known_to_come_first_is_not_asked():

@@ -56,6 +56,24 @@ def test_an_effect_that_turns_round_is_not_proportional():
     assert found.verdict in ("doubtful", "broken") and "c" in found.variables
 
 
+def test_of_several_columns_the_effect_is_that_of_the_first():
+    X, g = columns(), np.random.default_rng(5)
+    pull = (X["c"] + X["a"]).to_numpy()
+    early, late = g.exponential(np.exp(-pull)), 0.7 + g.exponential(np.exp(0.2 * pull))
+    time = np.where(early < 0.7, early, late)
+    end = g.uniform(0.2, 6.0, N)
+    found = checks_of_times(X, np.minimum(time, end), (time <= end).astype(int))["proportional_hazards"]
+    assert len(found.variables) > 1
+    assert f"('{found.variables[0]}' acts more strongly at first)" in found.limit
+
+
+def test_one_column_was_asked():
+    g = np.random.default_rng(7)
+    X = pd.DataFrame({"a": g.exponential(size=30)})
+    found = checks_of_numbers(X, g.normal(size=30) + X["a"].to_numpy())["straight"]
+    assert found.verdict == "cannot tell" and found.limit.endswith("and 1 column was asked.")
+
+
 def test_patients_who_leave_by_what_is_wrong_with_them():
     X, g = columns(), np.random.default_rng(6)
     event_at = g.exponential(np.exp(-X["c"].to_numpy()))

@@ -330,5 +330,8 @@ def test_fit_says_how_missing_values_were_filled_in(tmp_path: Path) -> None:
     printed = ok("fit", tmp_path / "c.csv", "--target", "ill", "--out", tmp_path / "m.rci")
     assert "50 missing values of 1 variable were filled in 5 times, by what was measured" in printed
     assert re.search(r"at most: a 2\d%", printed)
+    holed.assign(a=np.where(np.arange(200), a, np.nan)).to_csv(tmp_path / "one.csv", index=False)
+    printed = ok("fit", tmp_path / "one.csv", "--target", "ill", "--out", tmp_path / "m.rci")
+    assert "1 missing value of 1 variable was filled in 5 times" in printed
     without = ["--target", "ill", "--drop", "a"]
     assert "filled in" not in ok("fit", tmp_path / "c.csv", *without, "--out", tmp_path / "n.rci")

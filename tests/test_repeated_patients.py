@@ -1,5 +1,6 @@
 """Patients with several rows: the bootstrap draws patients, and no page or table confuses their rows."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,20 @@ def test_one_patient_is_no_cohort_to_draw_from() -> None:
     model = RCI().fit(X, y, groups=["p"] * len(y))
     with pytest.raises(InputError, match="need at least 2 to draw from: are the ids those of patients"):
         model.bootstrap(2)
+
+
+# --- what is said of rows ---------------------------------------------------------------------------------
+
+
+def test_checks_count_rows_as_rows() -> None:
+    X, y, _ = visits()
+    of_rows, of_patients = (
+        " ".join(
+            f"{check.statement} {check.limit}"
+            for check in model.diagnose(X, y).checks
+            if check.name in ("independent", "linear", "non_gaussian", "unconfounded", "logarithm")
+        )
+        for model in (fitted(), fitted(groups=None))
+    )
+    assert re.search(r"\d+ rows", of_rows) and not re.search(r"\d+ patients", of_rows)
+    assert re.search(r"\d+ patients", of_patients) and not re.search(r"\d+ rows", of_patients)

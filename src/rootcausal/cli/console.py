@@ -184,7 +184,8 @@ def say_filled_in(model: "Estimator") -> None:
         least = [f"{one_line(name, 40)} {percent(share)}" for name, share in unknown]
         cells, variables = sum(filled["cells"].values()), plural(len(filled["cells"]), "variable")
         say(
-            f"{cells} missing values of {variables} were filled in {filled['draws']} times, by what was "
+            f"{plural(cells, 'missing value')} of {variables} {'was' if cells == 1 else 'were'} filled in "
+            f"{filled['draws']} times, by what was "
             f"measured in the same patient (EM, {plural(filled['rounds'], 'round')}); variance that is not "
             f"known, at most: {', '.join(least)}"
         )

@@ -89,6 +89,11 @@ class Checked:
         return any(form != STRAIGHT for form in self.model.mechanism.forms())
 
     @property
+    def row_noun(self) -> str:
+        """What a row is: a patient, unless the cohort had several of some."""
+        return "row" if "patients" in self.provenance else "patient"
+
+    @property
     def prevalence(self) -> float | None:
         """Share of the population with the disease, where that was given."""
         share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none

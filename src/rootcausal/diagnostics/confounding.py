@@ -58,7 +58,7 @@ def _limit(a: str, b: str, verdict: Verdict) -> str:
 
 def _silent(seen: Dependence, smallest: float) -> Check:
     verdict: Verdict = "fine" if seen.n_pairs and smallest <= HARD else "cannot tell"
-    told = f"{plural(seen.n_pairs, 'pair')} of variables, {seen.n_rows:,} patients"
+    told = f"{plural(seen.n_pairs, 'pair')} of variables, {seen.n_rows:,} {seen.row_noun}s"
     statement = f"No pair of shocks points to a common cause of two variables ({told}). {NO_TABLE_SHOWS}"
     advice = limit = ""
     if verdict == "cannot tell":

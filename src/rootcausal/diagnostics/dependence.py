@@ -66,7 +66,7 @@ class Dependence:
     Attributes
     ----------
     n_pairs : how many.
-    n_rows : patients.
+    n_rows, row_noun : patients, or rows of them.
     p_value : of the errors being independent whose order was learned.
     strength : √(χ² / n) of the pair of these that looks most dependent.
     found : the pairs that are dependent below ``level``, the surest first; at most EXPLAINED_AT_MOST.
@@ -81,6 +81,7 @@ class Dependence:
     found: tuple[Dependent, ...]
     from_outside: tuple[tuple[int, int, Curve], ...] = ()
     n_untried: int = 0
+    row_noun: str = "patient"
 
     def explained_by(self, *explanations: Explanation) -> tuple[Dependent, ...]:
         """Those with one of these explanations."""
@@ -99,7 +100,7 @@ def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
     trial = Trial(evidence)
     from_outside = tuple(trial.bends_from_outside(OUTSIDE_LEVEL))
     if not pairs.size:
-        return Dependence(0, n, 1.0, 0.0, (), from_outside)
+        return Dependence(0, n, 1.0, 0.0, (), from_outside, row_noun=evidence.row_noun)
     moments = moments_of(evidence.errors, pairs)
     p_values = moments.p_values
     # What is given, or has levels, is asked for bends alone, and must not crowd the others out.
@@ -126,6 +127,7 @@ def dependent_pairs(evidence: Evidence, level: float) -> Dependence:
         tuple(found),
         from_outside,
         n_untried=int(counted.sum()) - len(tried),
+        row_noun=evidence.row_noun,
     )
 
 

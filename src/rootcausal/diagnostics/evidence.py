@@ -60,6 +60,7 @@ class Evidence:
     arrows : (k, k), ``[i, j]``: whether j acts directly on i.
     learned : (k, k), ``[i, j]``: whether the order of the two was learned and not given.
     measured, outside_measured : (n, k) and (n, m), which values were measured; None where all were.
+    row_noun : what a row is: a patient, or one of several rows of a patient.
     """
 
     errors: F64
@@ -82,6 +83,7 @@ class Evidence:
     learned: np.ndarray
     measured: np.ndarray | None = None
     outside_measured: np.ndarray | None = None
+    row_noun: str = "patient"
 
     @property
     def n_rows(self) -> int:
@@ -242,6 +244,7 @@ def gather(checked: Checked, score: np.ndarray) -> Evidence:
         learned=_learned(layout, columns),
         measured=None if missing is None else ~missing[np.ix_(rows, columns)],
         outside_measured=None if missing is None else ~missing[np.ix_(rows, left_out)],
+        row_noun=checked.row_noun,
     )
 
 

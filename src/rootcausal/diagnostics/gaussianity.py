@@ -50,17 +50,17 @@ def check_gaussianity(evidence: Evidence) -> Check:
     doubt = p_values[arrows].min(axis=1)
     undirected = arrows[doubt >= LEVEL][np.argsort(-doubt[doubt >= LEVEL], kind="stable")]
     verdict = _judge(len(undirected), len(arrows), smallest_visible(n, 2, 1, LEVEL) <= NEARLY_GAUSSIAN)
-    between = _pairs(evidence, undirected)
+    between, rows = _pairs(evidence, undirected), plural(n, evidence.row_noun)
     return Check(
         "non_gaussian",
         QUESTION,
         verdict,
         float(len(undirected)),
         None,
-        _statement(len(undirected), len(arrows), between, n),
+        _statement(len(undirected), len(arrows), between, rows),
         _advice(evidence, verdict, undirected),
         evidence.named(undirected) if verdict != "fine" else (),
-        limit=_limit(verdict, between, n),
+        limit=_limit(verdict, between, rows),
         touches="" if verdict == "fine" else "order",
     )
 
@@ -74,9 +74,9 @@ def _judge(n_undirected: int, n_arrows: int, enough: bool) -> Verdict:
     return "broken" if n_undirected >= BROKEN_SHARE * n_arrows else "doubtful"
 
 
-def _statement(n_undirected: int, n_arrows: int, between: str, n_rows: int) -> str:
+def _statement(n_undirected: int, n_arrows: int, between: str, rows: str) -> str:
     if not n_arrows:
-        return f"{plural(n_rows, 'patient')} show no arrow whose direction had to be learned."
+        return f"{rows} show no arrow whose direction had to be learned."
     if not n_undirected:
         return (
             f"None of {plural(n_arrows, 'arrow')} between variables has bell-shaped (Gaussian) shocks at "
@@ -84,19 +84,19 @@ def _statement(n_undirected: int, n_arrows: int, between: str, n_rows: int) -> s
         )
     return (
         f"{n_undirected} of {plural(n_arrows, 'arrow')} between variables could as well point the other way: "
-        f"at both ends the shocks look bell-shaped (Gaussian) in these {plural(n_rows, 'patient')}. "
+        f"at both ends the shocks look bell-shaped (Gaussian) in these {rows}. "
         f"{'This one is' if n_undirected == 1 else 'These are'} between {between}."
     )
 
 
-def _limit(verdict: Verdict, between: str, n_rows: int) -> str:
+def _limit(verdict: Verdict, between: str, rows: str) -> str:
     if verdict == "fine":
         return ""
     if not between:
-        return f"Which variable acts on which is not shown by {plural(n_rows, 'patient')}: no arrow was seen."
+        return f"Which variable acts on which is not shown by {rows}: no arrow was seen."
     if verdict == "cannot tell":
         first = "which comes first, and passes its shocks on"
-        return f"{plural(n_rows, 'patient')} do not show {first}, between {between}."
+        return f"{rows} do not show {first}, between {between}."
     do_not = "Do not read" if verdict == "broken" else "Do not rely on"
     return f"{do_not} which comes first, and passes its shocks on, between {between}."
 

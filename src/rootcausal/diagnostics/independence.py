@@ -48,7 +48,8 @@ def visible(seen: Dependence) -> float:
 
 def unseen_below(smallest: float, seen: Dependence) -> str:
     """What these patients cannot show, where silence means nothing."""
-    return f"a dependence of less than {smallest:.2f} would not be seen in {plural(seen.n_rows, 'patient')}"
+    rows = plural(seen.n_rows, seen.row_noun)
+    return f"a dependence of less than {smallest:.2f} would not be seen in {rows}"
 
 
 def check_independence(evidence: Evidence, seen: Dependence, estimator: str) -> Check:
@@ -92,7 +93,7 @@ def _untried(seen: Dependence) -> str:
 
 
 def _asked(seen: Dependence) -> str:
-    return f"{plural(seen.n_pairs, 'pair')}, {seen.n_rows:,} patients"
+    return f"{plural(seen.n_pairs, 'pair')}, {seen.n_rows:,} {seen.row_noun}s"
 
 
 def _named(evidence: Evidence, pair: Dependent) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def check_linearity(
             may = "bend otherwise than in the model" if bent else "be bent"
             limit = (
                 f"Relations may {may}: a bend that explains less than {smallest:.0%} would not be seen in "
-                f"{plural(seen.n_rows, 'patient')}."
+                f"{plural(seen.n_rows, seen.row_noun)}."
             )
         return Check(
             "linear",

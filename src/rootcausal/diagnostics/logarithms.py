@@ -171,7 +171,7 @@ def _offered(
     )
     if change is not None:
         n_rows = looked.rows.size
-        some_rows = f" on {n_rows:,} of the patients" if n_rows < len(checked.X) else ""
+        some_rows = f" on {n_rows:,} of the {checked.row_noun}s" if n_rows < len(checked.X) else ""
         changes = change.in_words(_variables(checked, looked))
         statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
     if not complete:
@@ -232,7 +232,8 @@ def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains:
         (),
         ""
         if told
-        else f"Whether a logarithm would make lines straighter cannot be seen in {n_rows} patients.",
+        else "Whether a logarithm would make lines straighter cannot be seen in "
+        f"{plural(n_rows, checked.row_noun)}.",
         "" if told else "order",
         smallest,
     )

@@ -168,6 +168,7 @@ def _not_seen(names: tuple[str, ...], n_rows: int, smallest: float) -> str:
 
 
 def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Check:
+    effect, cause = ("effects", "causes") if len(names) > 1 else ("an effect", "a cause")
     was = "it was" if len(names) == 1 else "they were" if names else "each column was"
     return Check(
         "terminal",
@@ -179,7 +180,7 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
         f"ask when {was} measured; what was measured after the outcome is left out with --after COLUMN (in "
         "Python: leave it out of X).",
         names,
-        f"{all_of(names) if names else 'Any column'} may be an effect of the outcome rather than a cause.",
+        f"{all_of(names) if names else 'Any column'} may be {effect} of the outcome rather than {cause}.",
         "variables",
         smallest,
     )

@@ -134,7 +134,7 @@ def check_spread(evidence: Evidence, stated: F64, left: F64) -> Check:
         f"{max(ratio, 1.0 / ratio):.1f} times as much where {names[worst]} is {where}."
         if seen
         else "Whether values lie as closely about the expected ones in all patients cannot be told: only "
-        f"{smallest:.1f} times as far would be seen in {plural(size.size, 'patient')}."
+        f"{smallest:.1f} times as far would be seen in {plural(size.size, evidence.row_noun)}."
         if unseen
         else "",
         "risk" if seen or unseen else "",

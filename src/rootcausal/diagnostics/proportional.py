@@ -7,6 +7,7 @@ out are asked too: an effect that turns round may add up to none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,16 +138,18 @@ def check_proportional(evidence: Evidence, fit: PlainHazard, words: OutcomeWords
         "and read effects and risks as those of that time; for what comes after, fit again on patients "
         "followed for longer, with time counted from there.",
         named,
-        _limit(verdicts[worst], named, _how(early, late), until, left_out),
+        _limit(verdicts[worst], named, _how(early, late, named), until, left_out),
         "variables",
         smallest,
     )
 
 
-def _how(early: float, late: float) -> str:
+def _how(early: float, late: float, names: Sequence[str] = ()) -> str:
+    """What the effect does; of several names that stand before, it is that of the first."""
+    name = quoted(names[0], 40) if len(names) > 1 else ""
     if early * late < 0.0 and min(abs(early), abs(late)) > 0.1:
-        return "its effect turns round"
-    return f"it acts more strongly {'at first' if abs(early) > abs(late) else 'later'}"
+        return f"the effect of {name} turns round" if name else "its effect turns round"
+    return f"{name or 'it'} acts more strongly {'at first' if abs(early) > abs(late) else 'later'}"
 
 
 def _limit(verdict: Verdict, names: tuple[str, ...], how: str, until: str, left_out: bool) -> str:

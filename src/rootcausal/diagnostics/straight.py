@@ -182,8 +182,9 @@ def _silent(
         f"{quoted(names[closest], 40)}; {in_words(p_values[closest])}).",
         "look at the outcome over the variables that matter." if unseen else "",
         (),
-        f"A shock that acts in a bent way would not be seen: {plural(n_telling, 'patient')} tell anything of "
-        f"the outcome, and {plural(len(names), 'column')} were asked."
+        f"A shock that acts in a bent way would not be seen: {plural(n_telling, 'patient')} "
+        f"{'tells' if n_telling == 1 else 'tell'} anything of the outcome, and "
+        f"{plural(len(names), 'column')} {'was' if len(names) == 1 else 'were'} asked."
         if unseen
         else "",
         "variables" if unseen else "",

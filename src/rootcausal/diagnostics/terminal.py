@@ -191,7 +191,8 @@ def _cannot_tell(names: tuple[str, ...], statement: str, smallest: float) -> Che
         + " measured; what was measured after the diagnosis is left out with --after COLUMN (in Python: "
         "leave it out of X).",
         names,
-        f"{named} may be an effect of the diagnosis rather than a cause.",
+        f"{named} may be {'effects' if len(names) > 1 else 'an effect'} of the diagnosis rather than "
+        f"{'causes' if len(names) > 1 else 'a cause'}.",
         "variables",
         smallest,
     )
