@@ -354,6 +354,8 @@ def test_the_number_itself_is_left_out_of_the_line(tmp_path: Path) -> None:
     arguments = said["fit"]["arguments"]
     assert "near" not in arguments and "rough" not in arguments
     ok(*arguments[:-1], tmp_path / "model.rci")
+    kept = ["--keep", "age,bili,small", "--out", tmp_path / "model.rci"]
+    assert "'small' is 'weight' itself, cut into levels" in run("fit", *arguments[1:6], *kept).stderr
 
 
 def test_few_levels_of_the_time_itself_are_left_out_of_the_line() -> None:

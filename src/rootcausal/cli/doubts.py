@@ -22,6 +22,7 @@ WORTH_A_LINE = (
     "id",
     "row number",
     "date",
+    "the outcome itself",
     "after the outcome",
     "diagnosis",
     "follow-up",
