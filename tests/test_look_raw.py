@@ -139,6 +139,28 @@ def test_ids_that_repeat(name: str) -> None:
     assert (options(seen, "--id"), options(seen, "--na")) == ([name], [])
 
 
+def test_ids_that_are_unique_within_a_site_only_are_asked_about(tmp_path: Path) -> None:
+    patient = np.arange(N) // 4
+    sex = np.random.default_rng(1).integers(0, 2, N)[patient]
+    age = np.where(patient < 25, 30, 64) + np.arange(N) % 4
+    columns = {"id": patient % 25 + 1, "center": patient // 25, "sex": sex, "age": age}
+    seen = look(table(**columns), "ill")
+    one = named(seen, "repeated patients")
+    assert one is not None and one.columns == ("id", "sex", "age")
+    assert "200 rows of 25 ids" in one.sentence and "unique only within 'center'?" in one.sentence
+    assert (options(seen, "--id"), options(seen, "--drop")) == (["COLUMN"], ["id"])
+    assert options(look(table(**columns), "ill", "id"), "--id") == ["id"]
+    arrow_csv.write_csv(table(**columns), tmp_path / "t.csv")
+    printed = " ".join(ok("look", tmp_path / "t.csv", "--target", "ill").split())
+    assert "put a column in the place of COLUMN" in printed
+    # Patients of their own grow older, and the sex of a few is mistyped.
+    sex[::90] = 1 - sex[::90]
+    seen = look(table(**columns | {"id": patient + 1, "sex": sex}), "ill")
+    assert options(seen, "--id") == ["id"]
+    months = np.arange(N) % 4 * 20
+    assert options(look(table(id=patient * 7, age=months), "ill"), "--id") == ["id"]
+
+
 def test_sites_are_covariates_and_no_ids(tmp_path: Path) -> None:
     for name in ("site", "center", "hospital_id", "Study Centre", "clinic"):
         columns = table(**{name: np.arange(N) * 7 % 11 + 1})

@@ -98,6 +98,11 @@ def says_treatment(name: str) -> bool:
     return _fits_one(name, (_TREATMENT, _TRT))
 
 
+def says_age(name: str) -> bool:
+    """Whether a name is that of a patient's age."""
+    return _fits_one(name, (_AGE,))
+
+
 def says_unchanging(name: str) -> bool:
     """Whether what has this name is the same at all visits: a number in it counts levels, not visits."""
     return _fits_one(name, (_SEX, _BIRTH, _RACE))

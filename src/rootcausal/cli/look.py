@@ -108,6 +108,7 @@ def _read(
 
 def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
     from ..files.tables import described
+    from ..looking.column_findings import COLUMN
     from ..looking.fit_line import as_line, fit_arguments, look_arguments
     from ..looking.target import LABEL
 
@@ -129,8 +130,12 @@ def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
     say()
     if line is not None:
         if as_line(line) is not None:
-            labels = ", and put labels in the place of LABEL" if LABEL in line else ""
-            _paragraph(f"To fit with all of this taken into account (change what you know better{labels}):")
+            open_ones = ", and put labels in the place of LABEL" if LABEL in line else ""
+            if COLUMN in line:
+                open_ones += f", and put a column in the place of {COLUMN}"
+            _paragraph(
+                f"To fit with all of this taken into account (change what you know better{open_ones}):"
+            )
         _print_line(line)
         _print_hint(seen)
     elif again is not None:

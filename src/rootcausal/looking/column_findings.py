@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from ..core.table import LARGEST
 from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
-from ..wording import plural, quoted
+from ..wording import listed, plural, quoted
 from .codes import not_known
+from .copies import keys_of
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
+from .patients import differing, unique_within
 from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
 # Of a column that is mostly missing: fewer values are those of any other column by chance.
 FEWEST_VALUES = 5
+# In the line, where nobody but the user knows which column it is.
+COLUMN = "COLUMN"
 # Of counts, most values are no more common than the one before.
 MOSTLY_FALLING = 0.8
 
 
-def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | None) -> list[Finding]:
+def find_ids(
+    columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | None, table: object
+) -> list[Finding]:
     """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out."""
     ids = [cells for cells in columns if kinds[cells.name] == "id"]
     patient = chosen
@@ -36,7 +44,7 @@ def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | 
     found = []
     for cells in ids:
         if cells.name == patient:
-            found.append(_of_patients(cells))
+            found.append(_of_patients(cells, columns, table, believed=cells.name == chosen))
     rest = [cells for cells in ids if cells.name != patient]
     nameless = tuple(cells.name for cells in rest if not cells.name.strip())
     numbers = tuple(cells.name for cells in rest if cells.name.strip() and is_row_number(cells))
@@ -58,12 +66,28 @@ def find_ids(columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | 
     return found
 
 
-def _of_patients(cells: Counted) -> Finding:
+def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, believed: bool) -> Finding:
     name, option = cells.name, (("--id", cells.name),)
     n_ids = cells.n_different + len(cells.strange)
     if n_ids >= cells.n_observed:
         sentence = f"Column {quoted(name)} holds ids: it names the patients and is no variable."
         return Finding("id", (name,), sentence, option, True)
+    of_id = np.unique(keys_of(cells, table), return_inverse=True)[1]
+    differ = differing(of_id, columns)
+    if differ:
+        site = unique_within(of_id, columns)
+        within = f"is an id unique only within {quoted(site)}" if site else "does it name patients"
+        make = (
+            f"a column of {quoted(name)} and {quoted(site)} together" if site else "one that names patients"
+        )
+        sentence = (
+            f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'id')} (column {quoted(name)}), but "
+            + listed([f"{quoted(one)} (in {count})" for one, count in differ.items()])
+            + f" {by_number(tuple(differ), 'differs', 'differ')} within ids, as in no patient: {within}? "
+            + f"Put {make} into the file, and name that one with --id."
+        )
+        options = option if believed else (("--id", COLUMN), ("--drop", name))
+        return Finding("repeated patients", (name, *differ), sentence, options, True)
     return Finding(
         "repeated patients",
         (name,),

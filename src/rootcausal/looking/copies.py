@@ -249,7 +249,7 @@ def find_repeated_rows(columns: Sequence[Counted], table: object, id_column: str
         return []
     keys = np.zeros(asked[0].n_rows, dtype=np.uint64)
     for cells in asked:
-        keys = keys * np.uint64(0x9E3779B97F4A7C15) + _keys(cells, table)
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + keys_of(cells, table)
         keys ^= keys >> np.uint64(29)
     _, counts = np.unique(keys, return_counts=True)
     again = int((counts - 1).sum())
@@ -277,7 +277,7 @@ def _expected_by_chance(numbers: Sequence[Counted]) -> float:
     return expected
 
 
-def _keys(cells: Counted, table: Any) -> np.ndarray:
+def keys_of(cells: Counted, table: Any) -> np.ndarray:
     """(n,) a number for each row that is the same where the cells are."""
     if cells.numbers is not None and not cells.strange:
         values = np.where(np.isnan(cells.numbers), 0.5, cells.numbers) + 0.0

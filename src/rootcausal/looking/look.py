@@ -128,7 +128,7 @@ def look(
     findings = [
         *find_headers(headers),
         *of_commas,
-        *find_ids(variables, kinds, id_column),
+        *find_ids(variables, kinds, id_column, table),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
         *find_people(variables, kinds),
