@@ -67,6 +67,16 @@ def test_of_several_columns_the_effect_is_that_of_the_first():
     assert f"('{found.variables[0]}' acts more strongly at first)" in found.limit
 
 
+def test_a_time_to_another_event_gives_the_time_away():
+    X = columns()
+    time, event = followed(0.8 * X["b"].to_numpy())
+    other = np.random.default_rng(9).exponential(2.0, N)
+    found = checks_of_times(X.assign(to_other=np.minimum(other, time)), time, event)["gives_away"]
+    assert found.verdict in ("doubtful", "broken") and "to_other" in found.variables
+    share = f"{(time <= other).mean():.0%}"
+    assert f"'to_other' is exactly the time of follow-up in {share} of rows" in found.statement
+
+
 def test_one_column_was_asked():
     g = np.random.default_rng(7)
     X = pd.DataFrame({"a": g.exponential(size=30)})

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
+from ..asking.leaks import share_equal
 from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
@@ -146,14 +147,24 @@ def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -
 
 
 def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Index) -> list[Reason]:
-    """Numbers that are the time of follow-up in another unit, or nearly."""
+    """Numbers that are the time of follow-up in another unit, or nearly, or are it in many rows."""
     assert checked.known is not None
     first = layout.first_columns
     missing = None if checked.missing is None else checked.missing[np.ix_(rows, first)]
     found = rank_correlations(checked.X[np.ix_(rows, first)], missing, checked.known[rows, 0])
     there = np.full(first.size, rows.size) if missing is None else (~missing).sum(axis=0)
-    asked = ~layout.discrete[first] & (there >= FEWEST_TO_CONDEMN) & (found >= OF_TIMES.doubtful)
+    numbers = ~layout.discrete[first] & (there >= FEWEST_TO_CONDEMN)
+    asked = numbers & (found >= OF_TIMES.doubtful)
     reasons = []
+    for variable in np.flatnonzero(numbers & ~asked).tolist():
+        values = checked.X[rows, first[variable]]
+        known = slice(None) if missing is None else ~missing[:, variable]
+        share = share_equal(values[known], checked.known[rows, 0][known])
+        if share:
+            sentence = (
+                f"{quoted(names[variable], 40)} is exactly the time of follow-up in {share:.0%} of rows"
+            )
+            reasons.append(Reason(variable, "doubtful", float(found[variable]), 0.0, sentence))
     for variable in np.flatnonzero(asked).tolist():
         correlation = float(found[variable])
         p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there[variable]))), len(names))
