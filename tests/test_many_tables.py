@@ -36,7 +36,13 @@ def outcomes(page: dict[str, Any]) -> list[list[str]]:
 
 
 def with_labels(arguments: list[str], labels: list[dict[str, Any]]) -> Iterator[list[str]]:
-    """The line with labels in the place of LABEL: first the rarer for the disease, then the other."""
+    """The line with labels in the place of LABEL: first the rarer for the disease, then the other.
+
+    Where it asks which COLUMN tells patients apart, none does.
+    """
+    if "COLUMN" in arguments:
+        at = arguments.index("COLUMN")
+        arguments = arguments[: at - 1] + arguments[at + 1 :]
     ranked = [one["level"] for one in sorted(labels, key=lambda one: one["rows"]) if one["rows"] > 1]
     ways = [(ranked[0], ranked[-1]), (ranked[-1], ranked[0])] if "LABEL" in arguments else [("", "")]
     for positive, negative in ways:
