@@ -173,7 +173,7 @@ def _open_closed_streams() -> None:
     os.close(place)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lives as long as the process)
 
 
 app = typer.Typer(
