@@ -81,7 +81,8 @@ def log_density(values: F64, width: float) -> F64:
     left = np.minimum(place.astype(np.intp), size - 2)
     share = place - left
     count = np.bincount(left, 1.0 - share, size) + np.bincount(left + 1, share, size)
-    reach = int(5.0 * width / step) + 1
+    # Beyond the grid there is nobody: values much closer together than the width would ask for all memory.
+    reach = min(int(5.0 * width / step) + 1, size - 1)
     peak = 1.0 / (width * np.sqrt(2.0 * np.pi))
     kernel = peak * np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
     smooth = fftconvolve(count, kernel)[reach : reach + size]
