@@ -198,6 +198,11 @@ def test_labels_are_read_by_the_rule_used_in_memory(client: Client, small: pd.Da
     unsaid = small.assign(d=np.where(small["d"] == 1, "gone", "here"))
     with pytest.warns(UserWarning, match="'gone' and 'here' do not say which of them is the disease"):
         assert RCI().fit(dd.from_pandas(unsaid, 2), "d").classes_.tolist() == ["gone", "here"]
+    named = dd.from_pandas(small.rename(columns={"d": "survived"}), 2)
+    X = named.drop(columns="survived")
+    for given in ((named, "survived"), (X, named["survived"])):
+        with pytest.warns(UserWarning, match="0 and 1 of 'survived', which by its name may say who is well"):
+            assert RCI().fit(*given).classes_.tolist() == [0, 1]
 
 
 def test_columns_far_from_zero_or_unit_scale_keep_their_variance(client: Client, small: pd.DataFrame) -> None:

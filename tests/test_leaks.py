@@ -213,6 +213,9 @@ def test_the_density_is_that_of_the_others():
     width = kernel_width(values)
     assert log_density(values, width).mean() == pytest.approx(norm.logpdf(values).mean(), abs=0.02)
     assert log_density(np.append(values, 50.0), width)[-1] < -8
+    # What more columns than rows leave of an error is nothing, beside the grain of its values.
+    close = log_density(1e-15 * values, 1.0)
+    np.testing.assert_allclose(close, norm.logpdf(0.0), atol=1e-9)
     counts = rng.poisson(3, 1000).astype(float)
     # Counts have no density finer than one of them.
     assert kernel_width(counts) < kernel_width(counts, 1.0) == 1.0

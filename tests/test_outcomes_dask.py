@@ -127,6 +127,15 @@ def test_events_may_have_any_labels(cohort: pd.DataFrame) -> None:
         assert model.classes_.tolist() == classes
 
 
+def test_an_event_by_the_name_of_who_is_well_is_asked_for(cohort: pd.DataFrame) -> None:
+    frame = dd.from_pandas(cohort.drop(columns="egfr").rename(columns={"died": "alive"}), 2)
+    X = frame.drop(columns=["futime", "alive"])
+    for given in ((frame, "futime", "alive"), (X, frame["futime"], frame["alive"])):
+        with pytest.raises(InputError, match="holds 0, 1, and by the name 'alive' it may say who is well"):
+            RCISurvival().fit(*given)
+    assert RCISurvival(positive=0).fit(frame, "futime", "alive").classes_.tolist() == [1, 0]
+
+
 def test_patients_who_were_followed_for_no_time(cohort: pd.DataFrame) -> None:
     some = cohort.assign(futime=cohort["futime"].mask(cohort.index % 40 == 0, 0.0))
     words = "6 times of follow-up are zero"

@@ -120,7 +120,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
                 "cluster: fit on a sample of them in memory, or without it"
             )
-        said = self._take_classes(cohort.classes)
+        said = self._take_classes(cohort)
         parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
@@ -190,7 +190,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _settings(self) -> Settings:
         return chosen_settings(self.variant, self.alpha, self.attribution)
 
-    def _take_classes(self, classes: np.ndarray) -> list[str]:
+    def _take_classes(self, cohort: Cohort) -> list[str]:
         """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
         return []
 

@@ -17,6 +17,7 @@ from .diagnostics import Diagnosis as Checks
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
+from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
 from .inputs.target import warn_of_choice
@@ -43,8 +44,8 @@ class RCI(ClassifierMixin, Estimator):
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
         Which label of y is the disease. By default the one that says so itself (1 beside 0, "yes" beside
-        "no", "case" beside "control"); for other labels the second of the sorted ones, as in scikit-learn,
-        with a warning.
+        "no", "case" beside "control"); for other labels, and for 0 and 1 in a Series that by its name
+        may say who is well ("survived"), the second of the sorted ones, as in scikit-learn, with a warning.
     progress : bool, default False
         Show a progress bar on standard error for fits longer than two seconds.
     prevalence : float in (0, 1), default None
@@ -158,11 +159,12 @@ class RCI(ClassifierMixin, Estimator):
             raise InputError("alpha must be above 0 and at most 1, not None")
         return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence, self.mechanism)
 
-    def _take_classes(self, classes: np.ndarray) -> list[str]:
-        self.classes_ = classes
+    def _take_classes(self, cohort: Cohort) -> list[str]:
+        self.classes_ = cohort.classes
         if self.positive is not None:
             return []
-        return warn_of_choice(classes, "choose by positive={1} or positive={0}", stacklevel=5)
+        how = "choose by positive={1} or positive={0}"
+        return warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=5)
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
         figures = of_diagnosis(folds)

@@ -18,6 +18,7 @@ from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
+from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
 from .scoring import concordance, of_follow_up
@@ -41,7 +42,8 @@ class RCISurvival(Estimator):
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
-        that says so itself (1 beside 0, True, "dead" beside "alive").
+        that says so itself (1 beside 0, True, "dead" beside "alive"); nothing is guessed of other labels, nor
+        of 0 and 1 in a Series that by its name may say who is well ("alive", "censored").
     horizon : float, default None
         The time by which risks are told, in the unit of the times. By default the median time of the events,
         rounded to two digits.
@@ -107,8 +109,8 @@ class RCISurvival(Estimator):
         if self.horizon is not None:
             _checked_horizon(self.horizon)
 
-    def _take_classes(self, classes: np.ndarray) -> list[str]:
-        self.classes_ = classes
+    def _take_classes(self, cohort: Cohort) -> list[str]:
+        self.classes_ = cohort.classes
         return []
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:

@@ -39,7 +39,8 @@ class Comparator(BaseEstimator, ABC):
             assert cohort.rows is not None
             values, labels = cohort.rows
             self.classes_ = cohort.classes
-            warn_of_choice(self.classes_, "encode y as 0 and 1 to choose", stacklevel=2)
+            how = "encode y as an array of 0 and 1 to choose"
+            warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=2)
             self.mean_, self.sd_ = cohort.columns.mean, cohort.columns.sd
             self._learn(self._standardised(values), labels)
         return self

@@ -58,7 +58,8 @@ class FollowUpOnCluster:
             refuse_negative(seen.negative, f"in {time.called}")
         with findings.noting():
             _refuse_many_labels(seen.labels, wanted, event.called)
-            positive, classes = choose_event(seen.labels.in_order(event.called), wanted, event.called)
+            labels = seen.labels.in_order(event.called)
+            positive, classes = choose_event(labels, wanted, event.called, event.title)
         findings.refuse()
         zero = instead_of_zero(seen.zero, seen.shortest) if seen.zero else 0.0
         read = FollowUpReading(time, event, positive, zero)

@@ -23,10 +23,11 @@ Ask = Callable[[Sequence[Hashable], Callable[[pd.DataFrame], Any]], Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the frame, and what to call it in messages."""
+    """A column of the frame, what to call it in messages, and how the user titled it, if at all."""
 
     name: Hashable
     called: str
+    title: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +37,14 @@ class KnownThere:
     Attributes
     ----------
     rows : what each partition knows.
-    outcome, classes, facts : as in :class:`.outcomes.Known`.
+    outcome, classes, facts, label_name : as in :class:`.outcomes.Known`.
     """
 
     rows: OutcomeRows
     outcome: Outcome
     classes: np.ndarray
     facts: Mapping[str, Any]
+    label_name: str = ""
 
 
 class OnCluster(Protocol):

@@ -57,19 +57,19 @@ class DiagnosisOnCluster:
         return {"y": self.target.y}
 
     def known(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
-        name, findings = columns["y"].name, Findings()
+        name, title, findings = columns["y"].name, columns["y"].title, Findings()
         seen: Labels = ask([name], partial(_labels_in, name))
         with findings.noting():
             refuse_unlabelled(seen.missing)
         with findings.noting():
             labels = seen.in_order("the target")
             counts = np.array([seen.counts[label] for label in labels.tolist()])
-            classes = choose_classes(labels, counts, self.target.positive)
+            classes = choose_classes(labels, counts, title, self.target.positive)
         findings.refuse()
         disease = classes.tolist()[1]
         n_cases = seen.counts[disease]
         outcome = YesNo(n_cases / sum(seen.counts.values()))
-        return KnownThere(LabelRows(name, disease), outcome, classes, {"cases": n_cases})
+        return KnownThere(LabelRows(name, disease), outcome, classes, {"cases": n_cases}, title)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class Cohort:
     borrowed : the values may be the user's own array.
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
+    label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
     """
 
     raw: RawTable | HoledRaw
@@ -50,6 +51,7 @@ class Cohort:
     borrowed: bool = False
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    label_name: str = ""
 
     @property
     def variables(self) -> tuple[Variable, ...]:

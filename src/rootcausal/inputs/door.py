@@ -166,4 +166,5 @@ def _in_memory(
         borrowed=readings.borrowed and values is table,
         groups=patients,
         reading=X.reading if of_a_file else {},
+        label_name="" if known is None else known.label_name,
     )

@@ -34,6 +34,7 @@ from .cluster_known import Column, KnownThere, OnCluster
 from .cluster_outcomes import on_cluster
 from .cohort import Cohort, column_name, names_of, set_names
 from .encoding import Encoding
+from .from_frame import own_name
 from .kinds import Wishes
 from .knowledge import Knowledge, note_known, precedence_of
 from .matrices import refuse_empty_rows
@@ -165,7 +166,7 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
         if isinstance(what, str):
             if what not in columns:
                 raise InputError(f"there is no column {what!r} to be {outcome.ROLES[role]}")
-            told_by[role] = Column(what, repr(what))
+            told_by[role] = Column(what, repr(what), what)
             continue
         if not isinstance(what, dd.Series):
             raise InputError(
@@ -181,7 +182,7 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
             frame = frame.assign(**{name: what})
         except ValueError as error:
             raise InputError(f"the partitions of X and {role} do not match: {error}") from error
-        told_by[role] = Column(name, role)
+        told_by[role] = Column(name, role, own_name(what))
     return frame, told_by
 
 
@@ -227,7 +228,9 @@ def _checked(
     findings.refuse()
     if known is None:
         return Cohort(raw, columns, encoding, np.empty(0), None, {})
-    return Cohort(raw, columns, encoding, known.classes, known.outcome, known.facts)
+    return Cohort(
+        raw, columns, encoding, known.classes, known.outcome, known.facts, label_name=known.label_name
+    )
 
 
 def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) -> list[tuple[int, int]]:

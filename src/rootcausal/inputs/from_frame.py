@@ -96,6 +96,14 @@ def column_names(X: Any) -> list[Any]:
     return list(X.column_names if hasattr(X, "column_names") else X.columns)
 
 
+def own_name(y: Any) -> str:
+    """What a Series, or the one column of a dataframe, is called; empty where nobody gave it a name."""
+    if isinstance(y, np.ndarray):
+        return ""
+    name = getattr(y, "name", None) if as_frame(y) is None else column_names(y)[0]
+    return name if isinstance(name, str) else ""
+
+
 def of_frame(
     frame: Any, columns: list[Any], takes_texts: bool, findings: Findings, *, cohort: bool
 ) -> tuple[Found, np.ndarray]:
@@ -212,7 +220,7 @@ def refuse_other_order(X: Any, beside: Any, name: str, what: str) -> None:
 
     ``what`` it holds, such as labels; a dask Series is matched by its index, and both have to mean the same.
     """
-    rows = row_index(X)
+    rows, beside = row_index(X), nw.to_native(beside, pass_through=True)
     indexed = nw.dependencies.is_pandas_like_series(beside) or nw.dependencies.is_pandas_like_dataframe(
         beside
     )

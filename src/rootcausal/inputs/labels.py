@@ -29,14 +29,14 @@ _WELL = words(
 _EITHER = words(
     "remission remitted recovered recovery cured cure improved improvement healed healing resolved "
     "resolution discharged discharge responder responders response respond responded success successful "
-    "lost withdrawn"
+    "better extubated extubation weaned abstinent abstinence lost withdrawn"
 )
 # Words that answer what the name of their column asks, and say nothing else.
 _ANSWER_ONLY = words("yes no y n none true false present absent positive negative pos neg")
 # Before a word, or glued to it, these turn it round: no relapse, not dead, notckd; so does "free" behind it.
 _NOT = ("not", "non", "no", "without", "never")
 # By such a name, or one of survival and censoring, 1 may stand for those who are well.
-_ASKS_WHO_IS_WELL = words("alive living healthy normal control controls benign")
+_ASKS_WHO_IS_WELL = words("alive living healthy well normal control controls benign")
 
 
 def place_of_disease(labels: Iterable[Any], name: str = "") -> int | None:

@@ -20,9 +20,10 @@ from ..core.survival import FEWEST_EVENTS, Survival
 from ..core.table import F64, LARGEST
 from ..core.yes_no import YesNo
 from ..errors import InputError
-from ..wording import listed, plain, plural
+from ..wording import listed, plain, plural, quoted
+from .from_frame import own_name
 from .itself import refuse_itself
-from .labels import place_of_disease
+from .labels import asks_who_is_well, place_of_disease
 from .matrices import caller
 from .patients import Patients
 from .rules import NAMED_AT_MOST, Findings
@@ -42,12 +43,14 @@ class Known:
     outcome : what they are like.
     classes : (2,) labels, the disease or the event second; empty for numbers.
     facts : what a model remembers of it.
+    label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
     """
 
     values: np.ndarray
     outcome: Outcome
     classes: np.ndarray
     facts: Mapping[str, Any]
+    label_name: str = ""
 
     @property
     def rows(self) -> np.ndarray:
@@ -63,8 +66,9 @@ class Diagnosis:
     positive: Any
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        labels, classes = encode_target(given(X, self.y), self.positive, n_rows, findings)
-        return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())})
+        y = given(X, self.y)
+        labels, classes = encode_target(y, self.positive, n_rows, findings)
+        return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
         """Nothing: a column that tells the diagnosis is for the checks to judge."""
@@ -90,7 +94,7 @@ class FollowUp:
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         time, labels = self._read(X, n_rows, findings)
         time = _above_zero(time)
-        event, classes = choose_event(_different(labels), self.positive)
+        event, classes = choose_event(_different(labels), self.positive, title=self._title(X))
         events = (labels == event).astype(np.float64)
         survival, facts = self.by(Clock.of(time, events), n_rows)
         return Known(np.column_stack([time, events]), survival, classes, facts)
@@ -132,6 +136,10 @@ class FollowUp:
         time, labels = self._read(X, n_rows, findings)
         findings.refuse()
         return np.column_stack([time, _events_again(labels, classes)])
+
+    def _title(self, X: Any) -> str:
+        """What the events are called; fields of a structured array are what they are by type, not by name."""
+        return own_name(given(X, self.event, "event"))
 
     def _read(self, X: Any, n_rows: int, findings: Findings) -> tuple[F64, np.ndarray]:
         """Times, and how each ended; rows that lack one are noted, and left out."""
@@ -295,14 +303,17 @@ def instead_of_zero(n_zero: int, shortest: float) -> float:
     return OF_THE_SHORTEST * shortest
 
 
-def choose_event(found: np.ndarray, positive: Any, name: str = "event") -> tuple[Any, np.ndarray]:
+def choose_event(
+    found: np.ndarray, positive: Any, name: str = "event", title: str = ""
+) -> tuple[Any, np.ndarray]:
     """Which of the different labels that were found is the event; and what ends follow-up otherwise, and it.
 
-    That is ``positive`` or, without it, the one that says so itself.
+    That is ``positive`` or, without it, the one that says so itself under the ``title`` of its column, if it
+    has one; ``name`` is what messages call the column.
     """
     known = found.tolist()
     if positive is None:
-        positive = _says_itself(found, name)
+        positive = _says_itself(found, name, title)
     elif positive not in known and not (known == [0] and positive == 1):
         raise InputError(
             f"positive={positive!r} is not a label of {name}, which holds "
@@ -316,11 +327,11 @@ def choose_event(found: np.ndarray, positive: Any, name: str = "event") -> tuple
     return positive, np.array([f"not {positive}", plain(positive)], dtype=object)
 
 
-def _says_itself(found: np.ndarray, name: str) -> Any:
+def _says_itself(found: np.ndarray, name: str, title: str) -> Any:
     """The label, among all that there are, that says itself that it is the event."""
     if found.size == 1 and found.tolist() in ([0], [1]):
         return 1
-    place = place_of_disease(found) if found.size == 2 else None
+    place = place_of_disease(found, title) if found.size == 2 else None
     if place is not None:
         return found.tolist()[place]
     if found.size > MOST_LABELS and found.dtype.kind in "iuf":
@@ -329,9 +340,13 @@ def _says_itself(found: np.ndarray, name: str) -> Any:
             "of each follow-up how it ended, 1 with the event and 0 without; if these are times, call "
             "fit(X, time, event)"
         )
+    doubt, usual = "", [found[-1]]
+    if asks_who_is_well(title):
+        doubt, usual = f", and by the name {quoted(title)} it may say who is well", list(found[-2:])
     raise InputError(
-        f"{name} holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}: say which is the "
-        f"event by positive={plain(found[-1])!r}; all others count as the end of follow-up"
+        f"{name} holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}{doubt}: say which is "
+        f"the event by {' or '.join(f'positive={plain(label)!r}' for label in usual)}; all others count as "
+        "the end of follow-up"
     )
 
 

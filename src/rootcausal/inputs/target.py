@@ -1,7 +1,8 @@
 """The diagnosis: its labels as 0 and 1, and which of the two means disease.
 
-One rule for all doors: what the user says; else what the labels say themselves. Where neither does, the
-command line asks, and Python takes the second in order and warns.
+One rule for all doors: what the user says; else what the labels say themselves, under the name of their
+column where it has one. Where neither does, the command line asks, and Python takes the second in order and
+warns.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..core.table import Index
 from ..errors import InputError
 from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, one_line, plain, plural, quoted
-from .from_frame import as_frame, diagnosis, refuse_other_order
+from .from_frame import as_frame, diagnosis, own_name, refuse_other_order
 from .labels import asks_who_is_well, is_known, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
 
@@ -42,17 +43,19 @@ class Disease:
     n_cases: int
 
 
-def warn_of_choice(classes: Iterable[Any], how_to_choose: str, stacklevel: int) -> list[str]:
+def warn_of_choice(classes: Iterable[Any], name: str, how_to_choose: str, stacklevel: int) -> list[str]:
     """Name the choice that was made for labels, the disease second, that do not say it themselves.
 
-    In ``how_to_choose``, {0} and {1} stand for the labels. Returns what was said, if anything.
+    The ``name`` is that of their column, if it has one; in ``how_to_choose``, {0} and {1} stand for the
+    labels. Returns what was said, if anything.
     """
-    if place_of_disease(classes) is not None:
+    if place_of_disease(classes, name) is not None:
         return []
     first, second = (repr(plain(label)) for label in classes)
+    doubt = f" of {quoted(name)}, which by its name may say who is well," if asks_who_is_well(name) else ""
     said = (
-        f"the labels {first} and {second} do not say which of them is the disease: {second} is taken for "
-        f"it, since it comes second in order; {how_to_choose.format(first, second)}"
+        f"the labels {first} and {second}{doubt} do not say which of them is the disease: {second} is taken "
+        f"for it, since it comes second in order; {how_to_choose.format(first, second)}"
     )
     warnings.warn(said, UserWarning, stacklevel=stacklevel + 1)
     return [said]
@@ -177,7 +180,7 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
         if labels.dtype.kind not in PLAIN:
             check_classification_targets(labels)
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    chosen = choose_classes(classes, counts, positive)
+    chosen = choose_classes(classes, counts, own_name(y), positive)
     return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
 
 
@@ -244,10 +247,11 @@ def refuse_unlabelled(gone: int) -> None:
         raise InputError(f"the target y has {gone} missing value(s) (NaN): drop these rows")
 
 
-def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np.ndarray:
+def choose_classes(classes: np.ndarray, counts: np.ndarray, name: str, positive: Any) -> np.ndarray:
     """The two labels, the disease second; ``classes`` are sorted, ``counts`` their rows.
 
-    The disease is ``positive``; without it the label that says so itself, or else the second in order.
+    Their column may have a ``name``. The disease is ``positive``; without it the label that says so itself,
+    or else the second in order.
     """
     if classes.size != 2:
         shown = listed([repr(plain(c)) for c in classes], NAMED_AT_MOST)
@@ -263,7 +267,7 @@ def choose_classes(classes: np.ndarray, counts: np.ndarray, positive: Any) -> np
                 f"positive={positive!r} is not a label of the target, which has {first} and {second}"
             )
         return classes[::-1] if positive == classes[0] else classes
-    return classes[::-1] if place_of_disease(classes) == 0 else classes
+    return classes[::-1] if place_of_disease(classes, name) == 0 else classes
 
 
 def refuse_few_of_a_class(classes: np.ndarray, counts: np.ndarray) -> None:
