@@ -59,7 +59,7 @@ def find_codes(
         for text, count in cells.strange:
             places.setdefault(text, {})[cells.name] = count
         words = missing_words(cells)
-        if words and cells.n_different - len(words) < 2:
+        if cells.n_different - len(words) < 2 and any(not may_be_a_level(text) for text, _ in words):
             alone[cells.name] = words[0][0]
             continue
         for text, count in words:

@@ -25,6 +25,7 @@ _BESIDE_SITE = words(
 _PERSON = words("surname lastname firstname forename familyname fullname givenname middlename")
 _BEFORE_NAME = words("first last family given middle full maiden sur fore patient person doctor physician")
 _ROW_NUMBER = frozenset(("", "index", "rownames", "rowname", "row", "x", "obs", "unnamed: 0", "row.names"))
+_RANK = words("rank ranks ranking position place")
 _DATE = words("date dates datum dob datetime timestamp birthdate")
 
 _YEAR = words("year years yr yrs")
@@ -82,6 +83,11 @@ def says_patient(name: str) -> bool:
 
 def says_row_number(name: str) -> bool:
     return _folded(name) in _ROW_NUMBER
+
+
+def says_rank(name: str) -> bool:
+    """Whether numbers from 1 on, each once, may be a variable: the best is 1."""
+    return bool(_RANK & set(tokens(name)))
 
 
 def says_date(name: str) -> bool:

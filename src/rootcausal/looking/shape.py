@@ -12,7 +12,7 @@ from ..inputs.guess import MixedError, of_texts
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, TooManyLevelsError, variable_of_numbers
 from .calendar import is_calendar
 from .counted import Counted, as_text, is_whole_date
-from .names import says_date, says_id, says_row_number, says_site
+from .names import says_date, says_id, says_rank, says_row_number, says_site
 
 Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
 FITTED = ("number", "binary", "ordinal", "nominal")
@@ -70,13 +70,16 @@ def shape_of(cells: Counted) -> Shape:
 
 
 def is_row_number(cells: Counted) -> bool:
-    """Whether a column counts the rows, from 0 or from 1."""
+    """Whether a column counts the rows, from 0 or from 1, also where these were sorted or drawn since."""
     numbers = cells.numbers
     if numbers is None or cells.n_missing or not cells.whole or not cells.all_distinct:
         return False
+    if says_row_number(cells.name) and cells.n_rows >= ROWS_TO_RISE:
+        return True
     if cells.n_rows < ROWS_TO_RISE and not says_row_number(cells.name):
         return False
-    return numbers[0] in (0.0, 1.0) and bool((np.diff(numbers) == 1.0).all())
+    ordered = numbers if says_rank(cells.name) else np.sort(numbers)
+    return ordered[0] in (0.0, 1.0) and bool((np.diff(ordered) == 1.0).all())
 
 
 def _is_id(cells: Counted) -> bool:
