@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import RCI
-from rootcausal.cli.options import columns_of
+from rootcausal.cli.models import columns_of
 from rootcausal.files import delimited, tables
 from rootcausal.inputs.from_file import stream_new_patients
 

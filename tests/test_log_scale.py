@@ -20,7 +20,7 @@ from sklearn.base import clone
 from tampering import with_header
 
 from rootcausal import RCI, InputError
-from rootcausal.cli.options import columns_of
+from rootcausal.cli.models import columns_of
 from rootcausal.inputs.from_file import stream_new_patients
 from rootcausal.inputs.log_scale import from_logarithms, logarithms
 

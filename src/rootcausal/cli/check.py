@@ -8,73 +8,26 @@ import typer
 from .console import made_with, patient_labels, provenance, say
 from .cross_validated import cross_validated
 from .findings import say_findings
-from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
+from .knowing import KnowledgeOptions
+from .models import learn
 from .options import (
-    After,
     CohortFile,
-    Drop,
-    DropMissing,
-    Header,
-    IdColumn,
-    Keep,
-    Kinds,
-    Log,
-    MaxMissing,
     MechanismName,
-    Missing,
-    MissingWords,
-    Sheet,
-    chosen_kinds,
-    fitted,
-    read_labelled,
+    ModelOptions,
+    OutcomeOptions,
+    TableOptions,
     roles_of,
-    table_at,
-)
-from .outcome_options import (
-    EventColumn,
-    Horizon,
-    Negative,
-    OutcomeKind,
-    Positive,
-    Prevalence,
-    TargetColumn,
-    TimeColumn,
-    TimeUnit,
-    Unit,
-    outcome_of,
+    with_options,
 )
 
 
+@with_options
 def check(
+    *,
     cohort: CohortFile,
-    target: TargetColumn = None,
-    outcome: OutcomeKind = None,
-    time: TimeColumn = None,
-    event: EventColumn = None,
-    positive: Positive = None,
-    negative: Negative = None,
-    horizon: Horizon = None,
-    time_unit: TimeUnit = None,
-    unit: Unit = None,
-    id_column: IdColumn = None,
-    drop: Drop = None,
-    after: After = None,
-    keep: Keep = None,
-    na: MissingWords = None,
-    drop_missing: DropMissing = False,
-    max_missing: MaxMissing = None,
-    no_header: Header = None,
-    sheet: Sheet = None,
-    kind: Kinds = None,
-    log: Log = None,
-    missing: Missing = "impute",
-    first: First = None,
-    tiers: Tiers = None,
-    causes: Causes = None,
-    not_causes: NotCauses = None,
-    covariate: Covariate = None,
-    knowledge: KnowledgeFile = None,
-    prevalence: Prevalence = None,
+    table: TableOptions,
+    outcome: OutcomeOptions,
+    known: KnowledgeOptions,
     mechanism: MechanismName = "linear",
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -99,19 +52,9 @@ def check(
     rootcausal check study.csv --target case --prevalence 0.02
     rootcausal check cohort.csv --target died --first age,sex
     """
-    columns = outcome_of(
-        target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
-    )
-    known = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
-    kinds = chosen_kinds(kind)
-    roles = roles_of(
-        columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after, max_missing
-    )
-    table = table_at(cohort, no_header, sheet)
-    roles = known.with_roles(roles, table)
-    patients, chosen = read_labelled(table, roles, quiet=as_json)
-    settings = {"kinds": kinds, "missing": missing, "knowledge": roles.knowledge, "mechanism": mechanism}
-    model = fitted(patients, chosen, settings)
+    roles = roles_of(table, outcome, known)
+    settings = {**table.settings(), **ModelOptions(mechanism=mechanism).settings()}
+    model, patients, chosen = learn(table.table_at(cohort), roles, known, settings, quiet=as_json)
     knows = cross_validated(model)
     diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
     if as_json:

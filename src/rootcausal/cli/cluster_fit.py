@@ -9,8 +9,8 @@ from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
 from ..wording import shown
 from .console import kinds_lines, say, say_cohort, say_known, status_if_slow
-from .knowing import Known
-from .options import chosen
+from .knowing import KnowledgeOptions
+from .models import estimator_of
 
 if TYPE_CHECKING:
     from ..inputs.roles import Roles
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def fit_on_cluster(
-    files: Sequence[Path], roles: "Roles", scheduler: str | None, settings: dict[str, Any], known: Known
+    files: Sequence[Path],
+    roles: "Roles",
+    scheduler: str | None,
+    settings: dict[str, Any],
+    known: KnowledgeOptions,
 ) -> "Fitted":
     """Fit on a running cluster or, without an address, on all cores of this machine."""
     try:
@@ -27,7 +31,6 @@ def fit_on_cluster(
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..inputs.follow_up_columns import ChosenFollowUp
     from ..inputs.roles import columns_named, note_of_after
-    from ..loading import ESTIMATORS
 
     for file in files:
         refuse_streams(file)
@@ -41,8 +44,7 @@ def fit_on_cluster(
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
-        settings = {**chosen(settings), **outcome.parameters, "backend": "dask"}
-        model = ESTIMATORS[outcome.kind](**settings, progress=True)
+        model = estimator_of(outcome, {**settings, "backend": "dask"})
         model.fit(frame, *(column for _, column in roles.outcome.named))
     if outcome.remembered:
         reading = {**model.provenance_.get("reading", {}), **outcome.remembered}

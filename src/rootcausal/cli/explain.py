@@ -25,23 +25,17 @@ from .console import (
     status_if_slow,
 )
 from .findings import say_what_is_known
+from .models import call_variables, columns_of, labels_of, load_model, say_sheet
 from .options import (
     DropMissing,
-    Header,
+    Horizon,
     Labels,
-    MissingWords,
-    Sheet,
+    ReadingOptions,
     bare,
-    call_variables,
     check_output,
-    columns_of,
-    labels_of,
-    load_model,
-    say_sheet,
-    table_at,
     table_path,
+    with_options,
 )
-from .outcome_options import Horizon
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
@@ -54,7 +48,9 @@ if TYPE_CHECKING:
 KINDS = ("lower", "upper", "frequency")
 
 
+@with_options
 def explain(
+    *,
     model_file: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Model file written by rootcausal fit.")
     ],
@@ -62,19 +58,17 @@ def explain(
         Path,
         typer.Argument(metavar="PATIENTS", help="Table of patients: text, Parquet, Excel, Stata or SAS."),
     ],
+    reading: ReadingOptions,
+    drop_missing: DropMissing = False,
+    labels: Labels = None,
+    horizon: Horizon = None,
     id_column: Annotated[
         str | None, typer.Option("--id", callback=bare, metavar="COLUMN", help="Column with patient ids.")
     ] = None,
-    na: MissingWords = None,
-    drop_missing: DropMissing = False,
-    no_header: Header = None,
-    sheet: Sheet = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", show_default="3", help="Root causes to print for each patient."),
     ] = None,
-    horizon: Horizon = None,
-    labels: Labels = None,
     what_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -138,8 +132,8 @@ def explain(
     call_variables(model, namings)
     asks = Asked(model, horizon, lines_of(model, horizon))
     question = None if asked is None else understood(asked, model)
-    wanted = {**columns_of(model, na), "id_column": id_column, "drop_missing": drop_missing}
-    table = table_at(patients_file, no_header, sheet)
+    wanted = {**columns_of(model, reading.na), "id_column": id_column, "drop_missing": drop_missing}
+    table = reading.table_at(patients_file)
     pieces = _Counted(stream_new_patients(table, **wanted))
     made = made_with(model) | ({} if horizon is None else {"horizon": f"{horizon:g}"})
     if out is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,102 +15,77 @@ from ..wording import quoted
 if TYPE_CHECKING:
     from ..inputs.roles import Roles
 
-KNOWN = "What is known before"
-
-First = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=KNOWN,
-        help="Column that nothing else in the table causes, such as age and sex; many times, or with commas "
-        "between.",
-    ),
-]
-Tiers = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TIER<TIER",
-        rich_help_panel=KNOWN,
-        help="Columns that come before others, all tiers in one text, as in 'smoking,bmi < bili,alb'; "
-        "columns not named belong to the last tier, which may be empty ('smoking,bmi <').",
-    ),
-]
-Causes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN:COLUMN",
-        rich_help_panel=KNOWN,
-        help="The first comes before the second, as in smoking:bili; many times, or with commas between.",
-    ),
-]
-NotCauses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--not-causes",
-        metavar="COLUMN:COLUMN",
-        rich_help_panel=KNOWN,
-        help="The first is no cause of the second, and comes after it; many times, or with commas between.",
-    ),
-]
-Covariate = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=KNOWN,
-        help="Column to adjust for, before all others; never offered as a root cause; many times, or with "
-        "commas between.",
-    ),
-]
-KnowledgeFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--knowledge",
-        metavar="FILE",
-        rich_help_panel=KNOWN,
-        help="All of this in one file instead: JSON as Knowledge.to_json writes it, or a knowledge file of "
-        "Tetrad.",
-    ),
-]
+of_knowledge = partial(typer.Option, rich_help_panel="What is known before")
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the options say, as typed."""
+class KnowledgeOptions:
+    """What is known of the causal order before, as typed."""
 
-    first: Sequence[str]
-    tiers: Sequence[str]
-    causes: Sequence[str]
-    not_causes: Sequence[str]
-    covariate: Sequence[str]
-    file: Path | None
+    first: Annotated[
+        list[str] | None,
+        of_knowledge(
+            metavar="COLUMN",
+            help="Column that nothing else in the table causes, such as age and sex; many times, or with "
+            "commas between.",
+        ),
+    ] = None
+    tiers: Annotated[
+        list[str] | None,
+        of_knowledge(
+            metavar="TIER<TIER",
+            help="Columns that come before others, all tiers in one text, as in 'smoking,bmi < bili,alb'; "
+            "columns not named belong to the last tier, which may be empty ('smoking,bmi <').",
+        ),
+    ] = None
+    causes: Annotated[
+        list[str] | None,
+        of_knowledge(
+            metavar="COLUMN:COLUMN",
+            help="The first comes before the second, as in smoking:bili; many times, or with commas between.",
+        ),
+    ] = None
+    not_causes: Annotated[
+        list[str] | None,
+        of_knowledge(
+            metavar="COLUMN:COLUMN",
+            help="The first is no cause of the second, and comes after it; many times, or with commas "
+            "between.",
+        ),
+    ] = None
+    covariate: Annotated[
+        list[str] | None,
+        of_knowledge(
+            metavar="COLUMN",
+            help="Column to adjust for, before all others; never offered as a root cause; many times, or "
+            "with commas between.",
+        ),
+    ] = None
+    knowledge: Annotated[
+        Path | None,
+        of_knowledge(
+            metavar="FILE",
+            help="All of this in one file instead: JSON as Knowledge.to_json writes it, or a knowledge file "
+            "of Tetrad.",
+        ),
+    ] = None
 
-    @classmethod
-    def of(
-        cls,
-        first: list[str] | None,
-        tiers: list[str] | None,
-        causes: list[str] | None,
-        not_causes: list[str] | None,
-        covariate: list[str] | None,
-        file: Path | None,
-    ) -> "Known":
-        """Return the options; a file beside others, or --tiers more than once, is wrong usage."""
-        known = cls(first or (), tiers or (), causes or (), not_causes or (), covariate or (), file)
-        if len(known.tiers) > 1:
+    def refuse_what_does_not_go_together(self) -> None:
+        """A file beside other options, or --tiers more than once, is wrong usage."""
+        if self.tiers and len(self.tiers) > 1:
             raise typer.BadParameter(
                 "give all tiers in one text, as in --tiers 'smoking < bmi < bili,alb': two texts would leave "
                 "open which comes first.",
                 param_hint="--tiers",
             )
-        if file is not None:
-            for one in fields(cls):
-                if one.name != "file" and getattr(known, one.name):
+        if self.knowledge is not None:
+            for one in fields(self):
+                if one.name != "knowledge" and getattr(self, one.name):
                     option = f"--{one.name.replace('_', '-')}"
                     raise typer.BadParameter(
                         f"the file says all that is known: leave {option} out, or write it into the file.",
                         param_hint="--knowledge",
                     )
-        return known
 
     def __bool__(self) -> bool:
         return any(getattr(self, one.name) for one in fields(self))
@@ -126,16 +102,16 @@ class Known:
         from ..inputs.known_files import fields_of_file
         from ..inputs.roles import columns_named
 
-        if self.file is not None:
-            return fields_of_file(self.file)
+        if self.knowledge is not None:
+            return fields_of_file(self.knowledge)
         return {
-            "first": columns_named(names, self.first),
-            "tiers": [tier for text in self.tiers for tier in tiers_named(names, text)],
-            "causes": [pair for text in self.causes for pair in pairs_named(names, text, "--causes")],
+            "first": columns_named(names, self.first or ()),
+            "tiers": [tier for text in self.tiers or () for tier in tiers_named(names, text)],
+            "causes": [pair for text in self.causes or () for pair in pairs_named(names, text, "--causes")],
             "not_causes": [
-                pair for text in self.not_causes for pair in pairs_named(names, text, "--not-causes")
+                pair for text in self.not_causes or () for pair in pairs_named(names, text, "--not-causes")
             ],
-            "covariates": columns_named(names, self.covariate),
+            "covariates": columns_named(names, self.covariate or ()),
         }
 
 

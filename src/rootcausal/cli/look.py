@@ -13,8 +13,7 @@ from ..files.table_file import TableFile
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow
-from .options import CohortFile, Header, IdColumn, MissingWords, Sheet, table_at
-from .outcome_options import EventColumn, Outcome, OutcomeKind, TargetColumn, TimeColumn, outcome_of
+from .options import CohortFile, IdColumn, NamedOutcome, ReadingOptions, with_options
 
 if TYPE_CHECKING:
     from ..looking.findings import Finding
@@ -29,16 +28,13 @@ LEVELS_SHOWN = 3
 NAME_LETTERS = 21
 
 
+@with_options
 def look(
+    *,
     cohort: CohortFile,
-    target: TargetColumn = None,
-    outcome: OutcomeKind = None,
-    time: TimeColumn = None,
-    event: EventColumn = None,
+    reading: ReadingOptions,
     id_column: IdColumn = None,
-    na: MissingWords = None,
-    no_header: Header = None,
-    sheet: Sheet = None,
+    outcome: NamedOutcome,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
     """Look at a table before anything is fitted.
@@ -53,11 +49,11 @@ def look(
     rootcausal look cohort.csv --target died --na 999 --na glucose=0
     rootcausal look cohort.csv --target died --id patient --json
     """
-    if target is not None or time is not None or event is not None:
-        outcome_of(target, outcome, time, event)  # what does not go together is wrong usage
-    table = table_at(cohort, no_header, sheet)
-    seen = _read(table, target if time is None else event, id_column, time, outcome, na or ())
-    read_so = _how_read(table, na or ())
+    if outcome.given:
+        outcome.refuse_what_does_not_go_together()
+    table = reading.table_at(cohort)
+    seen = _read(table, id_column, outcome, reading.na or ())
+    read_so = _how_read(table, reading.na or ())
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(_as_dict(seen, cohort, read_so), indent=1))
@@ -77,18 +73,13 @@ def _how_read(table: TableFile, na: Sequence[str]) -> list[str]:
     return options
 
 
-def _read(
-    cohort: TableFile,
-    target: str | None,
-    id_column: str | None,
-    time: str | None,
-    outcome: Outcome | None,
-    na: Sequence[str],
-) -> "Look":
+def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: Sequence[str]) -> "Look":
     from ..files.tables import column_names, read_columns
     from ..inputs.roles import require_columns
     from ..looking.look import look as look_at
 
+    time = outcome.time
+    target = outcome.target if time is None else outcome.event
     names = column_names(cohort)
     asked = {"--target" if time is None else "--event": target, "--time": time, "--id": id_column}
     require_columns(cohort, names, {option: name for option, name in asked.items() if name is not None})
@@ -100,7 +91,7 @@ def _read(
     if not table.num_rows:
         raise InputError(f"{shown(cohort)} has column names but no rows.")
     with status_if_slow(f"looking at {quoted(cohort)}"):
-        return look_at(table, target, id_column, time=time, outcome=outcome)
+        return look_at(table, target, id_column, time=time, outcome=outcome.outcome)
 
 
 # --- on the terminal --------------------------------------------------------------------------------------

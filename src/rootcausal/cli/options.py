@@ -1,28 +1,62 @@
-"""Options that several commands take, and the files that they name: outputs, cohorts and models."""
+"""Options that several commands take, in groups: each option is declared once, with its help and its default.
 
+A command takes a group as one argument, and :func:`with_options` shows Typer the options in it. Groups come
+in the same order in every command: the table, what happened to the patients, what is known before, the model,
+and last what is written or printed.
+"""
+
+import inspect
+import math
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from ..errors import InputError
 from ..files.atomic_write import check_can_write
-from ..files.memory import address_space_left
 from ..files.results import result_format
 from ..files.table_file import TableFile
-from ..files.tables import described, refuse_streams, table_format
-from ..wording import listed, quoted, shown
-from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
-from .doubts import warn_of_doubts
+from ..wording import quoted, shown
+from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
-    from ..inputs.naming import Naming
-    from ..inputs.outcome_columns import ChosenOutcome, OutcomeColumns
-    from ..inputs.patients import Patients
+    from ..inputs.outcome_columns import OutcomeColumns
     from ..inputs.roles import Roles
-    from ..loading import Fitted
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: Typer reads an option for each of their fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    flat = []
+    for one in inspect.signature(command).parameters.values():
+        if one.name in groups:
+            group = groups[one.name]
+            types = get_type_hints(group, include_extras=True)
+            flat += [(field.name, types[field.name], field.default) for field in fields(group)]
+        else:
+            flat.append((one.name, hints[one.name], one.default))
+
+    @wraps(command)
+    def taking_all(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made, **given)
+
+    taking_all.__annotations__ = {name: hint for name, hint, _ in flat}
+    taking_all.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            for name, hint, default in flat
+        ]
+    )
+    return taking_all
 
 
 def _between_0_and_1(share: float | None) -> float | None:
@@ -36,187 +70,369 @@ def bare(name: str | None) -> str | None:
     return None if name is None else name.strip()
 
 
-# Of addresses, for compiled loops, threads and their buffers, besides the table.
-FOR_A_FIT = 1 << 29
-TABLE, MODEL = "The table", "The model"
+def a_share(text: str) -> float:
+    number, percent = text.removesuffix("%"), text.endswith("%")
+    try:
+        share = float(number)
+    except ValueError:
+        share = float("nan")
+    if 0 < share < 1 and not percent:
+        return share
+    hint = f"; {share:g}% is {share / 100:g}" if 0 < share < 100 else ""
+    raise typer.BadParameter(f"must be a share between 0 and 1{hint}.")
+
+
+def _a_time(horizon: float | None) -> float | None:
+    if horizon is not None and not 0 < horizon < math.inf:
+        raise typer.BadParameter("must be a time above 0, in the unit of the times.")
+    return horizon
+
+
+of_table = partial(typer.Option, rich_help_panel="The table")
+of_outcome = partial(typer.Option, rich_help_panel="What happened to the patients")
+of_model = partial(typer.Option, rich_help_panel="The model")
+NOT_OF_FOLLOW_UP = "is for --target, not for --time and --event"
+
+# Options that some commands take without the others of their group.
 CohortFile = Annotated[
     Path, typer.Argument(help="Table with one row per patient: text, Parquet, Excel, Stata or SAS.")
 ]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--no-header/--header",
-        rich_help_panel=TABLE,
-        help="The first row is a patient, and columns are called V1, V2 and so on; or it holds names. Seen "
-        "by itself where that is plain.",
-    ),
-]
-Sheet = Annotated[
+IdColumn = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", rich_help_panel=TABLE, help="Sheet of an Excel workbook.", show_default="the first"
-    ),
+    of_table("--id", callback=bare, metavar="COLUMN", help="Column with patient ids; not a variable."),
 ]
-MaxMissing = Annotated[
-    float | None,
-    typer.Option(
-        "--max-missing",
-        callback=_between_0_and_1,
-        metavar="SHARE",
-        rich_help_panel=TABLE,
-        help="Leave out variables of which more than this share is missing, 0.6 for 60%.",
-    ),
-]
+DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]
 Labels = Annotated[
     Path | None,
-    typer.Option(
+    of_table(
         metavar="FILE",
-        rich_help_panel=TABLE,
         help="What to call columns on screen and page: a CSV file of column, label, unit and digits.",
     ),
 ]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        callback=bare,
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        help="Column with patient ids; not a variable.",
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        help="Column to leave out; many times, or with commas between.",
-    ),
-]
-After = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        help="Column that was measured after the outcome: left out, and remembered; many times, or with "
-        "commas between.",
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        help="Column to keep, and no others; many times, or with commas between. A date that is kept becomes "
-        "days since the first.",
-    ),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="COLUMN=KIND",
-        rich_help_panel=TABLE,
-        help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its levels "
-        "in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many times.",
-    ),
-]
-Log = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        rich_help_panel=TABLE,
-        help="Column to take the logarithm of, where relations are straighter so; values are shown in their "
-        "own unit. Many times, or with commas between.",
-    ),
-]
-Missing = Annotated[
-    Literal["impute", "refuse"],
-    typer.Option(
-        metavar="impute|refuse",
-        rich_help_panel=TABLE,
-        help="Missing values: impute them, or refuse the table.",
-    ),
-]
-MissingWords = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--na",
-        metavar="[COLUMN=]WORD",
-        rich_help_panel=TABLE,
-        help="Word or number that means missing, beside NA and the like, in all columns or in one, as in "
-        "glucose=0; many times.",
-    ),
-]
-DropMissing = Annotated[
-    bool,
-    typer.Option("--drop-missing", rich_help_panel=TABLE, help="Leave out rows with missing values."),
-]
-Alpha = Annotated[
+Prevalence = Annotated[
     float | None,
-    typer.Option(
-        callback=_between_0_and_1,
+    of_outcome(
+        parser=a_share,
         metavar="SHARE",
-        rich_help_panel=MODEL,
-        help="Level of the test that leaves variables out.",
-        show_default="0.2; of times and numbers so that about 20 without effect pass",
+        help="Share of the population with the disease, 0.02 for 2%; needed where cases and controls were "
+        "sampled apart.",
     ),
 ]
-VariantName = Annotated[
-    Literal["original", "plus", "local", "local_plus"],
-    typer.Option(
-        metavar="original|plus|local|local_plus",
-        rich_help_panel=MODEL,
-        help="Which of the paper's four searches.",
+Horizon = Annotated[
+    float | None,
+    of_outcome(
+        callback=_a_time,
+        metavar="TIME",
+        help="Time by which risks of the event are told, in the unit of the times.",
+        show_default="median time of the events",
     ),
-]
-AttributionName = Annotated[
-    Literal["sharp", "paper"],
-    typer.Option(
-        metavar="sharp|paper",
-        rich_help_panel=MODEL,
-        help="How effects of shocks are learned; paper: as published.",
-    ),
-]
-BackendName = Annotated[
-    Literal["auto", "numpy", "numba", "cupy"],
-    typer.Option(metavar="auto|numpy|numba|cupy", rich_help_panel=MODEL, help="What does the sums."),
 ]
 MechanismName = Annotated[
     Literal["linear", "nonlinear", "auto"],
-    typer.Option(
+    of_model(
         metavar="linear|nonlinear|auto",
-        rich_help_panel=MODEL,
         help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
     ),
 ]
-Confounding = Annotated[
-    Literal["merge"] | None,
-    typer.Option(
-        metavar="merge",
-        rich_help_panel=MODEL,
-        help="Tell what variables add whose errors stay dependent as that of one set.",
-    ),
-]
-Resamples = Annotated[
-    int | None,
-    typer.Option(
-        "--bootstrap",
-        min=2,
-        metavar="N",
-        rich_help_panel=MODEL,
-        help="Resamples, for intervals: 2 or more; 200 is usual.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        rich_help_panel=MODEL,
-        help="Resamples to learn from at once; -1 is one a core.",
-        show_default="1",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a table is written."""
+
+    na: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="[COLUMN=]WORD",
+            help="Word or number that means missing, beside NA and the like, in all columns or in one, as in "
+            "glucose=0; many times.",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool | None,
+        of_table(
+            "--no-header/--header",
+            help="The first row is a patient, and columns are called V1, V2 and so on; or it holds names. "
+            "Seen by itself where that is plain.",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        of_table(metavar="NAME", help="Sheet of an Excel workbook.", show_default="the first"),
+    ] = None
+
+    def table_at(self, path: Path) -> TableFile:
+        """Return the file of a table with what the options say of how it is written."""
+        return TableFile(path, None if self.no_header is None else not self.no_header, self.sheet)
+
+
+@dataclass(frozen=True)
+class TableOptions(ReadingOptions):
+    """What the table of a cohort holds, and what of it is taken."""
+
+    id_column: IdColumn = None
+    drop: Annotated[
+        list[str] | None,
+        of_table(metavar="COLUMN", help="Column to leave out; many times, or with commas between."),
+    ] = None
+    after: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN",
+            help="Column that was measured after the outcome: left out, and remembered; many times, or with "
+            "commas between.",
+        ),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN",
+            help="Column to keep, and no others; many times, or with commas between. A date that is kept "
+            "becomes days since the first.",
+        ),
+    ] = None
+    drop_missing: DropMissing = False
+    max_missing: Annotated[
+        float | None,
+        of_table(
+            callback=_between_0_and_1,
+            metavar="SHARE",
+            help="Leave out variables of which more than this share is missing, 0.6 for 60%.",
+        ),
+    ] = None
+    kind: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN=KIND",
+            help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its "
+            "levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
+            "times.",
+        ),
+    ] = None
+    log: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN",
+            help="Column to take the logarithm of, where relations are straighter so; values are shown in "
+            "their own unit. Many times, or with commas between.",
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["impute", "refuse"],
+        of_table(metavar="impute|refuse", help="Missing values: impute them, or refuse the table."),
+    ] = "impute"
+
+    def settings(self) -> dict[str, Any]:
+        """Return what an estimator is told of the columns."""
+        return {"kinds": chosen_kinds(self.kind), "missing": self.missing}
+
+    def roles(self, outcome: "OutcomeColumns") -> "Roles":
+        """Return what each column is for; options that do not go together are wrong usage."""
+        from ..inputs.roles import Roles
+        from ..parameters import chosen_wishes
+
+        settings = self.settings()
+        if self.keep and self.drop:
+            raise typer.BadParameter(
+                "--keep alone names all the variables; leave --drop out.", param_hint="--keep"
+            )
+        return Roles(
+            outcome,
+            self.id_column,
+            self.drop or (),
+            self.drop_missing,
+            chosen_wishes(**settings),
+            self.keep or (),
+            self.na or (),
+            log=self.log or (),
+            after=self.after or (),
+            max_missing=self.max_missing,
+        )
+
+
+@dataclass(frozen=True)
+class NamedOutcome:
+    """Where in the table it stands: a diagnosis, a number, or the time to an event."""
+
+    target: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column with the diagnosis: two labels. With --outcome number: with the number.",
+        ),
+    ] = None
+    outcome: Annotated[
+        Literal["yes-no", "number"] | None,
+        of_outcome(
+            metavar="yes-no|number",
+            help="What --target is: two labels, or a number such as a score or eGFR.",
+            show_default="yes-no",
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column with the time of follow-up, in place of --target; beside --event.",
+        ),
+    ] = None
+    event: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column that says whether the event ended the follow-up; beside --time.",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any column was named."""
+        return self.target is not None or self.time is not None or self.event is not None
+
+    def refuse_what_does_not_go_together(self) -> None:
+        """A diagnosis or a number has one column, the time to an event has two."""
+        if self.target is not None and (self.time is not None or self.event is not None):
+            raise typer.BadParameter(
+                "is for a diagnosis or a number, and --time and --event are for the time to an event: give "
+                "one or the other.",
+                param_hint="--target",
+            )
+        if (self.time is None) != (self.event is None):
+            named, lacking = ("--event", "--time") if self.time is None else ("--time", "--event")
+            raise typer.BadParameter(
+                f"needs {lacking} COLUMN beside it: the time of follow-up, and whether the event ended it.",
+                param_hint=named,
+            )
+        if self.time is not None and self.time == self.event:
+            raise typer.BadParameter("is the same column as --time.", param_hint="--event")
+        if not self.given:
+            raise typer.BadParameter(
+                "say what happened to the patients: --target COLUMN, a diagnosis or a number; or --time "
+                "COLUMN and --event COLUMN, the time to an event.",
+                param_hint="--target",
+            )
+        if self.target is None:
+            _refuse({"--outcome": self.outcome}, NOT_OF_FOLLOW_UP)
+
+
+@dataclass(frozen=True)
+class OutcomeOptions(NamedOutcome):
+    """What happened to the patients, and in which words it is told."""
+
+    positive: Annotated[
+        str | None,
+        of_outcome(
+            metavar="LABEL",
+            help="Label that means disease, or the event. Not needed for 0/1, true/false, yes/no or "
+            "alive/dead.",
+        ),
+    ] = None
+    negative: Annotated[
+        str | None,
+        of_outcome(
+            metavar="LABEL",
+            help="Label of the controls, beside --positive: rows with other labels are left out.",
+        ),
+    ] = None
+    prevalence: Prevalence = None
+    horizon: Horizon = None
+    time_unit: Annotated[
+        str | None, of_outcome(metavar="UNIT", help="Unit of the times, for words: days, months, years.")
+    ] = None
+    unit: Annotated[str | None, of_outcome(metavar="UNIT", help="Unit of the number, for words: ml/min.")] = (
+        None
+    )
+
+    def columns(self) -> "OutcomeColumns":
+        """Return what the options say of the outcome; options that do not go together are wrong usage."""
+        from ..inputs.follow_up_columns import FollowUpColumns
+        from ..inputs.outcome_columns import DiagnosisColumn, NumberColumn
+
+        labels = {"--negative": self.negative, "--prevalence": self.prevalence}
+        self.refuse_what_does_not_go_together()
+        if self.time is not None and self.event is not None:
+            _refuse({**labels, "--unit": self.unit}, NOT_OF_FOLLOW_UP)
+            return FollowUpColumns(self.time, self.event, self.positive, self.horizon, self.time_unit)
+        assert self.target is not None
+        of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
+        _refuse(of_times, "is for --time and --event, not for --target")
+        if self.outcome == "number":
+            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome number")
+            return NumberColumn(self.target, self.unit)
+        _refuse({"--unit": self.unit}, "is for --outcome number")
+        if self.negative is not None:
+            if self.positive is None:
+                raise typer.BadParameter(
+                    "say which label is the disease with --positive.", param_hint="--negative"
+                )
+            if self.positive.strip() == self.negative.strip():
+                raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
+        return DiagnosisColumn(self.target, self.positive, self.negative, self.prevalence, self.outcome)
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is learned, and how often."""
+
+    alpha: Annotated[
+        float | None,
+        of_model(
+            callback=_between_0_and_1,
+            metavar="SHARE",
+            help="Level of the test that leaves variables out.",
+            show_default="0.2; of times and numbers so that about 20 without effect pass",
+        ),
+    ] = None
+    variant: Annotated[
+        Literal["original", "plus", "local", "local_plus"],
+        of_model(metavar="original|plus|local|local_plus", help="Which of the paper's four searches."),
+    ] = "local_plus"
+    attribution: Annotated[
+        Literal["sharp", "paper"],
+        of_model(metavar="sharp|paper", help="How effects of shocks are learned; paper: as published."),
+    ] = "sharp"
+    mechanism: MechanismName = "linear"
+    confounding: Annotated[
+        Literal["merge"] | None,
+        of_model(
+            metavar="merge",
+            help="Tell what variables add whose errors stay dependent as that of one set.",
+        ),
+    ] = None
+    bootstrap: Annotated[
+        int | None,
+        of_model(min=2, metavar="N", help="Resamples, for intervals: 2 or more; 200 is usual."),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        of_model(metavar="N", help="Resamples to learn from at once; -1 is one a core.", show_default="1"),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return what an estimator is told; estimators have levels of their own where nobody chose one."""
+        chosen = {
+            "variant": self.variant,
+            "attribution": self.attribution,
+            "mechanism": self.mechanism,
+            "confounding": self.confounding,
+        }
+        return chosen if self.alpha is None else {"alpha": self.alpha, **chosen}
+
+
+def roles_of(table: TableOptions, outcome: OutcomeOptions, known: KnowledgeOptions) -> "Roles":
+    """Return what the options say of a cohort; what does not go together is wrong usage."""
+    columns = outcome.columns()
+    known.refuse_what_does_not_go_together()
+    return table.roles(columns)
+
+
+def _refuse(given: "dict[str, str | float | None]", why: str) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter(f"{why}.", param_hint=option)
 
 
 def chosen_kinds(texts: list[str] | None) -> dict[str | int, Any] | None:
@@ -259,165 +475,9 @@ def page_path(path: Path) -> Path:
     return path
 
 
-def table_at(path: Path, no_header: bool | None, sheet: str | None) -> TableFile:
-    """Return the file of a table with what the options say of how it is written."""
-    return TableFile(path, None if no_header is None else not no_header, sheet)
-
-
 def check_output(path: Path, *others: Path) -> None:
     """Refuse, before any work, an output that cannot be written or that is one of the other files."""
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise typer.BadParameter(f"{shown(path)} would be written over by --out: choose another name.")
     check_can_write(path)
-
-
-def roles_of(
-    outcome: "OutcomeColumns",
-    id_column: str | None,
-    drop: list[str] | None,
-    keep: list[str] | None,
-    na: list[str] | None,
-    drop_missing: bool,
-    kinds: dict[str | int, Any] | None,
-    log: list[str] | None,
-    missing: str,
-    after: list[str] | None,
-    max_missing: float | None = None,
-) -> "Roles":
-    """Return what the options say of a cohort; options that do not go together are wrong usage."""
-    from ..inputs.roles import Roles
-    from ..parameters import chosen_wishes
-
-    if keep and drop:
-        raise typer.BadParameter(
-            "--keep alone names all the variables; leave --drop out.", param_hint="--keep"
-        )
-    return Roles(
-        outcome,
-        id_column,
-        drop or (),
-        drop_missing,
-        chosen_wishes(kinds, missing),
-        keep or (),
-        na or (),
-        log=log or (),
-        after=after or (),
-        max_missing=max_missing,
-    )
-
-
-def read_labelled(
-    cohort: TableFile, roles: "Roles", *, quiet: bool = False
-) -> "tuple[Patients, ChosenOutcome]":
-    """Read a cohort with its outcome, and say what was read."""
-    from ..inputs.from_file import read_labelled_cohort
-
-    with status_if_slow(f"reading {quoted(cohort)}"):
-        patients, outcome = read_labelled_cohort(cohort, roles)
-    if not quiet:
-        n_rows = patients.row_numbers.size
-        say_cohort(described(cohort), n_rows, patients.X.num_columns)
-        say_removed(patients.n_removed, n_rows)
-        for note in patients.notes:
-            say(note)
-        if patients.readings is not None:
-            say_kinds(patients.readings)
-        for line in outcome.lines(n_rows, "patients" if patients.groups is None else "rows"):
-            say(line)
-        if roles.knowledge is not None:
-            say_known(roles.knowledge)
-    return replace(patients, doubts=warn_of_doubts(patients, roles)), outcome
-
-
-def say_sheet(table: TableFile) -> None:
-    """Say which sheet of a workbook new patients were read from."""
-    if table_format(table) == "excel":
-        say(f"patients: {described(table)}")
-
-
-def fitted(patients: "Patients", outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
-    """Fit the estimator of this outcome to the rows of a file."""
-    from ..loading import ESTIMATORS
-
-    settings = {**chosen(settings), **outcome.parameters, "transform": patients.transforms()}
-    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
-        raise typer.BadParameter(
-            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
-        )
-    left = address_space_left()
-    if left is not None and left < FOR_A_FIT:
-        raise MemoryError  # compilers that run out of it do not always come back
-    model = ESTIMATORS[outcome.kind](**settings, progress=True)
-    model.fit(patients, *outcome.arguments(patients.target))
-    model._keep(replace(model._found, table=patients.doubts))
-    return model
-
-
-def chosen(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings without a level that nobody chose: estimators have levels of their own."""
-    return {name: value for name, value in settings.items() if name != "alpha" or value is not None}
-
-
-def load_model(path: Path, horizon: float | None = None) -> "Fitted":
-    """Load a model that knows the names of its columns and, where one is asked for, a ``horizon``."""
-    from ..loading import load
-
-    refuse_streams(path)
-    try:
-        model = load(path)
-    except OSError as error:
-        raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
-    if not hasattr(model, "feature_names_in_"):
-        raise InputError(
-            f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
-        )
-    if horizon is not None and "horizon" not in model.get_params():
-        raise InputError(
-            f"--horizon is for the time to an event, and {shown(path)} is a model of another outcome: leave "
-            "it out."
-        )
-    return model
-
-
-def labels_of(path: Path | None) -> "dict[str, Naming] | None":
-    """Read ``--labels`` before any work is done."""
-    from ..inputs.naming import read_namings
-
-    return None if path is None else read_namings(path)
-
-
-def call_variables(model: "Fitted", namings: "dict[str, Naming] | None", *others_named: str | None) -> None:
-    """Give a model the labels of ``--labels``.
-
-    Where it was just fitted, ``others_named`` are the columns that other options name, and labels of yet
-    others are said.
-    """
-    if namings is None:
-        return
-    model.set_labels(namings)
-    others = [name for name in namings if name not in {*model._encoding.names, *others_named}]
-    if others and others_named:
-        say(f"labels of columns that are no variables of the model: {listed([quoted(n) for n in others])}")
-
-
-def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
-    """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
-
-    The reach is the largest value that can be scored. ``variables`` are those that are no numbers, or on a
-    log scale. Words for missing (``na``) are those of the model's cohort and those given. Dates are counted
-    from the ``origins``, and written as ``date_orders`` say; ``decimal_comma`` as the cohort was.
-    """
-    reading, encoding = model.provenance_.get("reading", {}), model._encoding
-    names = [str(name) for name in model.feature_names_in_]
-    return {
-        "features": names,
-        "needed": [names[place] for place in model._needed_variables()],
-        "reach": dict(zip(names, encoding.reach(model._model.reach()).tolist(), strict=True)),
-        "may_miss": model._completion is not None,
-        "variables": {one.name: one for one in encoding.variables if one.levels or one.log},
-        "na": [*reading.get("na", ()), *(na or ())],
-        "origins": reading.get("origins", {}),
-        "date_orders": reading.get("date_orders", {}),
-        "decimal_comma": encoding.decimal_comma,
-    }

@@ -2,8 +2,9 @@
 
 import sys
 import warnings
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,140 +22,78 @@ from .console import (
     status_if_slow,
 )
 from .findings import say_what_was_found, warn_of_limits
-from .knowing import Causes, Covariate, First, KnowledgeFile, Known, NotCauses, Tiers
+from .knowing import KnowledgeOptions
+from .models import call_variables, columns_of, labels_of, learn, load_model, say_sheet
 from .options import (
-    After,
-    Alpha,
-    AttributionName,
-    BackendName,
-    CohortFile,
-    Confounding,
-    Drop,
-    DropMissing,
-    Header,
-    IdColumn,
-    Jobs,
-    Keep,
-    Kinds,
     Labels,
-    Log,
-    MaxMissing,
-    MechanismName,
-    Missing,
-    MissingWords,
-    Resamples,
-    Sheet,
-    VariantName,
-    call_variables,
+    ModelOptions,
+    OutcomeOptions,
+    TableOptions,
     check_output,
-    chosen_kinds,
-    columns_of,
-    fitted,
-    labels_of,
-    load_model,
+    of_model,
     page_path,
-    read_labelled,
     roles_of,
-    say_sheet,
-    table_at,
-)
-from .outcome_options import (
-    EventColumn,
-    Horizon,
-    Negative,
-    OutcomeKind,
-    Positive,
-    Prevalence,
-    TargetColumn,
-    TimeColumn,
-    TimeUnit,
-    Unit,
-    outcome_of,
+    with_options,
 )
 
 if TYPE_CHECKING:
     from ..inputs.patients import Patients
     from ..loading import Fitted
 
-FIT_ONLY = (
-    "outcome",
-    "time_unit",
-    "unit",
-    "positive",
-    "negative",
-    "drop",
-    "after",
-    "kind",
-    "log",
-    "missing",
-    "max_missing",
-    "keep",
-    "first",
-    "tiers",
-    "causes",
-    "not_causes",
-    "covariate",
-    "knowledge",
-    "prevalence",
-    "alpha",
-    "variant",
-    "backend",
-    "attribution",
-    "mechanism",
-    "confounding",
-    "bootstrap",
-    "jobs",
+
+@dataclass(frozen=True)
+class ReportOptions(ModelOptions):
+    """How a model is learned, and where."""
+
+    backend: Annotated[
+        Literal["auto", "numpy", "numba", "cupy"],
+        of_model(metavar="auto|numpy|numba|cupy", help="What does the sums."),
+    ] = "auto"
+
+
+# What also a model that is fitted leaves open.
+OF_NEW_PATIENTS = (
+    "target",
+    "time",
+    "event",
+    "horizon",
+    "id_column",
+    "drop_missing",
+    "na",
+    "no_header",
+    "sheet",
 )
+FIT_ONLY = [
+    one.name
+    for group in (TableOptions, OutcomeOptions, KnowledgeOptions, ReportOptions)
+    for one in fields(group)
+    if one.name not in OF_NEW_PATIENTS
+]
 
 
+@with_options
 def report(
+    *,
     ctx: typer.Context,
-    table: CohortFile,
-    out: Annotated[Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")],
-    target: TargetColumn = None,
-    outcome: OutcomeKind = None,
-    time: TimeColumn = None,
-    event: EventColumn = None,
+    cohort: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="Table with one row per patient: text, Parquet, Excel, Stata or SAS."
+        ),
+    ],
+    table: TableOptions,
+    labels: Labels = None,
+    outcome: OutcomeOptions,
+    known: KnowledgeOptions,
+    how: ReportOptions,
     model_file: Annotated[
         Path | None,
         typer.Option("--model", metavar="FILE", help="Use this model, written by rootcausal fit."),
     ] = None,
-    horizon: Horizon = None,
-    time_unit: TimeUnit = None,
-    unit: Unit = None,
-    id_column: IdColumn = None,
     redact_ids: Annotated[
         bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
     ] = False,
-    na: MissingWords = None,
-    drop_missing: DropMissing = False,
-    max_missing: MaxMissing = None,
-    no_header: Header = None,
-    sheet: Sheet = None,
-    kind: Kinds = None,
-    log: Log = None,
-    missing: Missing = "impute",
-    positive: Positive = None,
-    negative: Negative = None,
-    drop: Drop = None,
-    after: After = None,
-    keep: Keep = None,
-    first: First = None,
-    tiers: Tiers = None,
-    causes: Causes = None,
-    not_causes: NotCauses = None,
-    covariate: Covariate = None,
-    knowledge: KnowledgeFile = None,
-    prevalence: Prevalence = None,
-    labels: Labels = None,
-    alpha: Alpha = None,
-    variant: VariantName = "local_plus",
-    backend: BackendName = "auto",
-    attribution: AttributionName = "sharp",
-    mechanism: MechanismName = "linear",
-    confounding: Confounding = None,
-    bootstrap: Resamples = None,
-    jobs: Jobs = None,
+    out: Annotated[Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")],
 ) -> None:
     """Write a page about each patient: one file that opens in a browser, offline.
 
@@ -171,67 +110,44 @@ def report(
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
     rootcausal report cohort.csv --target died --first age,sex --out report.html
     """
-    given = target is not None or time is not None or event is not None
-    if given == (model_file is not None):
+    if outcome.given == (model_file is not None):
         raise typer.BadParameter(
             "give either --target, or --time and --event, to fit a model on this table, or --model."
         )
-    if jobs is not None and bootstrap is None:
+    if how.jobs is not None and how.bootstrap is None:
         raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
-    check_output(out, table, *([model_file] if model_file else []))
-    namings, known = labels_of(labels), None
-    file = table_at(table, no_header, sheet)
+    check_output(out, cohort, *([model_file] if model_file else []))
+    namings, happened = labels_of(labels), None
+    file = table.table_at(cohort)
     if model_file is not None:
-        for name in FIT_ONLY:
-            source = ctx.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
-                option = f"--{name.replace('_', '-')}"
-                raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
-        model = load_model(model_file, horizon)
-        patients = _read_new(file, model, id_column, na, drop_missing)
+        _refuse_what_is_for_fitting(ctx)
+        model = load_model(model_file, outcome.horizon)
+        patients = _read_new(file, model, table)
         called = model.provenance_.get("reading", {}).get("called")
+        call_variables(model, namings)
     else:
-        columns = outcome_of(
-            target, outcome, time, event, positive, negative, prevalence, horizon, time_unit, unit
-        )
-        given_order = Known.of(first, tiers, causes, not_causes, covariate, knowledge)
-        kinds = chosen_kinds(kind)
-        roles = roles_of(
-            columns, id_column, drop, keep, na, drop_missing, kinds, log, missing, after, max_missing
-        )
-        roles = given_order.with_roles(roles, file)
-        patients, chosen = read_labelled(file, roles)
-        settings = {
-            "alpha": alpha,
-            "variant": variant,
-            "attribution": attribution,
-            "mechanism": mechanism,
-            "backend": backend,
-            "kinds": kinds,
-            "missing": missing,
-            "confounding": confounding,
-            "knowledge": roles.knowledge,
-        }
-        model = fitted(patients, chosen, settings)
-        if bootstrap is not None:
-            model.bootstrap(bootstrap, n_jobs=jobs, progress=sys.stderr.isatty())
+        roles = roles_of(table, outcome, known)
+        settings = {**table.settings(), **how.settings(), "backend": how.backend}
+        model, patients, chosen = learn(file, roles, known, settings)
+        if how.bootstrap is not None:
+            model.bootstrap(how.bootstrap, n_jobs=how.jobs, progress=sys.stderr.isatty())
         say_mechanism(model)
-        say_names(model, knowledge)
-        known, called = chosen.known(patients.target), chosen.called
-    call_variables(model, namings, *((target, time, event, id_column) if model_file is None else ()))
+        say_names(model, known.knowledge)
+        happened, called = chosen.known(patients.target), chosen.called
+        call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
     from ..report import write_report
     from .outcome_lines import lines_of
 
-    lines = lines_of(model, horizon)
+    lines = lines_of(model, outcome.horizon)
     with status_if_slow(f"writing {quoted(out)}"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no patient has", UserWarning)  # said when the file was read
         diagnosis = write_report(
             model,
             patients.X,
             out,
-            known=known,
+            known=happened,
             ids=patient_labels(patients),
             units=lines.units(called),
             target=called,
@@ -241,7 +157,7 @@ def report(
             ],
             redact_ids=redact_ids,
             groups=patients.groups,
-            horizon=horizon if model_file is not None else None,
+            horizon=outcome.horizon if model_file is not None else None,
         )
     for line in lines.populations():
         say(line)
@@ -253,15 +169,21 @@ def report(
     say(provenance("report", {**used, **made_with(model)}))
 
 
-def _read_new(
-    table: TableFile, model: "Fitted", id_column: str | None, na: list[str] | None, drop_missing: bool
-) -> "Patients":
+def _refuse_what_is_for_fitting(ctx: typer.Context) -> None:
+    for name in FIT_ONLY:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
+
+
+def _read_new(file: TableFile, model: "Fitted", table: TableOptions) -> "Patients":
     from ..inputs.from_file import read_new_patients
 
-    with status_if_slow(f"reading {quoted(table)}"):
+    with status_if_slow(f"reading {quoted(file)}"):
         patients = read_new_patients(
-            table, **columns_of(model, na), id_column=id_column, drop_missing=drop_missing
+            file, **columns_of(model, table.na), id_column=table.id_column, drop_missing=table.drop_missing
         )
-    say_sheet(table)
+    say_sheet(file)
     say_removed(patients.n_removed, patients.row_numbers.size)
     return patients

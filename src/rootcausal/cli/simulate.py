@@ -9,8 +9,7 @@ from ..files.results import write_tables
 from ..version import __version__
 from ..wording import shown
 from .console import provenance, say, status_if_slow
-from .options import check_output, table_path
-from .outcome_options import Events, Prevalence
+from .options import Prevalence, a_share, check_output, of_outcome, table_path
 
 if TYPE_CHECKING:
     from ..data import NonlinearCohort, SimulatedCohort
@@ -42,7 +41,14 @@ def simulate(
             metavar="yes_no|survival|number", help="A diagnosis, the time to an event, or a number."
         ),
     ] = "yes_no",
-    events: Events = None,
+    events: Annotated[
+        float | None,
+        of_outcome(
+            parser=a_share,
+            metavar="SHARE",
+            help="Share of the population whose event is seen before follow-up ends; 0.62 unless given.",
+        ),
+    ] = None,
     mechanism: Annotated[
         Literal["linear", "nonlinear"],
         typer.Option(

@@ -1,0 +1,237 @@
+"""Models of commands: learned from the cohort that options name, or loaded; and what they ask of a table."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..errors import InputError
+from ..files.memory import address_space_left
+from ..files.table_file import TableFile
+from ..files.tables import described, refuse_streams, table_format
+from ..wording import listed, one_line, printable, quoted, shown
+from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
+from .knowing import KnowledgeOptions
+
+if TYPE_CHECKING:
+    from ..inputs.kinds import Kind
+    from ..inputs.naming import Naming
+    from ..inputs.outcome_columns import ChosenOutcome
+    from ..inputs.patients import Patients
+    from ..inputs.roles import Roles
+    from ..loading import Fitted
+
+# Of addresses, for compiled loops, threads and their buffers, besides the table.
+FOR_A_FIT = 1 << 29
+DOUBTS_SHOWN = 5
+# More rows would not change what is found, and a look must cost little beside a fit. Of wide tables, whose
+# columns are no clinical ones, it would cost as much: there it is left to the command.
+ROWS_ENOUGH = 5_000
+MOST_COLUMNS = 1_000
+# The others are refused by the fit, or said by the command itself.
+WORTH_A_LINE = (
+    "contradiction",
+    "id",
+    "row number",
+    "date",
+    "the outcome itself",
+    "after the outcome",
+    "diagnosis",
+    "follow-up",
+    "named like the target",
+    "goes with follow-up",
+    "calendar year",
+    "absence tells",
+    "part of the outcome",
+    "decides",
+    "nearly decides",
+    "code for missing",
+    "zero for missing",
+    "not known tells",
+    "implausible",
+    "names of people",
+    "coarser",
+    "repeated rows",
+    "codes",
+    "order",
+)
+
+
+def learn(
+    cohort: TableFile,
+    roles: "Roles",
+    known: KnowledgeOptions,
+    settings: dict[str, Any],
+    *,
+    quiet: bool = False,
+) -> "tuple[Fitted, Patients, ChosenOutcome]":
+    """Read a cohort with its outcome, say what was read, and fit the estimator of this outcome."""
+    roles = known.with_roles(roles, cohort)
+    patients, outcome = _read_labelled(cohort, roles, quiet)
+    told = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    model = estimator_of(outcome, told)
+    left = address_space_left()
+    if left is not None and left < FOR_A_FIT:
+        raise MemoryError  # compilers that run out of it do not always come back
+    model.fit(patients, *outcome.arguments(patients.target))
+    model._keep(replace(model._found, table=patients.doubts))
+    return model, patients, outcome
+
+
+def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
+    """Return the estimator of this outcome, not yet fitted."""
+    from ..loading import ESTIMATORS
+
+    settings = {**settings, **outcome.parameters}
+    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+        raise typer.BadParameter(
+            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+        )
+    return ESTIMATORS[outcome.kind](**settings, progress=True)
+
+
+def _read_labelled(cohort: TableFile, roles: "Roles", quiet: bool) -> "tuple[Patients, ChosenOutcome]":
+    from ..inputs.from_file import read_labelled_cohort
+
+    with status_if_slow(f"reading {quoted(cohort)}"):
+        patients, outcome = read_labelled_cohort(cohort, roles)
+    if not quiet:
+        n_rows = patients.row_numbers.size
+        say_cohort(described(cohort), n_rows, patients.X.num_columns)
+        say_removed(patients.n_removed, n_rows)
+        for note in patients.notes:
+            say(note)
+        if patients.readings is not None:
+            say_kinds(patients.readings)
+        for line in outcome.lines(n_rows, "patients" if patients.groups is None else "rows"):
+            say(line)
+        if roles.knowledge is not None:
+            say_known(roles.knowledge)
+    return replace(patients, doubts=_warn_of_doubts(patients, roles)), outcome
+
+
+def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
+    """Print on stderr, and return, what ``rootcausal look`` would doubt in the columns of a fit."""
+    import numpy as np
+    import pyarrow as pa
+
+    from ..looking.look import look
+
+    if patients.X.num_columns > MOST_COLUMNS:
+        return ()
+    named = dict(roles.outcome.named)
+    target, time = named.get("--target", named.get("--event")), named.get("--time")
+    table = patients.X
+    assert patients.target is not None
+    for option, column in named.items():
+        # Of follow-up, the options are the names of the fields.
+        values = patients.target if time is None else patients.target[option.removeprefix("--")]
+        table = table.append_column(column, pa.array(values))
+    if patients.ids is not None and roles.id_column is not None:
+        table = table.append_column(roles.id_column, pa.array(patients.ids))
+    if table.num_rows > ROWS_ENOUGH:
+        table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
+    seen = look(table, target, roles.id_column, _said(patients, roles), time, roles.outcome.said)
+    # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
+    silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
+    if getattr(roles.outcome, "positive", None) is not None:
+        silent.add("contradiction")  # which label it is was said
+    doubts = [
+        one
+        for one in seen.findings
+        if one.name in WORTH_A_LINE
+        and one.name not in silent
+        and one.columns != (roles.id_column,)
+        and not (one.name == "calendar year" and _adjusted_for(roles).issuperset(one.columns))
+    ]
+    for one in doubts[:DOUBTS_SHOWN]:
+        typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
+    if doubts:
+        more = f"{len(doubts) - DOUBTS_SHOWN} more; " if len(doubts) > DOUBTS_SHOWN else ""
+        typer.echo(f"warning: {more}rootcausal look says what to do about it, and writes the line", err=True)
+    return tuple(one.sentence for one in doubts)
+
+
+def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
+    """What the user said that columns are; dates that were kept are numbers of days."""
+    said: dict[str, Kind] = dict.fromkeys(patients.reading.get("origins", {}), "number")
+    for name, kind in roles.wishes.kinds.items():
+        said[str(name)] = "ordinal" if isinstance(kind, tuple) else kind
+    return said
+
+
+def _adjusted_for(roles: "Roles") -> set[str]:
+    known = roles.knowledge
+    given = known.get("covariates", ()) if isinstance(known, dict) else known.covariates if known else ()
+    return {str(name) for name in given}
+
+
+def load_model(path: Path, horizon: float | None = None) -> "Fitted":
+    """Load a model that knows the names of its columns and, where one is asked for, a ``horizon``."""
+    from ..loading import load
+
+    refuse_streams(path)
+    try:
+        model = load(path)
+    except OSError as error:
+        raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            f"the model {shown(path)} was fitted on columns without names: fit it on a named table."
+        )
+    if horizon is not None and "horizon" not in model.get_params():
+        raise InputError(
+            f"--horizon is for the time to an event, and {shown(path)} is a model of another outcome: leave "
+            "it out."
+        )
+    return model
+
+
+def labels_of(path: Path | None) -> "dict[str, Naming] | None":
+    """Read ``--labels`` before any work is done."""
+    from ..inputs.naming import read_namings
+
+    return None if path is None else read_namings(path)
+
+
+def call_variables(model: "Fitted", namings: "dict[str, Naming] | None", *others_named: str | None) -> None:
+    """Give a model the labels of ``--labels``.
+
+    Where it was just fitted, ``others_named`` are the columns that other options name, and labels of yet
+    others are said.
+    """
+    if namings is None:
+        return
+    model.set_labels(namings)
+    others = [name for name in namings if name not in {*model._encoding.names, *others_named}]
+    if others and others_named:
+        say(f"labels of columns that are no variables of the model: {listed([quoted(n) for n in others])}")
+
+
+def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
+    """Return what a model asks of a file: its ``features``, which are ``needed``, and the ``reach`` of each.
+
+    The reach is the largest value that can be scored. ``variables`` are those that are no numbers, or on a
+    log scale. Words for missing (``na``) are those of the model's cohort and those given. Dates are counted
+    from the ``origins``, and written as ``date_orders`` say; ``decimal_comma`` as the cohort was.
+    """
+    reading, encoding = model.provenance_.get("reading", {}), model._encoding
+    names = [str(name) for name in model.feature_names_in_]
+    return {
+        "features": names,
+        "needed": [names[place] for place in model._needed_variables()],
+        "reach": dict(zip(names, encoding.reach(model._model.reach()).tolist(), strict=True)),
+        "may_miss": model._completion is not None,
+        "variables": {one.name: one for one in encoding.variables if one.levels or one.log},
+        "na": [*reading.get("na", ()), *(na or ())],
+        "origins": reading.get("origins", {}),
+        "date_orders": reading.get("date_orders", {}),
+        "decimal_comma": encoding.decimal_comma,
+    }
+
+
+def say_sheet(table: TableFile) -> None:
+    """Say which sheet of a workbook new patients were read from."""
+    if table_format(table) == "excel":
+        say(f"patients: {described(table)}")
