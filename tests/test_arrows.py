@@ -13,7 +13,7 @@ from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
 from rootcausal.arrows import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
-from rootcausal.cli.arrow_lines import ARROWS_SHOWN, say_arrows
+from rootcausal.cli.fit import ARROWS_SHOWN, say_arrows
 from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate

@@ -12,7 +12,7 @@ import pytest
 from command_line import error, ok, run
 
 from rootcausal import RCI, __version__
-from rootcausal.cli import cross_validated
+from rootcausal.cli import check
 from rootcausal.long_work import progress
 
 
@@ -119,5 +119,5 @@ def test_a_long_search_says_how_far_it_is(cohort: Path, monkeypatch: pytest.Monk
 def test_check_does_not_repeat_a_long_search(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = "check", cohort, "--target", "d", "--id", "patient"
     assert "whom the model has not seen (5 folds)" in " ".join(ok(*command).split())
-    monkeypatch.setattr(cross_validated, "MOST_COMPARED", -1.0)
+    monkeypatch.setattr(check, "MOST_COMPARED", -1.0)
     assert "has not seen was not looked at: with so many columns" in " ".join(ok(*command).split())

@@ -13,9 +13,8 @@ from level_cohort import BILI, SEX, VARIABLES, WARD, draw, fitted, frame_of, wit
 from pyarrow.csv import read_csv
 
 from rootcausal import RCI, InputError
-from rootcausal.cli.cause_lines import print_root_causes
 from rootcausal.cli.console import say_order
-from rootcausal.cli.explain import Asked, _Scores
+from rootcausal.cli.explain import Asked, _Scores, print_root_causes
 from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
 from rootcausal.files.results import write_tables

@@ -2,8 +2,8 @@
 
 To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
 register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
-once. Commands do not import each other: what several of them need is in ``options.py`` (groups of options, and their
-order), ``models.py`` (what is learned or loaded) and ``console.py`` (what they print).
+once. Commands do not import each other: what several of them need is in ``options.py`` (their options, in
+groups), ``models.py`` (what is learned or loaded) and ``console.py`` (what they print).
 
 Here is also how every command ends: its exit code, and one line in place of a traceback.
 """

@@ -1,13 +1,12 @@
 """``rootcausal check``: do the assumptions of the method hold for a cohort?"""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import InputError
 from .console import made_with, patient_labels, provenance, say
-from .cross_validated import cross_validated
-from .findings import say_findings
 from .knowing import KnowledgeOptions
 from .models import learn
 from .options import (
@@ -19,6 +18,23 @@ from .options import (
     roles_of,
     with_options,
 )
+
+if TYPE_CHECKING:
+    from ..estimator import Estimator
+
+# By the names of the figures: what is said of each.
+SAID = {
+    "auc": "of two patients it gives the one with the disease the higher risk in {:.0%} of pairs",
+    "concordance": "it tells which of two patients has the event first in {:.0%} of pairs",
+    "r2": "it tells {:.0%} of the variance",
+}
+BESIDE_CHANCE = {
+    "brier": "mean squared error of its risks (Brier score) {:.3f}, without any variable {:.3f}",
+    "error": "typical error {:.3g}, without any variable {:.3g}",
+}
+# Pairs of columns that a search compared, times rows, above which five more searches are not worth the wait:
+# it took about three seconds on one core.
+MOST_COMPARED = 1e9
 
 
 @with_options
@@ -55,14 +71,34 @@ def check(
     roles = roles_of(table, outcome, known)
     settings = {**table.settings(), **ModelOptions(mechanism=mechanism).settings()}
     model, patients, chosen = learn(table.table_at(cohort), roles, known, settings, quiet=as_json)
-    knows = cross_validated(model)
+    knows = _cross_validated(model)
     diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))
         return
     say()
-    say_findings(diagnosis)
+    say(diagnosis.to_text())
     say()
     say(knows)
     say(provenance("check", made_with(model)))
+
+
+def _cross_validated(model: "Estimator") -> str:
+    """Return what it knows of patients whom it has not seen, or why not; the model remembers the figures."""
+    if model.provenance_["pairs_evaluated"] * model.provenance_["rows"] > MOST_COMPARED:
+        return (
+            "what the model knows of patients whom it has not seen was not looked at: with so many columns "
+            "each of five more fits takes as long as the first (in Python: model.cross_validate())"
+        )
+    try:
+        figures = model.cross_validate()
+    except InputError as error:
+        return f"what the model knows of patients whom it has not seen cannot be told: {error}"
+    said = [words.format(max(figures[name], 0.0)) for name, words in SAID.items() if name in figures]
+    said += [
+        words.format(figures[name], figures[f"{name}_without_variables"])
+        for name, words in BESIDE_CHANCE.items()
+        if name in figures
+    ]
+    return f"of patients whom the model has not seen ({figures['folds']} folds): {'; '.join(said)}"

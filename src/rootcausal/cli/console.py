@@ -1,4 +1,4 @@
-"""What commands print: lines that are safe on a terminal, and what several say of rows, models and risks."""
+"""What commands print: lines that are safe on a terminal, and what several say of rows, models and checks."""
 
 import re
 import sys
@@ -20,11 +20,13 @@ from ..wording import listed, one_line, plural, printable, short_names, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..diagnostics import Diagnosis
     from ..estimator import Estimator
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
     from ..inputs.matrices import Readings
     from ..inputs.patients import Patients
+    from ..loading import Fitted
     from ..provenance import LeftOut
     from .outcome_lines import OutcomeLines
 
@@ -40,6 +42,8 @@ SECONDS_BEFORE_STATUS = 2.0
 # Where the text of a line starts: behind a verdict or the space below it, a number, or the mark of a list.
 BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- |\d+\. )?")
 NARROWEST = 40
+LIMIT_LETTERS = 240
+DOUBTS_SAID = 3
 
 
 def say(text: str = "", *, to_paste: bool = False) -> None:
@@ -360,6 +364,52 @@ def say_adjusted(covariates: Sequence[str]) -> None:
     """Say what covariates are."""
     names = listed([one_line(name, 40) for name in covariates], 10)
     say(f"Covariates ({names}) are adjusted for: what they add stands apart, and they are no root causes.")
+
+
+def say_what_was_found(diagnosis: "Diagnosis") -> None:
+    """Print how many checks were made, with which verdicts, and what they come to."""
+    from ..diagnostics.diagnosis import VERDICTS
+
+    counts = Counter(check.verdict for check in diagnosis.checks)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict])
+    if not counts:
+        return
+    say(f"{plural(len(diagnosis.checks), 'check')} of the assumptions: {verdicts}")
+    if diagnosis.not_made:
+        say(diagnosis.not_made)
+    say(diagnosis.summary())
+
+
+def say_what_is_known(model: "Fitted") -> None:
+    """Print what was found when a model was made: the checks in a line, and each warning in another."""
+    found = model._found
+    how = "rootcausal check, of the cohort of the fit, says whether its assumptions hold"
+    say(f"checks of the model: {found.in_short(how)}")
+    for text in found.fit:
+        say(f"the fit warned: {one_line(text, LIMIT_LETTERS)}")
+    for text in found.table[:DOUBTS_SAID]:
+        say(f"in doubt, in the cohort of the fit: {one_line(text, LIMIT_LETTERS)}")
+    more = len(found.table) - DOUBTS_SAID
+    if more > 0:
+        say(f"and {plural(more, 'more doubt')}: rootcausal look, of the cohort of the fit, lists them")
+
+
+def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = None) -> None:
+    """Print a line on stderr where the checks say that something is not to be read.
+
+    ``who`` says the rest, such as "the page". Of a model that was just ``fitted``, what its fit warned of is
+    not said twice.
+    """
+    nothing_found = fitted is not None and not fitted.causal_order_.size
+    broken = [
+        check
+        for check in diagnosis.limits
+        if check.reading == "do not read" and not (nothing_found and check.name == "learned")
+    ]
+    if broken:
+        limit = one_line(broken[0].limit, LIMIT_LETTERS)
+        more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
+        complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")
 
 
 def patient_label(patients: "Patients", row: int) -> str:

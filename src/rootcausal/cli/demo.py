@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..wording import shown, together
-from .console import made_with, percent, provenance, say, say_known, say_meaning, say_order
-from .findings import warn_of_limits
+from .console import (
+    made_with,
+    percent,
+    provenance,
+    say,
+    say_known,
+    say_meaning,
+    say_order,
+    warn_of_limits,
+)
 from .options import check_output, page_path, table_path
 
 if TYPE_CHECKING:

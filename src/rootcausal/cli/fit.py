@@ -1,19 +1,33 @@
 """``rootcausal fit``: a cohort in, a model file out."""
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..wording import shown
-from .arrow_lines import say_arrows
-from .cluster_fit import fit_on_cluster
-from .console import made_with, provenance, say, say_filled_in, say_mechanism, say_names, say_order, say_sets
-from .findings import warn_of_limits
+from ..errors import MissingExtraError
+from ..files.tables import refuse_streams
+from ..wording import plural, short_names, shown
+from .console import (
+    kinds_lines,
+    made_with,
+    provenance,
+    say,
+    say_cohort,
+    say_filled_in,
+    say_known,
+    say_mechanism,
+    say_names,
+    say_order,
+    say_sets,
+    status_if_slow,
+    warn_of_limits,
+)
 from .knowing import KnowledgeOptions
-from .models import call_variables, labels_of, learn
+from .models import call_variables, estimator_of, labels_of, learn
 from .options import (
     Labels,
     ModelOptions,
@@ -26,8 +40,15 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..arrows import Arrow
     from ..diagnostics import Diagnosis
+    from ..estimator import Estimator
+    from ..inputs.roles import Roles
     from ..loading import Fitted
+    from .outcome_lines import OutcomeLines
+
+# Of each kind: into the outcome, and among the variables.
+ARROWS_SHOWN = 6
 
 
 def _model_path(path: Path) -> Path:
@@ -132,7 +153,7 @@ def fit(
     diagnosis: Diagnosis | None = None
     if how.on_cluster:
         _refuse_what_needs_memory(table, outcome, how)
-        model = fit_on_cluster(cohort, roles, how.scheduler, settings, known)
+        model = _fit_on_cluster(cohort, roles, how.scheduler, settings, known)
     elif len(cohort) > 1:
         raise typer.BadParameter("many files make one table only with --backend dask or --scheduler.")
     else:
@@ -166,6 +187,54 @@ def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how:
         raise typer.BadParameter("Parquet files have names, and no sheets: leave --sheet and the like out.")
 
 
+def _fit_on_cluster(
+    files: Sequence[Path],
+    roles: "Roles",
+    scheduler: str | None,
+    settings: dict[str, Any],
+    known: KnowledgeOptions,
+) -> "Fitted":
+    """Fit on a running cluster or, without an address, on all cores of this machine."""
+    try:
+        from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
+    except ImportError as error:
+        raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
+    from ..inputs.follow_up_columns import ChosenFollowUp
+    from ..inputs.roles import columns_named, note_of_after
+
+    for file in files:
+        refuse_streams(file)
+    where = shown(files[0]) + (f" and {len(files) - 1} more files" if len(files) > 1 else "")
+    if known:
+        roles = replace(roles, knowledge=known.among(parquet_names(files)))
+        settings = {**settings, "knowledge": roles.knowledge}
+    frame = parquet_cohort(files, roles)
+    logs = columns_named(list(frame.columns), roles.log)
+    settings = {**settings, "transform": dict.fromkeys(logs, "log") or None}
+    with local_cluster() if scheduler is None else connect(scheduler):
+        with status_if_slow(f"reading the outcome from {where}"):
+            frame, outcome = with_outcome(frame, roles)
+        model = estimator_of(outcome, {**settings, "backend": "dask"})
+        model.fit(frame, *(column for _, column in roles.outcome.named))
+    if outcome.remembered:
+        reading = {**model.provenance_.get("reading", {}), **outcome.remembered}
+        model.provenance_ = {**model.provenance_, "reading": reading}
+    n_rows: Any = model.provenance_["rows"]
+    say_cohort(where, n_rows, model.n_features_in_)
+    for line in kinds_lines(model._encoding.variables):
+        say(line)
+    if isinstance(outcome, ChosenFollowUp):
+        longest: Any = model.provenance_["longest_follow_up"]
+        outcome = replace(outcome, longest=longest)
+    for line in outcome.lines(n_rows):
+        say(line)
+    if roles.after:
+        say(note_of_after(parquet_names(files), roles))
+    if roles.knowledge is not None:
+        say_known(roles.knowledge)
+    return model
+
+
 def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     """Print what was learned."""
     from .outcome_lines import lines_of
@@ -179,3 +248,64 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_sets(model)
     for line in lines.populations():
         say(line)
+
+
+def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
+    """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
+    from ..arrows import (
+        ABSENT_MEANS,
+        NONE_STRONG,
+        SURE_FROM,
+        UNSURE,
+        arrows_to_outcome,
+        edges_among,
+        n_strong_edges,
+        strong_edges,
+    )
+
+    causal, resamples = model._model, model.bootstrap_
+    known = None if causal.layout is None else causal.layout.precedence
+    order = causal.order
+    if not order.size or (known is None and resamples is None):
+        return
+    called = short_names(model._encoding.shown_names)
+    names = [called[variable] for variable in order]
+    effects = causal.direct_effects()
+    among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
+    weakest = causal.attribution.notable
+    into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
+    nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
+    if not (among or into_outcome):
+        say(f"{NONE_STRONG}, nor {lines.words.moved_by(weakest)}")
+        return
+    say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
+    _say_some(into_outcome, len(into_outcome), [*names, lines.node], nominal, lines.direct)
+    _say_some(among, n_strong_edges(effects), names, nominal, _in_sd)
+    shown = [*into_outcome[:ARROWS_SHOWN], *among]
+    if any(arrow.state == UNSURE for arrow in shown):
+        say(f"unsure: learned, and fewer than {SURE_FROM:.0%} of the resamples have it, pointing this way")
+    if any(arrow.absent for arrow in shown):
+        say(f"absent: {ABSENT_MEANS}")
+    if into_outcome:
+        say("the order's numbers are total effects, of a shock by all ways: even their sign may differ")
+
+
+def _in_sd(weight: float, signless: bool) -> str:
+    return f" {abs(weight):.2f} SD" if signless else f"{weight:+.2f} SD"
+
+
+def _say_some(
+    arrows: "list[Arrow]",
+    n: int,
+    names: list[str],
+    nominal: set[int],
+    in_words: Callable[[float, bool], str],
+) -> None:
+    some = [(arrow, f"{names[arrow.cause]} -> {names[arrow.effect]}") for arrow in arrows[:ARROWS_SHOWN]]
+    width = max((len(called) for _, called in some), default=0)
+    for arrow, called in some:
+        # Levels without an order have no more and no less.
+        signless = bool({arrow.cause, arrow.effect} & nominal)
+        say(f"  {called:<{width}}  {in_words(arrow.weight, signless)}  {arrow.said}")
+    if n > len(some):
+        say(f"  and {plural(n - len(some), 'weaker one')}")

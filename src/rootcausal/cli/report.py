@@ -19,9 +19,10 @@ from .console import (
     say_mechanism,
     say_names,
     say_removed,
+    say_what_was_found,
     status_if_slow,
+    warn_of_limits,
 )
-from .findings import say_what_was_found, warn_of_limits
 from .knowing import KnowledgeOptions
 from .models import call_variables, columns_of, labels_of, learn, load_model, say_sheet
 from .options import (
