@@ -21,8 +21,8 @@ from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Check
 from rootcausal.diagnostics.evidence import fit_plain
 from rootcausal.diagnostics.leaving_out import option_for
-from rootcausal.diagnostics.telling_apart import areas, rate_area, smallest_area
 from rootcausal.diagnostics.which_first import arrows_spared, kernel_width, log_density, lost_without
+from rootcausal.screening.auc import aucs, rate_auc, smallest_auc
 
 ERRORS = {
     "heavy tails": lambda rng, n: rng.standard_t(5, n) * np.sqrt(3 / 5),
@@ -134,7 +134,8 @@ def test_absence_that_tells_is_named_by_its_shares():
     X, y, rng = cohort(7)
     X["lab"] = rng.standard_normal(500)
     X.loc[rng.random(500) < np.where(y == 1, 0.05, 0.9), "lab"] = np.nan
-    check = checks(X, y)["gives_away"]
+    with pytest.warns(UserWarning, match="whether a variable was measured tells the outcome"):
+        check = checks(X, y)["gives_away"]
     assert check.verdict == "broken" and check.variables == ("lab",)
     missing = X["lab"].isna()
     assert f"missing in {missing[y == 1].mean():.0%} of the patients with" in check.statement
@@ -193,18 +194,18 @@ def test_areas_are_those_of_mann_and_whitney(rows, as_levels):
         return
     levels = np.arange(-4.0, 5.0) if as_levels else np.empty(0)
     layout = Layout(np.array([0]), (levels,))
-    (area,) = areas(x[:, None], None, y, layout)
+    (area,) = aucs(x[:, None], None, y, layout)
     exact = mannwhitneyu(x[y == 1], x[y == 0]).statistic / (y.sum() * (1 - y).sum())
     assert max(exact, 1 - exact) - 1e-12 <= area <= 1.0
-    (turned,) = areas(-x[:, None], None, y, layout)
+    (turned,) = aucs(-x[:, None], None, y, layout)
     assert 0.5 <= turned <= 1.0
 
 
 def test_rates_of_groups_that_say_nothing_say_nothing():
     rng = np.random.default_rng(1)
-    found = [rate_area(rng.integers(0, 20, 400), rng.integers(0, 2, 400)) for _ in range(50)]
+    found = [rate_auc(rng.integers(0, 20, 400), rng.integers(0, 2, 400)) for _ in range(50)]
     assert abs(np.mean(found) - 0.5) < 0.01
-    assert smallest_area(10, 10, 1, 0.01) > smallest_area(100, 100, 1, 0.01) > 0.5
+    assert smallest_auc(10, 10, 1, 0.01, 0.9) > smallest_auc(100, 100, 1, 0.01, 0.9) > 0.5
 
 
 def test_the_density_is_that_of_the_others():
@@ -360,3 +361,32 @@ def test_a_level_that_a_sample_lacks_is_no_trouble():
     y = (rng.random(n) < expit(a + b)).astype(int)
     check = checks(pd.DataFrame({"a": a, "b": b, "rare": rare}), y, variant="plus")["terminal"]
     assert check.verdict == "fine"
+
+
+@pytest.mark.parametrize(
+    ("leak", "worst"),
+    [
+        ("flips", "doubtful"),
+        ("copy", "broken"),
+        ("text", "broken"),
+        ("limit", "broken"),
+        ("absence", "doubtful"),
+    ],
+)
+def test_look_and_check_agree(leak, worst, tmp_path):
+    """What the one calls broken the other leaves out, and what is doubtful is yours to decide."""
+    X, y, rng = cohort(70, 600)
+    X["seen"] = {
+        "flips": np.where(rng.random(600) < 0.06, 1 - y, y),
+        "copy": y,
+        "text": np.where(y == 1, "yes", "no"),
+        "limit": rng.random(600) + y,
+        "absence": np.where(rng.random(600) < np.where(y == 1, 0.75, 0.05), np.nan, rng.random(600)),
+    }[leak]
+    X.assign(d=y).to_csv(tmp_path / "c.csv", index=False)
+    said = json.loads(ok("look", tmp_path / "c.csv", "--target", "d", "--json"))["findings"]
+    (one,) = [one for one in said if "seen" in one["columns"] and one["options"]]
+    assert one["in_fit"] == (worst == "broken")
+    checked = json.loads(ok("check", tmp_path / "c.csv", "--target", "d", "--json"))["checks"]
+    (check,) = [check for check in checked if check["name"] == "gives_away"]
+    assert (check["verdict"], check["variables"]) == (worst, ["seen"])

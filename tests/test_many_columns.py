@@ -18,8 +18,8 @@ from rootcausal.diagnostics.evidence import fit_plain, joint_score_tests
 from rootcausal.diagnostics.rank_scores import rank_scores
 from rootcausal.diagnostics.ranks import Ranked, rank_correlations, ranks_of
 from rootcausal.diagnostics.score_tests import GROUPS_AT_ONCE
-from rootcausal.diagnostics.telling_apart import areas
 from rootcausal.scoring import concordance
+from rootcausal.screening.auc import aucs
 
 SEEDS = st.integers(0, 10_000)
 
@@ -50,10 +50,10 @@ def test_a_column_tells_as_much_alone_as_among_others_and_without_its_holes(seed
     values, missing = columns_with_ties(seed, 60, 6)
     y = np.random.default_rng(seed).integers(0, 2, 60)
     levels = tuple(np.arange(4.0) if column % 2 == 0 else NO_LEVELS for column in range(6))
-    together = areas(values, missing, y, Layout(np.arange(6), levels))
+    together = aucs(values, missing, y, Layout(np.arange(6), levels))
     for column, there in enumerate(~missing.T):
         layout = Layout(np.array([0]), (levels[column],))
-        assert together[column] == areas(values[there][:, [column]], None, y[there], layout)[0]
+        assert together[column] == aucs(values[there][:, [column]], None, y[there], layout)[0]
 
 
 @settings(max_examples=25, deadline=None)

@@ -22,6 +22,7 @@ from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
 from .inputs.sampling import doubt_of_prevalence
+from .screening.leakage import by_absence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
 from .wording import listed, one_line, plural, quoted
@@ -34,8 +35,6 @@ FEWEST_THAT_COUNT = 50
 # Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
 # round (docs/bent-relations.md).
 IMPUTED_TURNS_ROUND = 0.01
-# So many more cases than controls, or fewer, lack a variable whose absence says who is ill.
-TELLS_THE_OUTCOME = 0.9
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
 NAMED_IN_A_LINE = 10
@@ -137,12 +136,12 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
     if cohort.missing_by_class is None:
         return
     sizes = np.array([n_rows - cohort.n_cases, cohort.n_cases])
-    by_class = (cohort.missing_by_class / sizes[:, None]).T
-    telling = [
-        f"{quoted(one.name)} (missing in {cases:.0%} of cases and {controls:.0%} of controls)"
-        for one, (controls, cases) in zip(cohort.variables, by_class, strict=True)
-        if abs(cases - controls) >= TELLS_THE_OUTCOME
-    ]
+    absent = cohort.missing_by_class
+    telling = []
+    for leak in by_absence(absent, sizes):
+        controls, cases = (absent[:, leak.column] / sizes).tolist()
+        name = quoted(cohort.variables[leak.column].name)
+        telling.append(f"{name} (missing in {cases:.0%} of cases and {controls:.0%} of controls)")
     if telling:
         yield (
             f"whether a variable was measured tells the outcome by itself: {listed(telling)}. No imputation "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from ..outcome_words import fold
+from ..screening.leakage import LIMITS, Limit
 from . import (
     censoring,
     confounding,
@@ -13,8 +14,6 @@ from . import (
     few_events,
     gaussianity,
     giveaway,
-    giveaway_numbers,
-    giveaway_times,
     independence,
     learned,
     linearity,
@@ -142,7 +141,7 @@ def _calibrated(scale: Scale, question: str, unit: str, times: float) -> Describ
     )
 
 
-def _leak(question: str, number: str, plain: Scale, *others: tuple[str, Scale]) -> Described:
+def _leak(question: str, number: str, plain: Limit, *others: tuple[str, Limit]) -> Described:
     all_of = [("", plain), *others]
     doubtful = "; ".join(f"{what}{_limit(scale.doubtful, scale.p_doubtful)}" for what, scale in all_of)
     broken = "; ".join(f"{what}{_limit(scale.broken, scale.p_broken)}" for what, scale in all_of)
@@ -154,10 +153,10 @@ def _of_yes_no() -> tuple[Described, ...]:
         _leak(
             giveaway.question(giveaway.HAPPENING),
             "share of pairs that one column tells apart (absence: difference of shares)",
-            giveaway.OF_NUMBERS,
-            ("levels ", giveaway.OF_LEVELS),
-            ("names of an end ", giveaway.OF_ENDS),
-            ("absence ", giveaway.OF_ABSENCE),
+            LIMITS["number"],
+            ("levels ", LIMITS["levels"]),
+            ("names of an end ", LIMITS["name of an end"]),
+            ("absence ", LIMITS["absence"]),
         ),
         _by(
             terminal.EFFECT,
@@ -182,9 +181,9 @@ def _of_survival() -> tuple[Described, ...]:
         _leak(
             giveaway.question("the event"),
             "share of pairs that one column ranks as the times do",
-            giveaway.OF_NUMBERS,
-            ("correlation with the time of follow-up ", giveaway_times.OF_TIMES),
-            ("names of an end ", giveaway.OF_ENDS),
+            LIMITS["number"],
+            ("correlation with the time of follow-up ", LIMITS["follow-up"]),
+            ("names of an end ", LIMITS["name of an end"]),
         ),
         _calibrated(link.SCALE, link.QUESTION, "percentage points of the risk by the horizon", 100.0),
         _by(
@@ -222,9 +221,9 @@ def _of_number() -> tuple[Described, ...]:
         _leak(
             giveaway.question("the outcome"),
             "correlation of one column with the number (absence: share of pairs)",
-            giveaway_numbers.OF_COLUMNS,
-            ("names of an end ", giveaway_numbers.OF_ENDS),
-            ("absence ", giveaway_numbers.OF_ABSENCE),
+            LIMITS["correlation"],
+            ("names of an end ", LIMITS["name of an end, correlation"]),
+            ("absence ", LIMITS["absence, pairs"]),
         ),
         _by(
             number_first.EFFECT,

@@ -10,35 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
 
 from ..asking.ends import ends_beside, says_end
-from ..asking.leaks import LEVEL_TELLS, NUMBER_TELLS
 from ..core.layout import Layout
 from ..core.table import F64, Index
+from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
+from ..screening.leakage import LIMITS, Leak, by_absence, by_levels, by_values
 from ..wording import listed, plural, quoted
 from .checked import Checked
-from .diagnosis import VERDICTS, Check, Scale, Verdict
+from .diagnosis import VERDICTS, Check, Verdict
 from .leaving_out import advice_to_leave_out
 from .many_tests import corrected
 from .ranks import ranks_of
-from .telling_apart import areas, chance_of, measured_of_both, rank_area, rows_of_both, smallest_area
+from .visible import POWER
 
 HAPPENING = "the diagnosis"
-# Areas under the ROC curve.
-OF_NUMBERS = Scale(NUMBER_TELLS, 0.99, p_doubtful=0.01)
-OF_LEVELS = Scale(LEVEL_TELLS, 0.97, p_doubtful=0.01)
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75
-# A level of so many patients, nearly all of them cases although not nearly all patients are.
-FEWEST_OF_A_LEVEL, ONLY_CASES, MOST_CASES = 20, 0.99, 0.8
-# Of a rare disease, a strong cause has all of the few cases among its highest values, too.
-FEWEST_TO_CONDEMN = 20
-# The same of a column whose name speaks of the end.
-OF_ENDS = Scale(0.56, 0.85, p_doubtful=0.001, p_broken=1e-6)
-# Difference of the shares of cases and of controls in whom a column is missing; and where one class has all.
-OF_ABSENCE = Scale(0.50, 0.80, p_doubtful=0.001, p_broken=1e-6)
-ONLY_IN_ONE_CLASS = 0.20
 # One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis.
 DOMINATES, MODEL_DECIDES = 0.90, 0.95
 REASONS_SAID = 3
@@ -71,12 +59,12 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
     names = [str(name) for name in checked.named.names]
     found = areas_of(checked, y, layout)
     n_cases = int(y.sum())
-    smallest = smallest_area(n_cases, y.size - n_cases, len(names), OF_NUMBERS.p_doubtful)
+    smallest = smallest_auc(n_cases, y.size - n_cases, len(names), LIMITS["number"].p_doubtful, POWER)
     reasons = [*by_labels(checked, y, layout, found), *_of_model(checked, y, names)]
     largest = float(found.max(initial=0.5))
     if reasons:
         return given_away(reasons, names, smallest, HAPPENING)
-    if smallest > OF_NUMBERS.broken:
+    if smallest > LIMITS["number"].broken:
         return _too_few(y, smallest)
     close = [
         variable
@@ -101,7 +89,7 @@ def check_giveaway(checked: Checked, y: np.ndarray) -> Check:
 def areas_of(checked: Checked, y: np.ndarray, layout: Layout) -> F64:
     """(p,) how well each variable alone tells the labels y (n,) apart."""
     rows = rows_of_both(y)
-    return areas(checked.X[rows], None if checked.missing is None else checked.missing[rows], y[rows], layout)
+    return aucs(checked.X[rows], None if checked.missing is None else checked.missing[rows], y[rows], layout)
 
 
 def by_labels(
@@ -117,7 +105,9 @@ def by_labels(
     names = [str(name) for name in checked.named.names]
     counts = measured_of_both(missing, y[rows], layout)
     return [
-        *_deciding(names, found, layout, values, counts, happening),
+        *_deciding(
+            names, by_values(found, counts, layout.discrete[layout.first_columns]), layout, values, happening
+        ),
         *_ends(names, found, layout, counts, happening),
         *_absent(names, checked.missing, y, layout, happening),
         *_only_cases(names, layout, values, missing, y[rows], happening),
@@ -125,25 +115,17 @@ def by_labels(
 
 
 def _deciding(
-    names: Sequence[str], found: F64, layout: Layout, values: F64, counts: Index, happening: str
+    names: Sequence[str], leaks: Sequence[Leak], layout: Layout, values: F64, happening: str
 ) -> list[Reason]:
-    """``counts`` (2, p) are the controls and cases in whom each variable was measured."""
     reasons = []
-    for variable in np.flatnonzero(found >= OF_LEVELS.doubtful).tolist():
-        column, area = layout.columns_of(variable)[0], float(found[variable])
-        n_controls, n_cases = counts[:, variable].tolist()
-        p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
-        scale = OF_LEVELS if layout.discrete[column] else OF_NUMBERS
-        name = quoted(names[variable], 40)
-        sentence = f"{name} alone tells patients with and without {happening} apart in {pairs(area)}"
-        if area == 1.0:
-            two = layout.columns_of(variable).size == 1 and np.unique(values[:, column]).size == 2
+    for leak in leaks:
+        column, name = layout.columns_of(leak.column)[0], quoted(names[leak.column], 40)
+        sentence = f"{name} alone tells patients with and without {happening} apart in {pairs(leak.size)}"
+        if leak.size == 1.0:
+            two = layout.columns_of(leak.column).size == 1 and np.unique(values[:, column]).size == 2
             sentence += f": it is {happening} itself, in other words" if two else ": a limit of it decides"
-        verdict = scale.judge(p_value, area)
-        if verdict == "broken" and min(n_cases, n_controls) < FEWEST_TO_CONDEMN:
-            verdict = "doubtful"
-        reasons.append(Reason(variable, verdict, area, p_value, sentence))
-    return [reason for reason in reasons if reason.verdict != "fine"]
+        reasons.append(Reason(leak.column, leak.grade, leak.size, leak.p, sentence))
+    return reasons
 
 
 def _only_cases(
@@ -155,22 +137,24 @@ def _only_cases(
     happening: str,
 ) -> list[Reason]:
     """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
-    reasons, share = [], float(y.mean())
-    if share > MOST_CASES:
-        return []
-    for variable in np.flatnonzero(layout.discrete[layout.first_columns]).tolist():
-        column = layout.first_columns[variable]
+    counts = []
+    for variable, column in enumerate(layout.first_columns.tolist()):
+        if not layout.discrete[column]:
+            counts.append((np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)))
+            continue
         known = slice(None) if missing is None else ~missing[:, column]
-        for level in np.unique(values[known, column]).tolist():
-            of_level = y[known][values[known, column] == level]
-            if of_level.size < FEWEST_OF_A_LEVEL or of_level.mean() < ONLY_CASES:
-                continue
-            p_value = corrected(float(share**of_level.size), len(names))
-            sentence = (
-                f"{of_level.sum():,} of {of_level.size:,} patients with one and the same level of "
-                f"{quoted(names[variable], 40)} have {happening}"
-            )
-            reasons.append(Reason(variable, "doubtful", float(of_level.mean()), p_value, sentence))
+        own = values[known][:, layout.columns_of(variable)].round()
+        _, level = np.unique(own, axis=0, return_inverse=True)
+        rows = np.bincount(level.ravel())
+        counts.append((rows, np.bincount(level.ravel()[y[known] == 1], minlength=rows.size)))
+    reasons = []
+    for leak in by_levels(counts, float(y.mean())):
+        rows, cases = (of[leak.level] for of in counts[leak.column])
+        sentence = (
+            f"{cases:,} of {rows:,} patients with one and the same level of "
+            f"{quoted(names[leak.column], 40)} have {happening}"
+        )
+        reasons.append(Reason(leak.column, leak.grade, leak.size, leak.p, sentence))
     return reasons
 
 
@@ -210,13 +194,15 @@ def _ends(names: Sequence[str], found: F64, layout: Layout, counts: Index, happe
         area = float(found[variable])
         n_controls, n_cases = counts[:, variable].tolist()
         p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
-        verdict = OF_ENDS.judge(p_value, area)
+        verdict = LIMITS["name of an end"].grade(area, p_value)
+        if verdict is None:
+            continue
         sentence = (
             f"{quoted(names[variable], 40)} is named like something that is known only in the end, and tells "
             f"patients with and without {happening} apart in {pairs(area)}"
         )
         reasons.append(Reason(variable, verdict, area, p_value, sentence))
-    return [reason for reason in reasons if reason.verdict != "fine"]
+    return reasons
 
 
 def _absent(
@@ -226,27 +212,21 @@ def _absent(
     if missing is None:
         return []
     first = layout.first_columns
-    of_cases, of_controls = missing[y == 1].mean(axis=0)[first], missing[y == 0].mean(axis=0)[first]
-    of_all = missing.mean(axis=0)[first]
-    n_cases = int(y.sum())
-    error = np.sqrt(np.maximum(of_all * (1 - of_all), 1e-12) * (1 / n_cases + 1 / (y.size - n_cases)))
-    p_values = 2.0 * norm.sf(np.abs(of_cases - of_controls) / error)
+    absent = np.stack([missing[y == label][:, first].sum(axis=0) for label in (0, 1)])
+    sizes = np.bincount(y, minlength=2)
     reasons = []
-    for variable in np.flatnonzero(np.abs(of_cases - of_controls) >= ONLY_IN_ONE_CLASS).tolist():
-        shares = float(of_cases[variable]), float(of_controls[variable])
-        apart, p_value = abs(shares[0] - shares[1]), corrected(float(p_values[variable]), len(names))
-        one_class = min(shares) == 0.0 or max(shares) == 1.0
-        verdict = OF_ABSENCE.judge(p_value, max(apart, OF_ABSENCE.doubtful) if one_class else apart)
+    for leak in by_absence(absent, sizes):
+        of_controls, of_cases = (absent[:, leak.column] / sizes).tolist()
         sentence = (
-            f"{quoted(names[variable], 40)} is missing in {shares[0]:.0%} of the patients with {happening} "
-            f"and in {shares[1]:.0%} of those without: whether it was measured tells {happening}"
+            f"{quoted(names[leak.column], 40)} is missing in {of_cases:.0%} of the patients with {happening} "
+            f"and in {of_controls:.0%} of those without: whether it was measured tells {happening}"
         )
-        reasons.append(Reason(variable, verdict, 0.5 + apart / 2.0, p_value, sentence))
-    return [reason for reason in reasons if reason.verdict != "fine"]
+        reasons.append(Reason(leak.column, leak.grade, 0.5 + leak.size / 2.0, leak.p, sentence))
+    return reasons
 
 
 def _of_model(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
-    area = rank_area(ranks_of(checked.stated), y)
+    area = rank_auc(ranks_of(checked.stated), y)
     n_cases = int(y.sum())
     p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
     telling = f"the model tells patients with and without the diagnosis apart in {pairs(area)}"
@@ -261,7 +241,7 @@ def dominating(
     ``knows`` is how well the model tells it, ``p_value`` whether by chance, and ``telling`` that in words.
     """
     spread = checked.model.importance() ** 2
-    if not spread.sum() or p_value >= OF_NUMBERS.p_doubtful:
+    if not spread.sum() or p_value >= LIMITS["number"].p_doubtful:
         return []
     largest = int(spread.argmax())
     variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())

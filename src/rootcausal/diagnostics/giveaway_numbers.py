@@ -10,21 +10,16 @@ from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.table import F64
+from ..screening.auc import rank_auc
+from ..screening.leakage import LIMITS
 from ..wording import plural, quoted
 from .checked import Checked
-from .diagnosis import Check, Scale
+from .diagnosis import Check
 from .giveaway import Reason, dominating, given_away, named_like_an_end, question
 from .many_tests import corrected
 from .ranks import correlations_of, rank_correlations, ranks_of
-from .telling_apart import rank_area
 from .visible import POWER
 
-# Correlation, of values or of ranks, with the number. A cause with little else beside it reaches 0.97.
-OF_COLUMNS = Scale(0.98, 0.995, p_doubtful=0.01)
-# The same of a column whose name speaks of the end.
-OF_ENDS = Scale(0.20, 0.90, p_doubtful=0.001, p_broken=1e-6)
-# Share of pairs in which who lacks a column has the higher number, or in all of which the lower one.
-OF_ABSENCE = Scale(0.80, 0.95, p_doubtful=0.001, p_broken=1e-6)
 FEWEST = 20
 # More rows would not change what goes with what.
 ROWS_AT_MOST = 5_000
@@ -47,7 +42,7 @@ def check_giveaway_of_numbers(checked: Checked) -> Check:
         *_absent(names, missing, y, layout),
         *_of_model(names, checked),
     ]
-    sure = norm.isf(OF_COLUMNS.p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
+    sure = norm.isf(LIMITS["correlation"].p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
     smallest = float(min(sure / np.sqrt(max(n - 2, 1)), 1.0))
     if reasons:
         return given_away(reasons, names, smallest, happening)
@@ -98,8 +93,8 @@ def _copies(
         column = layout.first_columns[variable]
         share = 1.0 if missing is None else float((~missing[:, column]).mean())
         p_value = _chance(size, int(n * share), len(names))
-        verdict = OF_COLUMNS.judge(p_value, size)
-        if verdict != "fine":
+        verdict = LIMITS["correlation"].grade(size, p_value)
+        if verdict is not None:
             sentence = (
                 f"{quoted(names[variable], 40)} alone correlates with the outcome by "
                 f"{np.floor(1000.0 * size) / 1000.0:.3g}, as a copy of it does, another unit of it, or what "
@@ -118,8 +113,10 @@ def _ends(names: Sequence[str], found: F64, layout: Layout, n: int) -> list[Reas
             f"{quoted(names[variable], 40)} is named like something that is known only in the end, and "
             f"correlates with the outcome by {size:.2f}"
         )
-        reasons.append(Reason(variable, OF_ENDS.judge(p_value, size), size, p_value, sentence))
-    return [reason for reason in reasons if reason.verdict != "fine"]
+        verdict = LIMITS["name of an end, correlation"].grade(size, p_value)
+        if verdict is not None:
+            reasons.append(Reason(variable, verdict, size, p_value, sentence))
+    return reasons
 
 
 def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: Layout) -> list[Reason]:
@@ -132,7 +129,7 @@ def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: La
         n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
         if min(n_gone, n_there) < FEWEST:
             continue
-        area = rank_area(ranks, gone)
+        area = rank_auc(ranks, gone)
         error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
         p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(names))
         size = max(area, 1.0 - area)
@@ -141,8 +138,10 @@ def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: La
             f"{'high' if area > 0.5 else 'low'} (in {size:.0%} of pairs): whether it was measured tells the "
             "outcome"
         )
-        reasons.append(Reason(variable, OF_ABSENCE.judge(p_value, size), size, p_value, sentence))
-    return [reason for reason in reasons if reason.verdict != "fine"]
+        verdict = LIMITS["absence, pairs"].grade(size, p_value)
+        if verdict is not None:
+            reasons.append(Reason(variable, verdict, size, p_value, sentence))
+    return reasons
 
 
 def _of_model(names: Sequence[str], checked: Checked) -> list[Reason]:
@@ -150,7 +149,9 @@ def _of_model(names: Sequence[str], checked: Checked) -> list[Reason]:
     size = float(correlations_of(checked.stated[None], checked.known)[0])
     p_value = _chance(size, checked.known.size, len(names))
     telling = f"what the model expects correlates with the outcome by {size:.2f}"
-    return dominating(checked, names, size, p_value, telling) if size >= OF_COLUMNS.doubtful else []
+    return (
+        dominating(checked, names, size, p_value, telling) if size >= LIMITS["correlation"].doubtful else []
+    )
 
 
 def _too_few(n: int, smallest: float, happening: str) -> Check:

@@ -8,20 +8,17 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ..asking.leaks import share_equal
 from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
 from ..scoring import concordance
+from ..screening.leakage import FEWEST_TO_CONDEMN, LIMITS, condemned, share_equal
 from ..wording import plural, quoted
 from .checked import Checked
-from .diagnosis import Check, Scale
+from .diagnosis import Check
 from .giveaway import (
-    FEWEST_TO_CONDEMN,
     MODEL_DECIDES,
-    OF_ENDS,
-    OF_NUMBERS,
     Reason,
     areas_of,
     by_labels,
@@ -35,8 +32,6 @@ from .many_tests import corrected
 from .ranks import rank_correlations
 from .visible import POWER
 
-# Rank correlation with the time of follow-up itself. A cause as strong as any has 0.9, for times are noisy.
-OF_TIMES = Scale(0.95, 0.98, p_doubtful=0.01)
 # All pairs of these: more would not change what ranks them.
 ROWS_AT_MOST = 1_000
 
@@ -59,10 +54,10 @@ def check_giveaway_of_times(checked: Checked) -> Check:
     reasons += _ranking(names, ranked, layout, int(event[rows].sum()))
     reasons += _following(names, checked, layout, rows)
     reasons += _of_model(names, checked, rows)
-    smallest = smallest_concordance(int(event[rows].sum()), len(names), OF_NUMBERS.p_doubtful)
+    smallest = smallest_concordance(int(event[rows].sum()), len(names), LIMITS["number"].p_doubtful)
     if reasons:
         return given_away(reasons, names, smallest, happening)
-    if smallest > OF_NUMBERS.broken:
+    if smallest > LIMITS["number"].broken:
         return _too_few(n_events, smallest, happening)
     return Check(
         "gives_away",
@@ -130,18 +125,17 @@ def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -
     ends = set(named_like_an_end(names, layout))
     for variable, share in enumerate(ranked.tolist()):
         p_value = _chance(share, n_events, len(names))
-        verdict = OF_NUMBERS.judge(p_value, share)
+        verdict = LIMITS["number"].grade(share, p_value)
         name = quoted(names[variable], 40)
         sentence = f"{name} alone ranks who has the event first in {pairs(share)}"
-        if verdict == "fine" and variable in ends:
-            verdict = OF_ENDS.judge(p_value, share)
+        if verdict is None and variable in ends:
+            verdict = LIMITS["name of an end"].grade(share, p_value)
             sentence = (
                 f"{name} is named like something that is known only in the end, and ranks who has the event "
                 f"first in {pairs(share)}"
             )
-        if verdict == "broken" and n_events < FEWEST_TO_CONDEMN:
-            verdict = "doubtful"
-        if verdict != "fine":
+        verdict = condemned(verdict, n_events)
+        if verdict is not None:
             reasons.append(Reason(variable, verdict, share, p_value, sentence))
     return reasons
 
@@ -154,7 +148,7 @@ def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Ind
     found = rank_correlations(checked.X[np.ix_(rows, first)], missing, checked.known[rows, 0])
     there = np.full(first.size, rows.size) if missing is None else (~missing).sum(axis=0)
     numbers = ~layout.discrete[first] & (there >= FEWEST_TO_CONDEMN)
-    asked = numbers & (found >= OF_TIMES.doubtful)
+    asked = numbers & (found >= LIMITS["follow-up"].doubtful)
     reasons = []
     for variable in np.flatnonzero(numbers & ~asked).tolist():
         values = checked.X[rows, first[variable]]
@@ -168,8 +162,8 @@ def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Ind
     for variable in np.flatnonzero(asked).tolist():
         correlation = float(found[variable])
         p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there[variable]))), len(names))
-        verdict = OF_TIMES.judge(p_value, correlation)
-        if verdict != "fine":
+        verdict = LIMITS["follow-up"].grade(correlation, p_value)
+        if verdict is not None:
             sentence = (
                 f"{quoted(names[variable], 40)} is the time of follow-up in other words: their ranks "
                 f"correlate by {np.floor(1000.0 * correlation) / 1000.0:.3g}"

@@ -10,18 +10,16 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end, says_whether
-from ..asking.leaks import share_equal
 from ..core.table import Index
 from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
+from ..screening.leakage import LIMITS, share_equal
 from ..wording import quoted
 from .counted import Counted
 from .findings import Finding, by_number, columns_in_words, dropping, measured_after
 from .names import near, says_year
 from .shape import FITTED, Shape
 
-# Two times of follow-up go together as this (Spearman's correlation); a measurement and a time do not.
-GOES_WITH = 0.9
 ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
@@ -157,7 +155,7 @@ def _with_follow_up(
             continue
         r, with_time = max((abs(_rank_correlation(values[sample], t)), time) for time, t in times.items())
         equal, to_time = max((share_equal(values[sample], t), time) for time, t in times.items())
-        if r > GOES_WITH:
+        if r >= LIMITS["follow-up"].doubtful:
             found[name] = f"rank correlation {r:.2f} with {quoted(with_time)}"
         elif equal:
             found[name] = f"exactly {quoted(to_time)} in {equal:.0%} of rows"

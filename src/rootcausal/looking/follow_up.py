@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import rankdata
 
 from ..asking.ends import belong_together, intervals_in, says_end, time_of
 from ..core.survival import FEWEST_EVENTS
 from ..core.table import Index
 from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease
+from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
 from ..wording import amount, listed, plural, quoted
 from .counted import Counted
 from .findings import Finding
 from .shape import Shape
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
-from .telling import auc_z, rank_auc
+from .telling import auc_z
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
@@ -114,7 +116,10 @@ def find_late_events(facts: TargetFacts, ill: Index, time: Counted) -> tuple[Tar
         return facts, []
     there = (ill >= 0) & ~np.isnan(time.numbers)
     times, had = time.numbers[there], ill[there]
-    longer, n_events = rank_auc(times, had), int(had.sum())
+    n_events = int(had.sum())
+    if min(n_events, had.size - n_events) < FEWEST_OF_A_CLASS:
+        return facts, []
+    longer = rank_auc(rankdata(times), had)
     if longer <= EVENTS_ARE_LATE or auc_z(longer, n_events, had.size - n_events) < LEAST_Z_OF_LATE:
         return facts, []
     with_it, without = (amount(float(np.median(times[had == label]))) for label in (1, 0))

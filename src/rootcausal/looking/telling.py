@@ -8,28 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from ..asking.leaks import LEVEL_TELLS, NUMBER_TELLS
 from ..core.table import Index
-from ..inputs.kinds import MOST_LEVELS
+from ..screening.auc import auc_of
+from ..screening.leakage import by_absence, by_levels, by_values
 from ..wording import one_line, plural
 from .codes import not_known
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .shape import FITTED, Shape
 
-# One measurement that tells cases from controls so well (area under the ROC curve) is seldom a cause of the
-# disease: mostly the disease is defined by it, or it was measured after. Below this the user decides: good
-# measurements of a disease come near that.
-DECIDES = 0.98
-# Its absence alone: sensitivity and specificity of 90 % on average.
-ABSENCE_TELLS = 0.9
 # Chance of a word on a table in which no column has to do with the target.
 FALSE_ALARM = 0.01
 # Where "not known" is a word or a number in the cells: by so much more of them, or less, have the outcome.
 UNKNOWN_TELLS = 0.1
 LEAST_OF_A_CLASS = 5
-# Of a level with fewer rows, all may be cases by chance, or because it is a strong cause.
-LEAST_OF_A_LEVEL = 20
 
 
 @dataclass(frozen=True)
@@ -55,17 +47,25 @@ def find_deciding(
 ) -> list[Finding]:
     """Columns that all by themselves nearly decide the outcome ``ill`` (n,), in the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
-    least_z = _least_z(len(asked))
-    found: dict[str, float] = {}
-    for cells in asked:
-        auc, n_cases, n_controls = _auc_of(cells, ill[sample], sample)
-        least = NUMBER_TELLS if kinds[cells.name] == "number" else LEVEL_TELLS
-        if auc >= least and auc_z(auc, n_cases, n_controls) >= least_z:
-            found[cells.name] = auc
-    return [
-        *_deciding({name: auc for name, auc in found.items() if auc >= DECIDES}, True, who),
-        *_deciding({name: auc for name, auc in found.items() if auc < DECIDES}, False, who),
-    ]
+    sample = sample[ill[sample] >= 0]
+    y = ill[sample]
+    found, counts = np.full(len(asked), 0.5), np.zeros((2, len(asked)), dtype=np.intp)
+    for place, cells in enumerate(asked):
+        cells_of = cells.codes if cells.form == "text" else cells.numbers
+        assert cells_of is not None
+        values = cells_of[sample]
+        there = values >= 0 if cells.form == "text" else ~np.isnan(values)
+        kind = kinds[cells.name]
+        if cells.form == "text" and kind != "binary":
+            kind = "nominal"  # the codes of texts are in no order
+        counts[:, place] = np.bincount(y[there], minlength=2)
+        found[place] = auc_of(values[there].astype(float), y[there], kind)
+    leaks = by_values(found, counts, np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool))
+    by_grade = {
+        grade: {asked[leak.column].name: leak.size for leak in leaks if leak.grade == grade}
+        for grade in ("broken", "doubtful")
+    }
+    return [*_deciding(by_grade["broken"], True, who), *_deciding(by_grade["doubtful"], False, who)]
 
 
 def _deciding(found: dict[str, float], sure: bool, who: Who) -> list[Finding]:
@@ -88,51 +88,6 @@ def _deciding(found: dict[str, float], sure: bool, who: Who) -> list[Finding]:
             sure,
         )
     ]
-
-
-def _auc_of(cells: Counted, ill: Index, sample: np.ndarray) -> tuple[float, int, int]:
-    """Area under the ROC curve, whichever way round, of one column; and the rows that it is of."""
-    if cells.form == "text":
-        assert cells.codes is not None
-        codes = cells.codes[sample]
-        there = (codes >= 0) & (ill >= 0)
-        scores = _rates(codes[there], ill[there])
-    else:
-        assert cells.numbers is not None
-        values = cells.numbers[sample]
-        there = ~np.isnan(values) & (ill >= 0)
-        scores = values[there]
-    auc = rank_auc(scores, ill[there])
-    return max(auc, 1.0 - auc), int((ill[there] == 1).sum()), int((ill[there] == 0).sum())
-
-
-def rank_auc(scores: np.ndarray, ill: Index) -> float:
-    """How often a case (1) has the higher score than a control (0), ties half; 0.5 where a class is small."""
-    n_cases = int(ill.sum())
-    n_controls = ill.size - n_cases
-    if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
-        return 0.5
-    cases, controls = scores[ill == 1], np.sort(scores[ill == 0])
-    below = np.searchsorted(controls, cases, "left") + np.searchsorted(controls, cases, "right")
-    return float(below.sum()) / (2.0 * n_cases * n_controls)
-
-
-def _rates(codes: Index, ill: Index) -> np.ndarray:
-    """(n,) the share of cases among the rows of the other half with the same level: a level of one row tells
-    nothing about itself. Halves are every second case and every second control.
-    """
-    half = np.empty(ill.size, dtype=np.intp)
-    for label in (0, 1):
-        rows = np.flatnonzero(ill == label)
-        half[rows] = np.arange(rows.size) % 2
-    base = float(ill.mean()) if ill.size else 0.5
-    scores = np.empty(ill.size)
-    for side in (0, 1):
-        learned = half != side
-        cases = np.bincount(codes[learned], ill[learned], minlength=MOST_LEVELS)
-        rows = np.bincount(codes[learned], minlength=MOST_LEVELS)
-        scores[~learned] = ((cases + base) / (rows + 1.0))[codes[~learned]]
-    return scores
 
 
 def auc_z(auc: float, n_cases: int, n_controls: int) -> float:
@@ -160,25 +115,20 @@ def find_telling_absence(
     asked = [cells for cells in columns if kinds[cells.name] in (*FITTED, "constant")]
     coded = {cells.name: not_known(cells) for cells in asked}
     asked = [cells for cells in asked if cells.n_missing or cells.strange or coded[cells.name].any()]
-    least_z = _least_z(len(asked))
-    found: dict[str, str] = {}
+    gone = [(cells.missing | coded[cells.name])[labelled] for cells in asked]
+    sizes = np.array([n_controls, n_cases])
+    absent = np.array([[of[y == label].sum() for of in gone] for label in (0, 1)]).reshape(2, len(asked))
+    found: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    for leak in by_absence(absent, sizes):
+        of_controls, of_cases = (absent[:, leak.column] / sizes).tolist()
+        found[leak.grade == "broken"][asked[leak.column].name] = (
+            f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
+        )
     partly: dict[str, str] = {}
     for cells in asked:
-        gone = (cells.missing | coded[cells.name])[labelled]
-        of_cases, of_controls = float(gone[y == 1].mean()), float(gone[y == 0].mean())
-        auc = 0.5 + abs(of_cases - of_controls) / 2
-        known = ~gone
-        one_class = known.any() and y[known].min() == y[known].max()
-        # All rows with a value are of one class: how likely is that by chance?
-        share = max(n_cases, n_controls) / y.size if one_class else 1.0
-        by_chance = int(known.sum()) * np.log(share) + np.log(2 * len(asked))
-        if (auc >= ABSENCE_TELLS and auc_z(auc, n_cases, n_controls) >= least_z) or (
-            one_class and by_chance < np.log(FALSE_ALARM)
-        ):
-            found[cells.name] = f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
-        elif coded[cells.name].any():
-            partly |= _partly_told(cells, coded[cells.name][labelled], y, least_z, who)
-    return [*_absence_tells(found), *_unknown_tells(partly)]
+        if coded[cells.name].any() and not any(cells.name in some for some in found.values()):
+            partly |= _partly_told(cells, coded[cells.name][labelled], y, _least_z(len(asked)), who)
+    return [*_absence_tells(found[True], True), *_absence_tells(found[False], False), *_unknown_tells(partly)]
 
 
 def _partly_told(cells: Counted, coded: np.ndarray, y: Index, least_z: float, who: Who) -> dict[str, str]:
@@ -207,7 +157,7 @@ def _unknown_tells(found: dict[str, str]) -> list[Finding]:
     return [Finding("not known tells", names, sentence, dropping(names))]
 
 
-def _absence_tells(found: dict[str, str]) -> list[Finding]:
+def _absence_tells(found: dict[str, str], sure: bool) -> list[Finding]:
     if not found:
         return []
     names = tuple(found)
@@ -218,7 +168,7 @@ def _absence_tells(found: dict[str, str]) -> list[Finding]:
             f"{columns_in_words(names, found.__getitem__)}: whether a value is there tells the outcome, so "
             f"it was recorded because of it. Leave {by_number(names, 'it', 'them')} out.",
             dropping(names),
-            True,
+            sure,
         )
     ]
 
@@ -231,21 +181,19 @@ def find_parts(
     share = float((ill == 1).sum()) / max(int((ill >= 0).sum()), 1)
     if not 0 < share < 1:
         return []
-    n_levels = sum(cells.n_different for cells in asked)
-    # So many rows of a level are all cases by chance in one of all tables out of 1 / FALSE_ALARM.
-    least = max(LEAST_OF_A_LEVEL, np.log(FALSE_ALARM / max(n_levels, 1)) / np.log(share))
-    found: dict[str, str] = {}
+    counts = []
     for cells in asked:
         assert cells.codes is not None
         there = (cells.codes >= 0) & (ill >= 0)
-        rows = np.bincount(cells.codes[there], minlength=len(cells.different))
-        cases = np.bincount(cells.codes[there & (ill == 1)], minlength=len(cells.different))
-        only_cases = np.flatnonzero((rows == cases) & (rows >= least))
-        if only_cases.size:
-            level = int(only_cases[np.argmax(rows[only_cases])])
-            found[cells.name] = (
-                f"= {one_line(as_text(cells.different[level]), 30)}, {plural(int(rows[level]), 'row')}"
-            )
+        codes, n_levels = cells.codes, len(cells.different)
+        rows, cases = (np.bincount(codes[of], minlength=n_levels) for of in (there, there & (ill == 1)))
+        counts.append((rows, cases))
+    found: dict[str, str] = {}
+    for leak in by_levels(counts, share):
+        n_rows, n_cases = (int(of[leak.level]) for of in counts[leak.column])
+        of_level = plural(n_rows, "row") if n_cases == n_rows else f"{n_cases:,} of {plural(n_rows, 'row')}"
+        cells = asked[leak.column]
+        found[cells.name] = f"= {one_line(as_text(cells.different[leak.level]), 30)}, {of_level}"
     if not found:
         return []
     names = tuple(found)
@@ -253,8 +201,9 @@ def find_parts(
         Finding(
             "part of the outcome",
             names,
-            f"{columns_in_words(names, found.__getitem__)}: everybody with that level is {who.one_ill}. A "
-            f"part of the outcome, or {who.outcome} before the study? Neither is a cause of it.",
+            f"{columns_in_words(names, found.__getitem__)}: next to everybody with that level is "
+            f"{who.one_ill}. A part of the outcome, or {who.outcome} before the study? "
+            "Neither is a cause of it.",
             dropping(names),
             True,
         )
