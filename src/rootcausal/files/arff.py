@@ -9,13 +9,12 @@ import csv
 import io
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import plural, shown
 from .unpacking import opened
 
@@ -56,7 +55,7 @@ def _lines(handle: BinaryIO, said_of: str | PathLike[str] | None = None) -> Iter
             text = line.decode("cp1252", errors="replace")
             if said_of is not None:
                 said = f"{shown(said_of)} is not UTF-8 text: it was read as Windows-1252"
-                warnings.warn(said, UserWarning, stacklevel=2)
+                warn(said)
                 said_of = None
         yield text.strip().removeprefix("\ufeff")
 

@@ -12,84 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import quoted
+from .arrow import is_numeric, is_text, pa, pc
 
 if TYPE_CHECKING:
     from ..core.table import F64
 
 # Words that stand for "no value", in numbers, texts and labels alike: those of pyarrow. Users add their own
 # with --na.
-WORDS_FOR_MISSING = (
-    "",
-    "#N/A",
-    "#N/A N/A",
-    "#NA",
-    "-1.#IND",
-    "-1.#QNAN",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "1.#QNAN",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "n/a",
-    "nan",
-    "null",
-)
+_OF_PYARROW = "#N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN N/A NA NULL NaN n/a nan null"
+WORDS_FOR_MISSING = tuple(sorted(["", "#N/A N/A", *_OF_PYARROW.split()]))
 # Words that people write where nothing is known, with "_" for blanks. They are asked about, and count as
 # missing only where --na says so.
-WORDS_IN_DOUBT = frozenset(
-    (
-        "*",
-        "?",
-        "??",
-        ".",
-        "..",
-        "--",
-        "---",
-        "...",
-        "unknown",
-        "unk",
-        "unkn",
-        "u/k",
-        "nk",
-        "n/k",
-        "missing",
-        "n.a.",
-        "n.k.",
-        "n.d.",
-        "not_done",
-        "not_known",
-        "not_available",
-        "not_recorded",
-        "not_applicable",
-        "not_measured",
-        "not_tested",
-        "not_stated",
-        "not_reported",
-        "not_specified",
-        "no_data",
-        "none_recorded",
-        "undefined",
-        "undetermined",
-        "unspecified",
-        "unrecorded",
-        "#null!",
-        "#value!",
-        "#n/d",
-        "na_na",
-        "nan_nan",
-        "none_none",
-        "<na>",
-        "nat",
-        "(null)",
-        "(missing)",
-        "(unknown)",
-        "don't_know",
-        "dont_know",
-    )
-)
+_IN_DOUBT = """
+    * ? ?? . .. -- --- ... unknown unk unkn u/k nk n/k missing n.a. n.k. n.d. not_done not_known not_available
+    not_recorded not_applicable not_measured not_tested not_stated not_reported not_specified no_data
+    none_recorded undefined undetermined unspecified unrecorded #null! #value! #n/d na_na nan_nan none_none
+    <na> nat (null) (missing) (unknown) don't_know dont_know
+"""
+WORDS_IN_DOUBT = frozenset(_IN_DOUBT.split())
 # These may as well be levels: no complication, not detected, non-responder.
 WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-"))
 
@@ -121,6 +61,15 @@ class OwnWords:
 
     def of(self, column: str) -> list[str]:
         return [*self.everywhere, *self.of_column.get(column, ())]
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether an object stands for no value: None, NaN, NaT or NA."""
+    try:
+        return cell is None or bool(cell != cell)
+    except (TypeError, ValueError):
+        # pandas.NA cannot tell whether it is equal to itself; an array has many answers.
+        return type(cell).__name__ == "NAType"
 
 
 def says_missing(text: str) -> bool:
@@ -159,8 +108,6 @@ def with_missing(table: Any, na: Sequence[str], untouched: str | None, untyped: 
     untyped : columns of which the file does not say whether they are texts: blanks around texts go, and
         where all that is not missing is a number, or a date, so is the column.
     """
-    import pyarrow as pa
-
     words = own_words(na, table.column_names)
     columns = [
         column if name == untouched else _settled(column, words.of(name), name not in untyped)
@@ -171,15 +118,13 @@ def with_missing(table: Any, na: Sequence[str], untouched: str | None, untyped: 
 
 
 def _settled(column: Any, own: list[str], typed: bool) -> Any:
-    import pyarrow as pa
-
     words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column.type):
         column = _settled_texts(column, words, numbers, typed)
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _settled_levels(column, words, numbers)
-    if numbers and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if numbers and is_numeric(kind):
         return _without_numbers(column, numbers)
     if own and (pa.types.is_boolean(kind) or holds_dates(column)):
         return _without_words(column, own)
@@ -187,9 +132,6 @@ def _settled(column: Any, own: list[str], typed: bool) -> Any:
 
 
 def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim(texts, " \t")
     if numbers:  # 999.0 is 999, as it is where all cells are numbers
         there = [text for text in pc.unique(trimmed).to_pylist() if text and _NUMBER.fullmatch(text)]
@@ -205,9 +147,6 @@ def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bo
 
 def with_types(table: Any, untouched: Collection[str | None]) -> Any:
     """The table with texts as numbers or dates where all cells of a column are such, but for some columns."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     columns = [
         as_typed(pc.utf8_trim(column, " \t"))
         if name not in untouched and pa.types.is_string(column.type)
@@ -219,8 +158,6 @@ def with_types(table: Any, untouched: Collection[str | None]) -> Any:
 
 def as_typed(texts: Any) -> Any:
     """Texts as numbers or dates where all of them are such; else as they are."""
-    import pyarrow as pa
-
     if texts.null_count == len(texts):
         return pa.chunked_array([pa.nulls(len(texts))])
     for kind in (pa.float64(), pa.date32(), pa.timestamp("s")):
@@ -233,13 +170,10 @@ def as_typed(texts: Any) -> Any:
 
 def _settled_levels(column: Any, words: list[str], numbers: list[float]) -> Any:
     """A categorical: the levels stay, the cells that hold a word for missing go."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = column.cast(column.type.value_type)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    if is_text(values.type):
         found = pc.is_in(pc.utf8_trim(values, " \t"), pa.array(words, values.type))
-    elif numbers and (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+    elif numbers and is_numeric(values.type):
         found = pc.is_in(values.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
     else:
         return column
@@ -254,18 +188,12 @@ def _settled_levels(column: Any, words: list[str], numbers: list[float]) -> Any:
 
 
 def _without_numbers(column: Any, numbers: list[float]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
     return pc.if_else(found, None, column) if pc.any(found).as_py() else column
 
 
 def _without_words(column: Any, words: list[str]) -> Any:
     """Truth values and dates without those that are written like this: true, 1900-01-01."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     some = words if holds_dates(column) else [word.lower() for word in words]
     days = pc.replace_substring_regex(column.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
     found = pc.is_in(days, pa.array(some, pa.string()))
@@ -370,14 +298,9 @@ def with_decimal_commas(table: Any, untouched: Collection[str]) -> tuple[Any, di
 
     Columns that are `untouched` stay as they are.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     written: dict[str, Written] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name not in untouched and (
-            pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        ):
+        if name not in untouched and is_text(column.type):
             first: list[str] = column.slice(0, _TEXTS_AT_ONCE).drop_null().to_pylist()
             if all(map(_is_figure, first)):
                 written[name] = Written.of(pc.unique(column).drop_null().to_pylist())
@@ -423,7 +346,6 @@ def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
 def as_floats(texts: Sequence[str]) -> F64 | None:
     """(k,) texts as numbers, by pyarrow's rules for CSV files; None where one of them is none."""
     import numpy as np
-    import pyarrow as pa
 
     if len(texts) < _TEXTS_AT_ONCE:
         are_numbers = all(map(_NUMBER.fullmatch, texts))
@@ -466,15 +388,12 @@ def _is_figure(text: str) -> bool:
 
 def holds_dates(column: Any) -> bool:
     """Whether a column holds days, or days with a time."""
-    import pyarrow as pa
-
     return pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
 
 
 def first_day(column: Any) -> str:
     """The first of the days in a column, as 2020-01-31; that of a column without any does not matter."""
     import numpy as np
-    import pyarrow.compute as pc
 
     first = pc.min(_milliseconds(column)).as_py() or 0
     return str(np.datetime64(first // _MILLISECONDS_A_DAY, "D"))
@@ -483,7 +402,6 @@ def first_day(column: Any) -> str:
 def days_since(origin: str, column: Any) -> F64:
     """(n,): days, with a time of day as a fraction, from the midnight before `origin`; NaN where missing."""
     import numpy as np
-    import pyarrow as pa
 
     start = int(np.datetime64(origin, "D").astype(np.int64))
     since_1970: F64 = _milliseconds(column).cast(pa.float64(), safe=False).to_numpy() / _MILLISECONDS_A_DAY
@@ -491,7 +409,5 @@ def days_since(origin: str, column: Any) -> F64:
 
 
 def _milliseconds(column: Any) -> Any:
-    import pyarrow as pa
-
     zone = column.type.tz if pa.types.is_timestamp(column.type) else None
     return column.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())

@@ -9,7 +9,6 @@ import codecs
 import csv
 import io
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import plural, quoted, shown
 from .arff import ARFF_MISSING, arff_names, is_arff, opened_arff
+from .arrow import arrow_csv, pa, pc
 from .cells import WORDS_FOR_MISSING, own_words, with_missing, with_types
 from .header import has_header, names_without_header, no_header_seen
 from .memory import refuse_too_large
@@ -272,7 +272,7 @@ def _say_how(path: str | PathLike[str], dialect: Dialect) -> None:
 
 
 def _say(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=2)
+    warn(text)
 
 
 class _TextFile:
@@ -309,9 +309,6 @@ class _TextFile:
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Any]:
         """The columns as they stand in the file, piece by piece."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         self._use(self._encoding_of_all())
         ragged: list[Any] = []
 
@@ -365,8 +362,6 @@ class _TextFile:
 
     def _decoded(self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str]) -> Any:
         """What is read as UTF-8 where that works: a good file is read once, and nothing is re-encoded."""
-        import pyarrow as pa
-
         for encoding in self._encodings():
             self._use(encoding)
             try:
@@ -394,8 +389,6 @@ class _TextFile:
     def _parse(
         self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str] | None
     ) -> Any:
-        from pyarrow import csv as arrow_csv
-
         options = self._options(columns, texts, on_ragged_row)
         if not is_packed(self.path) and not is_arff(self.path):
             return arrow_csv.read_csv(Path(self.path), *options)
@@ -410,9 +403,6 @@ class _TextFile:
         block_bytes: int = _BLOCK_BYTES,
     ) -> tuple[Any, Any, Any]:
         """How pyarrow is to read, parse and convert."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         dialect = self.dialect
         named: dict[str, Any] = {}
         if dialect.names != list(dialect.written) or dialect.row_names or not dialect.header:
@@ -440,9 +430,6 @@ class _TextFile:
 
     def _with_hexadecimals_as_text(self, table: Any) -> Any:
         """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
         if not whole or not self._holds("0x", "0X"):
             return table

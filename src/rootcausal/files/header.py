@@ -15,11 +15,9 @@ from os import PathLike
 
 from ..errors import InputError
 from ..wording import listed, quoted, shown
-from .cells import WORDS_FOR_MISSING
+from .cells import may_be_a_level, says_missing
 from .written_dates import is_written_date
 
-# The words for missing, and what else people write for it: such a cell tells nothing.
-_TELLS_NOTHING = frozenset({*WORDS_FOR_MISSING, "?", ".", "-", "--"})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 # Of so many numbers it cannot be told that they count something.
 _TOO_FEW = 2
@@ -33,8 +31,8 @@ def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool
     # Texts above numbers, numbers above numbers, texts that come again below, and others.
     names = alike = again = open_ = 0
     for place, cell in enumerate(first):
-        column = [row[place] for row in below if place < len(row) and row[place] not in _TELLS_NOTHING]
-        if cell in _TELLS_NOTHING:
+        column = [row[place] for row in below if place < len(row) and not _tells_nothing(row[place])]
+        if _tells_nothing(cell):
             continue
         if all(map(_is_value, column)):
             alike += _is_value(cell)
@@ -86,6 +84,11 @@ def without_blanks(path: str | PathLike[str], names: Sequence[str]) -> list[str]
                 "but the blanks around them: rename one."
             )
     return [name.strip() for name in names]
+
+
+def _tells_nothing(text: str) -> bool:
+    """Whether a cell may stand for a missing value; a word that may be a level may be a name, too."""
+    return says_missing(text) and (text == "-" or not may_be_a_level(text))
 
 
 def _is_number(text: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Literal
 
 from ..errors import InputError
 from ..wording import shown
+from .arrow import arrow_csv, pa, pq
 from .atomic_write import atomic_write
 
 # A spreadsheet runs a cell that starts with one of these. The full-width forms count in some locales.
@@ -59,9 +60,6 @@ def _writer(
     handle: BinaryIO, file_format: str, example: Any, made_by: Mapping[str, Any]
 ) -> Iterator[Callable[[Any], None]]:
     """Yield what writes a table with the columns of `example`."""
-    from pyarrow import csv as arrow_csv
-    from pyarrow import parquet as pq
-
     if file_format == "csv":
         # pyarrow writes the shortest decimal that reads back as the same float64.
         opened, prepared = arrow_csv.CSVWriter, _for_spreadsheets
@@ -78,8 +76,6 @@ def _writer(
 
 
 def _for_spreadsheets(table: Any) -> Any:
-    import pyarrow as pa
-
     names = [_without_formula(name) for name in table.column_names]
     columns = [
         pa.array([_without_formula(text) for text in column.to_pylist()], pa.string())

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import InputError
 from ..wording import quoted
+from .arrow import is_numeric, is_text, pa, pc
 
 Order = Literal["day first", "month first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -65,11 +66,9 @@ def is_day_number(number: float) -> bool:
 
 def holds_written_dates(column: Any) -> bool:
     """Whether all cells of a column, texts or numbers, are dates, and at least one is."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+    if is_numeric(column.type):
         return _holds_day_numbers(column)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return False
     found = False
     for text in _different(column):
@@ -80,8 +79,6 @@ def holds_written_dates(column: Any) -> bool:
 
 
 def _holds_day_numbers(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column).as_py()
     if ends["min"] is None or not (is_day_number(ends["min"]) and is_day_number(ends["max"])):
         return False  # which tells of nearly all columns
@@ -116,10 +113,8 @@ def order_of(column: Any, name: str) -> Order | None:
 
 def as_dates(column: Any, name: str, order: Order | None) -> Any:
     """The dates of a column; one that the calendar does not have is an InputError."""
-    import pyarrow as pa
-
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+    if not is_text(texts.type):
         texts = texts.cast(pa.int64()).cast(pa.string())
     encoded = texts.dictionary_encode()
     days = [_day(text, name, order) for text in encoded.dictionary.to_pylist()]
@@ -178,10 +173,7 @@ def _month(name: str) -> int | None:
 
 
 def _different(column: Any) -> Iterator[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return  # numbers: nothing is open
     # The first cells tell of nearly all columns that they hold no dates.
     first = next((cell for cell in column.slice(0, 100).to_pylist() if cell is not None), None)

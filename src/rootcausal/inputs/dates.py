@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
+from ..files.arrow import pa
 from ..files.cells import days_since, first_day, holds_dates
 from ..files.written_dates import Order, as_dates, holds_written_dates, order_of
 from ..wording import listed, quoted
@@ -82,8 +83,6 @@ def in_days_of_the_cohort(table: Any, features: Sequence[str], kept: Sequence[st
 
 def in_days(table: Any, origins: Mapping[str, str], orders: Mapping[str, Order] | None = None) -> Any:
     """The table with dates in days since their origins; numbers stay, as days counted already."""
-    import pyarrow as pa
-
     for name in table.column_names:
         if name not in origins:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -10,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, warn
+from ..files.arrow import pc
 from ..files.cells import refuse_unclear, with_decimal_commas
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order
@@ -81,11 +81,9 @@ def _with_notes(
         n_rows, n_patients = len(patients.groups), int(patients.groups.max()) + 1
         notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples patients, not rows",)
         if n_rows > MOST_ROWS_A_PATIENT * n_patients:
-            warnings.warn(
+            warn(
                 f"{quoted(roles.id_column)} has only {n_patients:,} different ids in {n_rows:,} rows, which "
-                "hardly tells patients apart: is it a group, such as a ward? --id is for patients",
-                UserWarning,
-                stacklevel=3,
+                "hardly tells patients apart: is it a group, such as a ward? --id is for patients"
             )
     if roles.after:
         names = column_names(path)
@@ -140,8 +138,6 @@ def _read_cohort(
 
 
 def _share_missing(column: Any) -> float:
-    import pyarrow.compute as pc
-
     return float(pc.mean(pc.is_null(column, nan_is_null=True)).as_py() or 0.0)
 
 

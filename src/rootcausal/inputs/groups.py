@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.table import Index
 from ..errors import InputError
+from ..files.cells import is_missing
 
 
 def patients_of(groups: Any, n_rows: int) -> Index | None:
@@ -50,7 +51,4 @@ class _Nobody:
 
 
 def _is_missing(name: Any) -> bool:
-    try:
-        return name is None or bool(name != name) or (isinstance(name, str) and not name.strip())
-    except TypeError:
-        return True  # pandas.NA cannot tell whether it is equal to itself
+    return is_missing(name) or (isinstance(name, str) and not name.strip())

@@ -184,7 +184,7 @@ class Knowledge:
         (('bili', 'smoking'),)
         """
         paths, no_paths = paths_of(matrix, names)
-        return cls(causes=paths, not_causes=without_circles(no_paths, stacklevel=3))
+        return cls(causes=paths, not_causes=without_circles(no_paths))
 
     @classmethod
     def from_tetrad(cls, file: str | PathLike[str]) -> Knowledge:

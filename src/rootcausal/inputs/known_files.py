@@ -60,5 +60,5 @@ def _fields_of_tetrad(path: str | PathLike[str], text: str) -> dict[str, Any]:
     return {
         "tiers": [found.tiers[number] for number in sorted(found.tiers) if found.tiers[number]],
         "causes": list(found.required),
-        "not_causes": without_circles(list(found.forbidden), stacklevel=5),
+        "not_causes": without_circles(list(found.forbidden)),
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +15,7 @@ from ..core.merged import Merged
 from ..core.model import CausalModel
 from ..core.table import F64, LARGEST, Index
 from ..core.usual import Unlike, Usual
-from ..errors import InputError, UnlikeCohortWarning
+from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
 from ..wording import listed, plural, quoted
 from .cells import Found, Texts
@@ -275,11 +273,9 @@ def _warn_of_missing(
         warn_of_lacking([names[place] for place in empty])
     if matrix.nothing is not None:
         rows = [str(row + 1) for row in np.flatnonzero(matrix.nothing).tolist()]
-        warnings.warn(
+        warn(
             f"nothing that the model goes by was measured in {'row' if len(rows) == 1 else 'rows'} "
-            f"{listed(rows, NAMED_AT_MOST)}: not scored (NaN)",
-            UserWarning,
-            stacklevel=caller(),
+            f"{listed(rows, NAMED_AT_MOST)}: not scored (NaN)"
         )
 
 
@@ -317,11 +313,9 @@ def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Fi
 def _refuse_other_order(estimator: Any, columns: list[Any]) -> None:
     """Columns of a frame that a model without names is to score are matched by place: say, or refuse so."""
     if all(isinstance(name, str) for name in columns):
-        warnings.warn(
+        warn(
             f"X has feature names, but {type(estimator).__name__} was fitted without feature names: its "
-            "columns are matched by place, whatever their names",
-            UserWarning,
-            stacklevel=caller(),
+            "columns are matched by place, whatever their names"
         )
         return
     numbers = vars(estimator).get("_column_numbers", list(range(len(columns))))
@@ -389,11 +383,7 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
     """Say which levels of new patients, by variable, the cohort did not have."""
     if levels:
         found = [f"{quoted(name)} holds {listed(list(map(quoted, some)))}" for name, some in levels.items()]
-        warnings.warn(
-            f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
-            UserWarning,
-            stacklevel=caller(),
-        )
+        warn(f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}")
 
 
 def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
@@ -404,11 +394,9 @@ def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
             for name, some in numbers.items()
         }
         found = [f"{quoted(name)} holds {listed(some, NAMED_AT_MOST)}" for name, some in counted.items()]
-        warnings.warn(
+        warn(
             "numbers that the cohort did not have count as the nearest that it had: "
-            f"{listed(found, NAMED_AT_MOST)}. Fit such a column as a number to extrapolate",
-            UserWarning,
-            stacklevel=caller(),
+            f"{listed(found, NAMED_AT_MOST)}. Fit such a column as a number to extrapolate"
         )
 
 
@@ -416,42 +404,26 @@ def warn_of_unlike(found: Sequence[Unlike], names: Sequence[str], n_rows: int) -
     """Say which numbers of new patients are unlike those of the cohort, as in another unit."""
     if found:
         message, columns = in_words(found, names, n_rows), tuple(names[one.place] for one in found)
-        warnings.warn(UnlikeCohortWarning(message, columns), stacklevel=caller())
+        warn(UnlikeCohortWarning(message, columns))
 
 
 def warn_of_lacking(names: Sequence[str]) -> None:
     """Say which variables that a model uses nobody was measured on."""
     if names:
-        warnings.warn(
+        warn(
             f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which "
             f"{'is' if len(names) == 1 else 'are'} needed: what is expected, given all that was measured, "
-            "stands in",
-            UserWarning,
-            stacklevel=caller(),
+            "stands in"
         )
 
 
 def warn_of_not_telling(names: Sequence[str]) -> None:
     """Say which variables nobody was measured on that a model needs for what is missing only."""
     if names:
-        warnings.warn(
+        warn(
             f"nobody has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which would tell of values "
-            "that were not measured: what is expected of these, given all else, stands in",
-            UserWarning,
-            stacklevel=caller(),
+            "that were not measured: what is expected of these, given all else, stands in"
         )
-
-
-def caller() -> int:
-    """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
-
-    Nor is it scikit-learn, which wraps methods of estimators, nor what enters a ``with``.
-    """
-    between = (__name__.partition(".")[0], "sklearn", "contextlib")
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _refuse_lacking(names: list[str], spelt: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.arrow import pa
 from ..files.cells import is_unclear, refuse_unclear
 from ..wording import quoted, shown
 from .cells import Cells, Found, of_arrow, typed
@@ -233,6 +234,4 @@ class Reading:
 
 
 def _as_table(cells: Mapping[str, Cells]) -> Any:
-    import pyarrow as pa
-
     return pa.table({name: one.to_arrow() for name, one in cells.items()})

@@ -19,6 +19,7 @@ from ..backends.reference import ReferenceRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING
 from ..wording import listed, quoted
 from .cohort import column_name
@@ -185,8 +186,6 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
     So many rows of the file come ``before`` it.
     """
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -203,11 +202,8 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
 def first_strange(column: Any) -> tuple[int, Any] | None:
     """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     place = None
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column.type):
         # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
         column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
         # A column of booleans would do, so they are to blame only where there is nothing else.
@@ -221,15 +217,11 @@ def first_strange(column: Any) -> tuple[int, Any] | None:
 
 def _without(texts: Any, some: Sequence[str]) -> Any:
     """The texts, with null for those among `some`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.if_else(pc.is_in(texts, pa.array(some, texts.type)), None, texts)
 
 
 def _first_that_is_no_number(texts: Any) -> int | None:
     """Find the first text that pyarrow does not take for a number, by halves: it does not say which one."""
-    import pyarrow as pa
 
     def are_numbers(some: Any) -> bool:
         try:
