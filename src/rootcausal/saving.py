@@ -90,7 +90,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         )
     model = estimator(**saved.provenance["parameters"])
     try:
-        model._check_parameters()
+        _, wishes = model._check_parameters()
         if model.knowledge is not None:
             model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
@@ -105,10 +105,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
-    findings, logs = Findings(), model._wishes().logs
+    findings = Findings()
     decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
     encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
-    model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
+    model._encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")
     labels = saved.provenance.get("labels", {})

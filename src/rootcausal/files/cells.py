@@ -43,7 +43,6 @@ _TRUTH_OR_CODE = re.compile(r"true|false|0|1", re.IGNORECASE)
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?", re.ASCII)
 # So many texts are turned into numbers at once; fewer one by one, which is quicker.
 _TEXTS_AT_ONCE = 100
-_MILLISECONDS_A_DAY = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -389,25 +388,3 @@ def _is_figure(text: str) -> bool:
 def holds_dates(column: Any) -> bool:
     """Whether a column holds days, or days with a time."""
     return pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
-
-
-def first_day(column: Any) -> str:
-    """The first of the days in a column, as 2020-01-31; that of a column without any does not matter."""
-    import numpy as np
-
-    first = pc.min(_milliseconds(column)).as_py() or 0
-    return str(np.datetime64(first // _MILLISECONDS_A_DAY, "D"))
-
-
-def days_since(origin: str, column: Any) -> F64:
-    """(n,): days, with a time of day as a fraction, from the midnight before `origin`; NaN where missing."""
-    import numpy as np
-
-    start = int(np.datetime64(origin, "D").astype(np.int64))
-    since_1970: F64 = _milliseconds(column).cast(pa.float64(), safe=False).to_numpy() / _MILLISECONDS_A_DAY
-    return since_1970 - start
-
-
-def _milliseconds(column: Any) -> Any:
-    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
-    return column.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())

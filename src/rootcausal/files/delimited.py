@@ -90,6 +90,14 @@ class Dialect:
 
 def dialect_of(path: str | PathLike[str]) -> Dialect:
     """How a text file writes its table; one that can be read in two ways is an error."""
+    file = TableFile.of(path)
+    if "dialect" not in file.seen:
+        file.seen["dialect"] = _dialect_of(file)
+    found: Dialect = file.seen["dialect"]
+    return found
+
+
+def _dialect_of(path: TableFile) -> Dialect:
     if is_arff(path):
         return Dialect(",", "utf-8", arff_names(path), header=False)
     size = _HEAD_BYTES
@@ -116,11 +124,9 @@ def dialect_of(path: str | PathLike[str]) -> Dialect:
         _refuse_blanks_between(path, header[0], [row[0] for row in rows if len(row) == 1])
     if _has_row_names(header, rows):
         return Dialect(separator, encoding, ("", *header), True, _blank_lines(text))
-    said = TableFile.of(path).header
-    if said is None:
-        said = has_header(path, [header, *rows])
+    said = has_header(path, [header, *rows]) if path.header is None else path.header
     written = tuple(header) if said else names_without_header(len(header))
-    seen = not said and TableFile.of(path).header is None
+    seen = not said and path.header is None
     return Dialect(separator, encoding, written, False, _blank_lines(text), said, seen)
 
 

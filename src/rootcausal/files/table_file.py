@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,13 @@ class TableFile(PathLike[str]):
     path : of the file.
     header : whether the first row holds the names of the columns; None: that is seen by itself.
     sheet : which sheet of a workbook is read; None: the first.
+    seen : what was found of the file by who looked at its first lines, so that nobody has to look again.
     """
 
     path: str | PathLike[str]
     header: bool | None = None
     sheet: str | None = None
+    seen: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, path: str | PathLike[str]) -> TableFile:

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..core.table import F64, Index
-from ..errors import InputError
 from ..files.arrow import is_numeric, is_text, pa
 from ..files.cells import WORDS_FOR_MISSING, Written, as_floats, is_missing, one_by_one
-from .kinds import Said
+from .kinds import DatesError, Said, StrangeCellError
 from .labels import text_of
 
 
@@ -142,14 +141,6 @@ class Found:
             {places[place]: texts for place, texts in self.texts.items()},
             {places[place]: said for place, said in self.said.items()},
         )
-
-
-class DatesError(InputError):
-    """A column holds dates or times."""
-
-
-class StrangeCellError(InputError):
-    """A column holds neither numbers nor texts; the message is such a cell."""
 
 
 def of_arrow(column: Any) -> Cells:

@@ -22,15 +22,18 @@ from ..backends.dask_rows import add_up
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.cells import Written, decimal_commas, refuse_unclear
-from .cells import Cells, DatesError, Found, StrangeCellError, Texts, is_number, typed
+from .cells import Cells, Found, Texts, is_number, typed
 from .encoding import Encoding
 from .from_frame import cells_of_series
-from .guess import IN_PYTHON, MixedError, by_place, of_texts, read_cells, settle
+from .guess import IN_PYTHON, by_place, of_texts, read_cells, settle
 from .kinds import (
     MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
+    DatesError,
     Level,
+    MixedError,
     Said,
+    StrangeCellError,
     TooManyLevelsError,
     Variable,
     Wishes,
@@ -264,16 +267,11 @@ def _variable(name: str, seen: Seen, said: Said | None, order: Sequence[str] | N
         return of_texts(name, {str(text): n for text, n in counts.items()}, said, order)
     said = said or as_typed or None
     if counts is None:
-        if said in (None, "number"):
-            return Variable(name, "number")
-        raise TooManyLevelsError
-    if seen.text:
-        counts = _of_numbers_in(counts, comma)
-    different = np.array(sorted(map(float, counts)))
-    if different.size < 2:
-        return Variable(name, "number")
-    sizes = np.array([counts[value] for value in different.tolist()], dtype=np.intp)
-    return variable_of_few(name, different, sizes, said)
+        return variable_of_few(name, None, said)
+    numbers = _of_numbers_in(counts, comma) if seen.text else counts
+    different = np.array(sorted(map(float, numbers)))
+    sizes = np.array([numbers[value] for value in different.tolist()], dtype=np.intp)
+    return variable_of_few(name, (different, sizes), said)
 
 
 def _as_typed(seen: Seen, order: Sequence[str] | None, comma: bool) -> tuple[Level, ...] | None:

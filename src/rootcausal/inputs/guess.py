@@ -12,16 +12,19 @@ import numpy as np
 from ..errors import InputError
 from ..files.cells import decimal_commas, refuse_unclear
 from ..wording import listed, one_line, pasted, quoted
-from .cells import Cells, DatesError, Found, StrangeCellError, is_number
+from .cells import Cells, Found, is_number
 from .encoding import Encoding
 from .kinds import (
     MOST_ORDINAL_NUMBERS,
     TOO_MANY_LEVELS,
+    ColumnError,
+    DatesError,
+    MixedError,
     Said,
+    StrangeCellError,
     TooManyLevelsError,
     Variable,
     columns_with_few_values,
-    few_values,
     variable_of_counts,
     variable_of_numbers,
 )
@@ -30,10 +33,6 @@ from .roles import similar
 from .rules import NAMED_AT_MOST, Findings
 
 What = TypeVar("What")
-
-
-class MixedError(InputError):
-    """A column holds numbers, but for some cells; the message is such a cell."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,62 @@ ON_COMMAND_LINE = Advice(
 )
 
 
+class Problems:
+    """Columns that cannot be variables, by what is wrong with them: many of a kind become one sentence."""
+
+    def __init__(self) -> None:
+        self._found: dict[type[ColumnError], dict[str, str]] = {}
+
+    @contextmanager
+    def noting(self, name: Any) -> Iterator[None]:
+        """Keep the name of a column that cannot be one."""
+        try:
+            yield
+        except ColumnError as error:
+            self._found.setdefault(type(error), {})[name] = str(error)
+
+    def note(self, advice: Advice, findings: Findings) -> None:
+        for kind, in_words in _PROBLEMS.items():
+            with findings.noting():
+                if kind in self._found:
+                    raise InputError(in_words(self._found[kind], advice))
+
+
+def _unusable(what: str, mend: str) -> Callable[[dict[str, str], Advice], str]:
+    def in_words(found: dict[str, str], advice: Advice) -> str:
+        examples = [f"{quoted(name)} ({one_line(cell, 30)})" for name, cell in found.items()]
+        return (
+            f"there are columns of {what}, here with an example: {listed(examples, NAMED_AT_MOST)}. "
+            f"Turn them into {mend}, or {advice.other}"
+        )
+
+    return in_words
+
+
+def _too_many(found: dict[str, str], advice: Advice) -> str:
+    one, columns = len(found) == 1, listed([quoted(name) for name in found], NAMED_AT_MOST)
+    return (
+        f"{f'column {columns} has' if one else f'columns {columns} have'} {TOO_MANY_LEVELS}: group them, as "
+        f"small sites into one; or, if {'it is an id' if one else 'they are ids'} or free text, {advice.id}"
+    )
+
+
+def _mixed(found: dict[str, str], advice: Advice) -> str:
+    cells = [f"{quoted(cell, 30)} in {quoted(name)}" for name, cell in found.items()]
+    return (
+        f"numbers and other text are mixed: {listed(cells, NAMED_AT_MOST)}. Correct these cells, or "
+        f"{advice.other}"
+    )
+
+
+_PROBLEMS: dict[type[ColumnError], Callable[[dict[str, str], Advice], str]] = {
+    DatesError: _unusable("dates or times", "numbers, such as days since a fixed day"),
+    StrangeCellError: _unusable("neither numbers nor text", "numbers"),
+    TooManyLevelsError: _too_many,
+    MixedError: _mixed,
+}
+
+
 def read_cells(
     columns: Mapping[int, Any],
     names: Sequence[Any],
@@ -75,25 +130,11 @@ def read_cells(
 ) -> dict[int, Cells]:
     """The cells of columns by their places; those that are neither numbers nor texts are noted."""
     cells: dict[int, Cells] = {}
-    dates: list[str] = []
-    strange: list[str] = []
+    problems = Problems()
     for place, column in columns.items():
-        try:
+        with problems.noting(names[place]):
             cells[place] = read(column)
-        except DatesError as error:
-            dates.append(f"{quoted(names[place])} ({one_line(error, 30)})")
-        except StrangeCellError as error:
-            strange.append(f"{quoted(names[place])} ({one_line(error, 30)})")
-    for what, mend, found in (
-        ("dates or times", "numbers, such as days since a fixed day", dates),
-        ("neither numbers nor text", "numbers", strange),
-    ):
-        with findings.noting():
-            if found:
-                raise InputError(
-                    f"there are columns of {what}, here with an example: {listed(found, NAMED_AT_MOST)}. "
-                    f"Turn them into {mend}, or {advice.other}"
-                )
+    problems.note(advice, findings)
     return cells
 
 
@@ -116,10 +157,10 @@ def guess_kinds(
     def variable(place: int) -> Variable:
         texts = found.texts.get(place)
         if texts is None:
-            return _of_numbers(names[place], found.values[:, place], said.get(place))
+            return variable_of_numbers(names[place], found.values[:, place], said.get(place))
         if names[place] in commas:
             numbers = np.append(texts.numbers(decimal_comma=True), np.nan)[texts.codes]
-            return _of_numbers(names[place], numbers, said.get(place))
+            return variable_of_numbers(names[place], numbers, said.get(place))
         refuse_unclear(names[place], unclear.get(names[place]), advice.other)
         order = texts.levels if texts.ordered else None
         return of_texts(names[place], texts.counts(), said.get(place), order)
@@ -137,7 +178,7 @@ def settle(
     findings: Findings,
 ) -> tuple[Encoding, np.ndarray]:
     """The same, where ``variable`` makes those that may have levels; all others are numbers."""
-    problems = _Problems()
+    problems = Problems()
     variables = [Variable(name, "number") for name in names]
     usable = np.ones(len(names), dtype=bool)
     for place in sorted(with_levels):
@@ -147,14 +188,6 @@ def settle(
             usable[place] = True
     problems.note(advice, findings)
     return Encoding(tuple(variables)), usable
-
-
-def _of_numbers(name: str, values: Any, said: Said | None) -> Variable:
-    if said is not None and said != "number":
-        few = few_values(values, 1)
-        if few is not None and few[0].size < 2:
-            return Variable(name, "number")
-    return variable_of_numbers(name, values, said)
 
 
 def of_texts(
@@ -174,45 +207,6 @@ def of_texts(
         if len(counts) > MOST_ORDINAL_NUMBERS and 2 * len(counts) > sum(counts.values()):
             raise TooManyLevelsError
     return variable_of_counts(name, counts, said)
-
-
-class _Problems:
-    """Columns that cannot be variables, by what is wrong with them: many of a kind become one sentence."""
-
-    def __init__(self) -> None:
-        self.mixed: dict[str, str] = {}
-        self.many: list[str] = []
-
-    @contextmanager
-    def noting(self, name: str) -> Iterator[None]:
-        """Keep the name of a column whose levels are too many, or that is a number but for some cells."""
-        try:
-            yield
-        except TooManyLevelsError:
-            self.many.append(name)
-        except MixedError as error:
-            self.mixed[name] = str(error)
-
-    def note(self, advice: Advice, findings: Findings) -> None:
-        with findings.noting():
-            if self.many:
-                raise InputError(
-                    f"{_columns(self.many)} {TOO_MANY_LEVELS}: group them, as small sites into "
-                    f"one; or, if {'it is an id' if len(self.many) == 1 else 'they are ids'} or free text, "
-                    f"{advice.id}"
-                )
-        with findings.noting():
-            if self.mixed:
-                found = [f"{quoted(cell, 30)} in {quoted(name)}" for name, cell in self.mixed.items()]
-                raise InputError(
-                    f"numbers and other text are mixed: {listed(found, NAMED_AT_MOST)}. Correct these cells, "
-                    f"or {advice.other}"
-                )
-
-
-def _columns(names: Sequence[str]) -> str:
-    shown = listed([quoted(name) for name in names], NAMED_AT_MOST)
-    return f"column {shown} has" if len(names) == 1 else f"columns {shown} have"
 
 
 def by_place(

@@ -37,9 +37,9 @@ class Patients:
     notes : tuple of str
         Sentences on what else was done when reading.
     reading : dict
-        What of the reading the results depend on: ``na``, ``negative``, ``origins``,
-        ``date_orders`` (see :mod:`rootcausal.inputs.dates`); and what tells of them: what the outcome is
-        ``called``, and its ``unit``.
+        What of the reading the results depend on: ``na``, ``negative``, ``origins``, ``date_orders`` (see
+        :mod:`rootcausal.files.written_dates`); and what tells of them: what the outcome is ``called``, and
+        its ``unit``.
     doubts : tuple of str
         Sentences on what to doubt in the columns of a cohort.
     """

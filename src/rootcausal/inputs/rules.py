@@ -45,7 +45,11 @@ class Findings:
         try:
             yield
         except InputError as error:
-            self._sentences.extend(error.args or [str(error)])
+            self.note(error)
+
+    def note(self, error: InputError) -> None:
+        """Keep what an error says for later."""
+        self._sentences.extend(error.args or [str(error)])
 
     def refuse(self) -> None:
         """Raise one InputError with all that was noted, if anything was."""
