@@ -35,10 +35,9 @@ from .inputs.encoding import Encoding
 from .inputs.from_frame import patient_ids, with_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
-from .inputs.matrices import Matrix, matrix_for_scoring
+from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
-from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .parameters import (
     TransformIsAParameter,

@@ -16,12 +16,11 @@ from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
-from .inputs.guess import IN_PYTHON
+from .inputs.guess import put_on_log_scale
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
-from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
-from .inputs.rules import Findings
+from .inputs.rules import IN_PYTHON, Findings
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:

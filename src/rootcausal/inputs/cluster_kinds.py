@@ -23,9 +23,9 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.cells import Written, decimal_commas, refuse_unclear
 from .cells import Cells, Found, Texts, is_number, typed
-from .encoding import Encoding
+from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series
-from .guess import IN_PYTHON, by_place, of_texts, read_cells, settle
+from .guess import by_place, of_texts, put_on_log_scale, read_cells, settle
 from .kinds import (
     MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
@@ -42,9 +42,7 @@ from .kinds import (
     variable_of_few,
 )
 from .labels import text_of
-from .log_columns import not_positive, put_on_log_scale, refuse_not_positive
-from .log_scale import logarithms
-from .rules import Findings
+from .rules import IN_PYTHON, Findings, refuse_not_positive
 
 Count = dict[str | float, int]
 NOTHING_WRITTEN = Written()
@@ -155,7 +153,7 @@ def _not_positive(client: Client, frame: Any, columns: Sequence[Hashable], encod
 def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], encoding: Encoding) -> Index:
     found = {place: _cells(partition[column]) for place, column in enumerate(columns)}
     table, _ = encoding.table(Found.of(found, np.empty((len(partition), len(columns)))))
-    return not_positive(table, encoding)
+    return encoding.not_positive(table)
 
 
 def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> tuple[Any, list[Hashable]]:

@@ -17,14 +17,12 @@ from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import in_days, in_days_of_the_cohort
 from ..wording import listed, quoted, shown
 from .cells import Found
-from .guess import ON_COMMAND_LINE
 from .knowledge import note_known
-from .matrices import note_holes, note_usable_readings, settled
 from .outcome_columns import ChosenOutcome, DiagnosisColumn
-from .patients import Patients
+from .patients import Patients, note_usable_readings, settled
 from .reading import Reading, Wanted
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
-from .rules import Findings
+from .rules import ON_COMMAND_LINE, Findings, note_holes
 
 # On average. Somebody may have that many visits; that everybody has is rare.
 MOST_ROWS_A_PATIENT = 50

@@ -16,9 +16,9 @@ from ..files.arrow import pa
 from ..wording import listed
 from .cells import Cells, Found, is_number, of_arrow, of_objects, typed
 from .cohort import column_name, set_names
-from .guess import IN_PYTHON, read_cells
+from .guess import read_cells
 from .kinds import StrangeCellError
-from .rules import Findings, first_strange, refuse_duplicates, refuse_text
+from .rules import IN_PYTHON, Findings, first_strange, refuse_duplicates, refuse_text
 
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
 from ..files.cells import decimal_commas, refuse_unclear
-from ..wording import listed, one_line, pasted, quoted
+from ..wording import listed, one_line, quoted
 from .cells import Cells, Found, is_number
 from .encoding import Encoding
 from .kinds import (
@@ -30,39 +30,9 @@ from .kinds import (
 )
 from .labels import text_of
 from .roles import similar
-from .rules import NAMED_AT_MOST, Findings
+from .rules import NAMED_AT_MOST, Advice, Findings
 
 What = TypeVar("What")
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door.
-
-    ``logs`` is what names the columns on a log scale.
-    """
-
-    id: str
-    other: str
-    logs: str
-    in_a_shell: bool = False
-
-    def as_number(self, name: str) -> str:
-        """What says that a column holds numbers."""
-        return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
-
-    def not_measured(self, name: str) -> str:
-        """What to do about a 0 that stands for no measurement."""
-        return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
-
-
-IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "transform")
-ON_COMMAND_LINE = Advice(
-    "name it with --id COLUMN, or leave it out with --drop COLUMN",
-    "leave the column out with --drop COLUMN",
-    "--log",
-    in_a_shell=True,
-)
 
 
 class Problems:
@@ -229,3 +199,24 @@ def by_place(
         with findings.noting():
             raise InputError(f"{option} names {quoted(key)}, and there is no such column: {hint}")
     return said
+
+
+def put_on_log_scale(
+    encoding: Encoding, logs: Sequence[str | int], advice: Advice, findings: Findings
+) -> Encoding:
+    """The same variables, some on a log scale; names of no column, and of a column with levels, are noted."""
+    if not logs:
+        return encoding
+    variables = list(encoding.variables)
+    for place in by_place(dict.fromkeys(logs, "log"), encoding.names, findings, advice.logs):
+        if variables[place].levels:
+            with findings.noting():
+                name = encoding.names[place]
+                raise InputError(
+                    f"column {quoted(name)} has levels ({variables[place].kind}), and only numbers have a "
+                    f"logarithm: leave it off {advice.logs} or, if it is a number, say so with "
+                    f"{advice.as_number(name)}"
+                )
+        else:
+            variables[place] = replace(variables[place], log=True)
+    return replace(encoding, variables=tuple(variables))

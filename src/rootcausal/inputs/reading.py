@@ -18,17 +18,19 @@ from ..files.written_dates import Order
 from ..wording import quoted, shown
 from .cells import Cells, Found, of_arrow, typed
 from .encoding import Encoding, cells_of_levels
-from .guess import ON_COMMAND_LINE, read_cells
+from .guess import read_cells
 from .kinds import Variable
-from .log_columns import NotPositive, refuse_not_positive_patients
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
 from .outcome_columns import Mask, OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients
 from .rules import (
+    ON_COMMAND_LINE,
     FileWords,
     Findings,
+    NotPositive,
     Rows,
     refuse_missing_in_file,
+    refuse_not_positive_patients,
     refuse_text_in_file,
     refuse_too_large_in_file,
 )
