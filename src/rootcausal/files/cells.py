@@ -120,14 +120,27 @@ def _settled(column: Any, own: list[str], typed: bool) -> Any:
     words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
     if is_text(column.type):
         column = _settled_texts(column, words, numbers, typed)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _settled_levels(column, words, numbers)
-    if numbers and is_numeric(kind):
-        return _without_numbers(column, numbers)
-    if own and (pa.types.is_boolean(kind) or holds_dates(column)):
-        return _without_words(column, own)
-    return column
+    in_levels = pa.types.is_dictionary(column.type)
+    values = column.cast(column.type.value_type) if in_levels else column
+    if in_levels and is_text(values.type):
+        found = pc.is_in(pc.utf8_trim(values, " \t"), pa.array(words, values.type))
+    elif numbers and is_numeric(values.type):
+        found = pc.is_in(values.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+    elif own and (pa.types.is_boolean(values.type) or holds_dates(values)):
+        # True, or 1900-01-01.
+        some = own if holds_dates(values) else [word.lower() for word in own]
+        days = pc.replace_substring_regex(values.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
+        found = pc.is_in(days, pa.array(some, pa.string()))
+    else:
+        return column
+    if not pc.any(found).as_py():
+        return column
+    if not in_levels:
+        return pc.if_else(found, None, column)
+    # The levels stay, the cells go.
+    whole = column.unify_dictionaries().combine_chunks()
+    kept, ordered = pc.if_else(found.combine_chunks(), None, whole.indices), column.type.ordered
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(kept, whole.dictionary, ordered=ordered)])
 
 
 def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
@@ -165,38 +178,6 @@ def as_typed(texts: Any) -> Any:
         except pa.ArrowInvalid:
             continue
     return texts
-
-
-def _settled_levels(column: Any, words: list[str], numbers: list[float]) -> Any:
-    """A categorical: the levels stay, the cells that hold a word for missing go."""
-    values = column.cast(column.type.value_type)
-    if is_text(values.type):
-        found = pc.is_in(pc.utf8_trim(values, " \t"), pa.array(words, values.type))
-    elif numbers and is_numeric(values.type):
-        found = pc.is_in(values.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
-    else:
-        return column
-    if not pc.any(found).as_py():
-        return column
-    whole = column.unify_dictionaries().combine_chunks()
-    mask = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    kept = pc.if_else(mask, None, whole.indices)
-    return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(kept, whole.dictionary, ordered=column.type.ordered)]
-    )
-
-
-def _without_numbers(column: Any, numbers: list[float]) -> Any:
-    found = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
-    return pc.if_else(found, None, column) if pc.any(found).as_py() else column
-
-
-def _without_words(column: Any, words: list[str]) -> Any:
-    """Truth values and dates without those that are written like this: true, 1900-01-01."""
-    some = words if holds_dates(column) else [word.lower() for word in words]
-    days = pc.replace_substring_regex(column.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
-    found = pc.is_in(days, pa.array(some, pa.string()))
-    return pc.if_else(found, None, column) if pc.any(found).as_py() else column
 
 
 def _numbers_among(words: Sequence[str]) -> list[float]:
@@ -261,17 +242,10 @@ class Written:
         )
 
     def __add__(self, other: Written) -> Written:
-        return Written(
-            self.some or other.some,
-            self.numbers and other.numbers,
-            self.truths and other.truths,
-            self.times and other.times,
-            self.decimals and other.decimals,
-            self.figures and other.figures,
-            self.truth or other.truth,
-            self.sure or other.sure,
-            self.comma or other.comma,
-        )
+        one, two = vars(self), vars(other)
+        of_any = ("some", "truth", "sure", "comma")
+        both = {name: one[name] or two[name] if name in of_any else one[name] and two[name] for name in one}
+        return Written(**both)
 
     @property
     def form(self) -> Form:
@@ -354,6 +328,11 @@ def as_floats(texts: Sequence[str]) -> F64 | None:
     except pa.ArrowInvalid:
         return None
     return numbers
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one, by pyarrow's rules for CSV files."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def one_by_one(texts: Sequence[str], decimal_comma: bool) -> F64:

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import listed, printable, quoted, shown
-from .arff import is_arff
 from .arrow import is_numeric, pa, pq
 from .cells import with_missing
-from .delimited import dialect_of, is_long_text, is_worth_threads, read_text, stream_text
-from .header import without_blanks
+from .delimited import dialect_of, is_arff, is_long_text, is_worth_threads, read_text, stream_text
+from .header import TableFile, without_blanks
 from .memory import refuse_too_large
-from .table_file import TableFile
 from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from ..errors import InputError, MissingExtraError, warn
 from ..wording import listed, quoted, shown
 from .arrow import pa
 from .cells import as_typed, is_missing, with_missing
-from .header import has_header, names_without_header, no_header_seen
-from .memory import refuse_too_large
-from .table_file import TableFile
-from .unpacking import unpacked_zip_size
+from .header import TableFile, has_header, names_without_header, no_header_seen
+from .memory import refuse_too_large, unpacked_zip_size
 
 Format = Literal["excel", "stata", "sas"]
 _EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}

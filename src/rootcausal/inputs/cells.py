@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.table import F64, Index
 from ..files.arrow import is_numeric, is_text, pa
-from ..files.cells import WORDS_FOR_MISSING, Written, as_floats, is_missing, one_by_one
+from ..files.cells import WORDS_FOR_MISSING, Written, is_missing, one_by_one
 from .kinds import DatesError, Said, StrangeCellError
 from .labels import text_of
 
@@ -181,11 +181,6 @@ def of_objects(cells: Sequence[Any]) -> Cells:
     places: dict[str, int] = {}
     codes = [-1 if is_missing(cell) else places.setdefault(text_of(cell), len(places)) for cell in cells]
     return _tidied(np.array(codes, dtype=np.intp), list(places), ordered=False)
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is one, by pyarrow's rules for CSV files."""
-    return as_floats([text]) is not None
 
 
 def _of_dictionary(column: Any) -> Cells:

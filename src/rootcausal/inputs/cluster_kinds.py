@@ -21,8 +21,8 @@ from ..backends.dask_frame import CORRECT, holds_numbers
 from ..backends.dask_rows import add_up
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.cells import Written, decimal_commas, refuse_unclear
-from .cells import Cells, Found, Texts, is_number, typed
+from ..files.cells import Written, decimal_commas, is_number, refuse_unclear
+from .cells import Cells, Found, Texts, typed
 from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series
 from .guess import by_place, of_texts, put_on_log_scale, read_cells, settle

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError, warn
 from ..files.arrow import pc
 from ..files.cells import refuse_unclear, with_decimal_commas
-from ..files.table_file import TableFile
+from ..files.header import TableFile
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import in_days, in_days_of_the_cohort
 from ..wording import listed, quoted, shown

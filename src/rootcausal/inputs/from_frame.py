@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 from ..core.table import F64
 from ..errors import InputError
 from ..files.arrow import pa
+from ..files.cells import is_number
 from ..wording import listed
-from .cells import Cells, Found, is_number, of_arrow, of_objects, typed
+from .cells import Cells, Found, of_arrow, of_objects, typed
 from .cohort import column_name, set_names
 from .guess import read_cells
 from .kinds import StrangeCellError

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from ..files.cells import decimal_commas, refuse_unclear
+from ..files.cells import decimal_commas, is_number, refuse_unclear
 from ..wording import listed, one_line, quoted
-from .cells import Cells, Found, is_number
+from .cells import Cells, Found
 from .encoding import Encoding
 from .kinds import (
     MOST_ORDINAL_NUMBERS,

@@ -20,7 +20,7 @@ from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
-from ..files.cells import WORDS_FOR_MISSING
+from ..files.cells import WORDS_FOR_MISSING, is_number
 from ..wording import listed, pasted, plural, quoted
 from .cohort import column_name
 
@@ -237,44 +237,16 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
 def first_strange(column: Any) -> tuple[int, Any] | None:
     """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
-    place = None
-    if is_text(column.type):
-        # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
-        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
-        # A column of booleans would do, so they are to blame only where there is nothing else.
-        place = _first_that_is_no_number(_without(column, BOOLEANS))
-        if place is None:
-            place = _first_that_is_no_number(column)
-    if place is None:
+    if not is_text(column.type):
         place = pc.index(column.is_valid(), True).as_py()
-    return None if place < 0 else (place, column[place].as_py())
-
-
-def _without(texts: Any, some: Sequence[str]) -> Any:
-    """The texts, with null for those among `some`."""
-    return pc.if_else(pc.is_in(texts, pa.array(some, texts.type)), None, texts)
-
-
-def _first_that_is_no_number(texts: Any) -> int | None:
-    """Find the first text that pyarrow does not take for a number, by halves: it does not say which one."""
-
-    def are_numbers(some: Any) -> bool:
-        try:
-            some.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
-
-    if are_numbers(texts):
-        return None
-    first, n_left = 0, len(texts)
-    while n_left > 1:
-        half = n_left // 2
-        if are_numbers(texts.slice(first, half)):
-            first, n_left = first + half, n_left - half
-        else:
-            n_left = half
-    return first
+        return None if place < 0 else (place, column[place].as_py())
+    # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
+    cells = [(place, (text or "").strip(" \t")) for place, text in enumerate(column.to_pylist())]
+    cells = [(place, text) for place, text in cells if text not in WORDS_FOR_MISSING]
+    strange = [(place, text) for place, text in cells if not is_number(text)]
+    # A column of booleans would do, so they are to blame only where there is nothing else.
+    found = [(place, text) for place, text in strange if text not in BOOLEANS] or strange or cells
+    return next(iter(found), None)
 
 
 def note_not_finite(
