@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from pyarrow import csv as arrow_csv
@@ -15,8 +17,8 @@ from rootcausal.inputs.kinds import (
     Variable,
     columns_with_few_values,
     few_values,
+    variable_of_counts,
     variable_of_numbers,
-    variable_of_texts,
 )
 from rootcausal.inputs.rules import IN_PYTHON, Findings
 
@@ -82,7 +84,7 @@ def test_columns_that_may_have_levels() -> None:
     ],
 )
 def test_texts(texts: list[str | None], said: dict, kind: str, levels: tuple[str, ...]) -> None:
-    assert variable_of_texts("x", texts, **said) == Variable("x", kind, levels)
+    assert variable_of_counts("x", Counter(filter(None, texts)), **said) == Variable("x", kind, levels)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_texts(texts: list[str | None], said: dict, kind: str, levels: tuple[str
 )
 def test_texts_that_are_not_what_is_said(texts: list[str | None], said: dict, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        variable_of_texts("x", texts, **said)
+        variable_of_counts("x", Counter(filter(None, texts)), **said)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok, run
 from pyarrow import csv as arrow_csv
 from sas_transport import transport_file
@@ -20,7 +21,7 @@ from rootcausal import RCI, InputError, MissingExtraError
 from rootcausal.files import memory
 from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
-from rootcausal.inputs.from_file import read_cohort, read_labelled_cohort, read_new_patients
+from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
 from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.roles import Roles
 
@@ -455,7 +456,7 @@ def test_dates_are_days_since_the_first_where_kept(tmp_path: Path) -> None:
     patients = read_cohort(path, "d", keep=["a", "when"], drop_missing=True)
     days = patients.X["when"].to_pylist()
     assert min(days) == 0.0 and 60.5 in days
-    assert patients.reading == {"origins": {"when": "2020-01-01"}}
+    assert patients.reading["origins"] == {"when": "2020-01-01"}
     later = write(tmp_path, "a,when\n1,2020-01-11\n2,2019-12-31\n", "new.csv")
     assert read_new_patients(later, ["when"], origins={"when": "2020-01-01"}).X.to_pydict() == {
         "when": [10.0, -1.0]

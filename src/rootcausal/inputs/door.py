@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -51,13 +51,25 @@ def open_cohort(
     gpu : whether a GPU offers all sums that will be asked for; if not, "auto" does not choose one.
     """
     check_backend(backend)
-    if not gpu and not nw.dependencies.is_dask_dataframe(X):
-        backend = without_gpu(backend)
-    with (
-        _old_model_kept(estimator),
-        _opened(estimator, X, target, backend, prevalence, wishes, groups, knowledge) as cohort,
-    ):
-        yield cohort
+    in_memory = not nw.dependencies.is_dask_dataframe(X)
+    if not in_memory and backend not in ("auto", "dask"):
+        raise InputError(
+            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
+            "use backend='dask', or X.compute()"
+        )
+    with _old_model_kept(estimator):
+        if in_memory and backend != "dask":
+            backend = backend if gpu else without_gpu(backend)
+            yield _in_memory(estimator, X, target, backend, prevalence, wishes, groups, knowledge)
+            return
+        if groups is not None:
+            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
+        try:
+            from .from_cluster import open_on_cluster
+        except ImportError as error:
+            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
+        with open_on_cluster(estimator, X, target, prevalence, wishes, knowledge) as cohort:
+            yield cohort
 
 
 @contextmanager
@@ -76,33 +88,6 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
-
-
-def _opened(
-    estimator: Any,
-    X: Any,
-    target: Target | None,
-    backend: str,
-    prevalence: float | None,
-    wishes: Wishes | None,
-    groups: Any,
-    knowledge: Knowledge | dict[str, Any] | None,
-) -> AbstractContextManager[Cohort]:
-    distributed = nw.dependencies.is_dask_dataframe(X)
-    if distributed and backend not in ("auto", "dask"):
-        raise InputError(
-            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
-            "use backend='dask', or X.compute()"
-        )
-    if distributed or backend == "dask":
-        if groups is not None:
-            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
-        try:
-            from .from_cluster import open_on_cluster
-        except ImportError as error:
-            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_on_cluster(estimator, X, target, prevalence, wishes, knowledge)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes, groups, knowledge))
 
 
 def _in_memory(

@@ -18,7 +18,7 @@ from ..files.written_dates import in_days, in_days_of_the_cohort
 from ..wording import listed, quoted, shown
 from .cells import Found
 from .knowledge import note_known
-from .outcome_columns import ChosenOutcome, DiagnosisColumn
+from .outcome_columns import ChosenOutcome
 from .patients import Patients, note_usable_readings, settled
 from .reading import Reading, Wanted
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
@@ -26,25 +26,6 @@ from .rules import ON_COMMAND_LINE, Findings, note_holes
 
 # On average. Somebody may have that many visits; that everybody has is rare.
 MOST_ROWS_A_PATIENT = 50
-
-
-def read_cohort(
-    path: str | PathLike[str],
-    target: str,
-    *,
-    id_column: str | None = None,
-    drop: Sequence[str] = (),
-    drop_missing: bool = False,
-    **more: Any,
-) -> Patients:
-    """Read a cohort: every column is a variable but the target, the ids and the dropped ones.
-
-    What is ``more``, such as ``keep``, is named as in :class:`Roles`.
-    """
-    roles = Roles(DiagnosisColumn(target), id_column, drop, drop_missing, **more)
-    patients, findings, *_ = _read_cohort(TableFile.of(path), roles)
-    findings.refuse()
-    return patients
 
 
 def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patients, ChosenOutcome]:

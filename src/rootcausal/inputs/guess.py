@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from ..files.cells import decimal_commas, is_number, refuse_unclear
+from ..files.cells import Written, decimal_commas, is_number, one_by_one, refuse_unclear
 from ..wording import listed, one_line, quoted
-from .cells import Cells, Found
+from .cells import Cells, Found, Texts, typed
 from .encoding import Encoding
 from .kinds import (
+    MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
     TOO_MANY_LEVELS,
     ColumnError,
     DatesError,
+    Level,
     MixedError,
     Said,
     StrangeCellError,
     TooManyLevelsError,
     Variable,
     columns_with_few_values,
+    few_values,
     variable_of_counts,
-    variable_of_numbers,
+    variable_of_few,
 )
 from .labels import text_of
 from .roles import similar
@@ -110,54 +114,156 @@ def read_cells(
 
 # Texts of a column by which one sees whether numbers are among them.
 TEXTS_TO_SEE = 200
+Count = dict[str | float, int]
+NOTHING_WRITTEN = Written()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What some rows hold in one column, as far as it tells of its kind; those of other rows may be added.
+
+    Attributes
+    ----------
+    counts : rows with each different value, numbers or texts; None where these are too many.
+    text : whether some are texts, or truth values.
+    written : how the texts are written; numbers count as texts of themselves.
+    strange : a text that is no number, if there is one.
+    n_numbers : how many of the first different texts are numbers.
+    order : the levels of a type that has them in order.
+    said : what the type of the column says of its kind.
+    problem : a cell that is neither number nor text, with what it is instead, if there is one.
+    """
+
+    counts: Count | None
+    text: bool = False
+    written: Written = NOTHING_WRITTEN
+    strange: str | None = None
+    n_numbers: int = 0
+    order: tuple[str, ...] | None = None
+    said: Said | None = None
+    problem: ColumnError | None = None
+
+    @classmethod
+    def of(cls, cells: Cells) -> Seen:
+        """What the cells of some rows are."""
+        texts, numbers = cells.texts, cells.numbers
+        if numbers is not None and cells.said == (False, True):
+            # As they would be written, in case that other rows hold texts.
+            texts = Texts(np.where(np.isnan(numbers), -1, numbers).astype(np.intp), ("false", "true"))
+        if texts is not None:
+            there, order = texts.only_seen(), texts.levels if texts.ordered else None
+            few_texts = len(there.levels) <= MOST_LEVELS
+            counted: Count | None = dict(there.counts().items()) if few_texts else None
+            strange = next((text for text in there.levels if not is_number(text)), None)
+            n_numbers = sum(map(is_number, there.levels[:TEXTS_TO_SEE]))
+            return cls(counted, True, there.written, strange, n_numbers, order)
+        assert numbers is not None
+        few = few_values(numbers, MOST_LEVELS)
+        counts: Count | None = None if few is None else dict(zip(*map(np.ndarray.tolist, few), strict=True))
+        different = numbers[~np.isnan(numbers)] if few is None else few[0]
+        if not different.size:
+            return cls(counts, said=cells.said)
+        codes = bool(np.isin(different, (0.0, 1.0)).all())
+        whole = bool((different == np.rint(different)).all())
+        written = Written(some=True, truths=codes, times=False, decimals=whole)
+        return cls(counts, written=written, said=cells.said)
+
+    def __add__(self, other: Seen) -> Seen:
+        text = self.text or other.text
+        counts: Count | None = None
+        if self.counts is not None and other.counts is not None:
+            counts = {}
+            for value, n in (*self.counts.items(), *other.counts.items()):
+                key = text_of(value) if text else value
+                counts[key] = counts.get(key, 0) + n
+            if len(counts) > MOST_LEVELS:
+                counts = None
+        return Seen(
+            counts,
+            text,
+            self.written + other.written,
+            self.strange or other.strange,
+            max(self.n_numbers, other.n_numbers),
+            self.order if self.order == other.order else None,
+            self.said if self.said is not None else other.said,
+            self.problem or other.problem,
+        )
+
+    def variable(self, name: str, said: Said | None, comma: bool) -> Variable:
+        """What the column is, given what is ``said`` of it, and whether it has decimal commas."""
+        if self.problem is not None:
+            raise self.problem
+        if self.written.form == "time":
+            raise DatesError(self.strange)
+        as_typed = self._as_typed(comma)
+        if self.text and as_typed is None:
+            mixed = said is None and self.order is None and self.n_numbers > MOST_ORDINAL_NUMBERS
+            several = self.counts is None or len(self.counts) > 1
+            if self.strange is not None and several and (mixed or said == "number"):
+                raise MixedError(self.strange)
+            if self.counts is None:
+                raise TooManyLevelsError
+            return of_texts(name, {str(text): n for text, n in self.counts.items()}, said, self.order)
+        if self.counts is None:
+            return variable_of_few(name, None, said or as_typed or None)
+        numbers: Counter[float] = Counter()
+        values = one_by_one(tuple(map(text_of, self.counts)), comma) if self.text else self.counts
+        for value, n in zip(values, self.counts.values(), strict=True):
+            numbers[float(value)] += n
+        different = sorted(numbers)
+        sizes = np.array([numbers[value] for value in different], dtype=np.intp)
+        return variable_of_few(name, (np.array(different), sizes), said or as_typed or None)
+
+    def _as_typed(self, comma: bool) -> tuple[Level, ...] | None:
+        """What texts that are all numbers or truth values say of their levels, if anything; None for others.
+
+        It is what :func:`.cells.typed` makes of a column in memory.
+        """
+        if comma or self.written.form == "truth":
+            return () if comma else (False, True)
+        if self.order is not None:
+            cells = typed(Cells(None, Texts(np.arange(len(self.order)), self.order, ordered=True)))
+            return cells.said if isinstance(cells.said, tuple) else None
+        return () if self.written.form in ("number", "empty") else None
 
 
 def guess_kinds(
     found: Found, names: Sequence[str], kinds: Mapping[str | int, Said], advice: Advice, findings: Findings
 ) -> tuple[Encoding, np.ndarray]:
-    """The variables of a cohort, and a mask (p,) of columns that can be used; what is wrong is noted.
-
-    A column with fewer than two different values is left a number, for the rules about columns to refuse.
-    Texts such as "3,4" are numbers, unless the user says that the column has levels.
-    """
+    """The variables of a cohort in memory, and a mask (p,) of columns that can be used: see ``settle``."""
     said = dict(found.said) | by_place(kinds, names, findings)
-    may_be_numbers = {p: one for p, one in found.texts.items() if said.get(p, "number") == "number"}
-    commas, unclear = decimal_commas({names[p]: one.written for p, one in may_be_numbers.items()})
-
-    def variable(place: int) -> Variable:
-        texts = found.texts.get(place)
-        if texts is None:
-            return variable_of_numbers(names[place], found.values[:, place], said.get(place))
-        if names[place] in commas:
-            numbers = np.append(texts.numbers(decimal_comma=True), np.nan)[texts.codes]
-            return variable_of_numbers(names[place], numbers, said.get(place))
-        refuse_unclear(names[place], unclear.get(names[place]), advice.other)
-        order = texts.levels if texts.ordered else None
-        return of_texts(names[place], texts.counts(), said.get(place), order)
-
-    with_levels = set(columns_with_few_values(found.values)) | set(said) | set(found.texts)
-    encoding, usable = settle(names, with_levels, variable, advice, findings)
-    return replace(encoding, decimal_comma=bool(commas)), usable
+    look = {*columns_with_few_values(found.values), *said, *found.texts}
+    cells = {p: Cells(None, found.texts[p]) if p in found.texts else Cells(found.values[:, p]) for p in look}
+    seen = {place: Seen.of(column) for place, column in cells.items()}
+    return settle(seen, names, said, advice, findings)
 
 
 def settle(
+    seen: Mapping[int, Seen],
     names: Sequence[str],
-    with_levels: Collection[int],
-    variable: Callable[[int], Variable],
+    said: Mapping[int, Said],
     advice: Advice,
     findings: Findings,
 ) -> tuple[Encoding, np.ndarray]:
-    """The same, where ``variable`` makes those that may have levels; all others are numbers."""
+    """The variables of a cohort, and a mask (p,) of columns that can be used; what is wrong is noted.
+
+    Those that were ``seen`` may have levels; all others are numbers. A column with fewer than two different
+    values is left a number, too, for the rules about columns to refuse. Texts such as "3,4" are numbers,
+    unless it was ``said`` that the column has levels.
+    """
+    may_be_numbers = {p for p, one in seen.items() if one.text and said.get(p, "number") == "number"}
+    commas, unclear = decimal_commas({names[p]: seen[p].written for p in may_be_numbers})
     problems = Problems()
     variables = [Variable(name, "number") for name in names]
     usable = np.ones(len(names), dtype=bool)
-    for place in sorted(with_levels):
-        usable[place] = False
-        with findings.noting(), problems.noting(names[place]):
-            variables[place] = variable(place)
+    for place, one in sorted(seen.items()):
+        name, usable[place] = names[place], False
+        with findings.noting(), problems.noting(name):
+            refuse_unclear(name, unclear.get(name), advice.other)
+            variables[place] = one.variable(name, said.get(place, one.said), name in commas)
             usable[place] = True
     problems.note(advice, findings)
-    return Encoding(tuple(variables)), usable
+    return Encoding(tuple(variables), decimal_comma=bool(commas)), usable
 
 
 def of_texts(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -185,23 +185,13 @@ def _of_listed_numbers(name: str, different: F64, listed_levels: tuple[Level, ..
     return _checked(name, "binary" if len(seen) == 2 else "ordinal", seen)
 
 
-def variable_of_texts(
-    name: str,
-    texts: Iterable[str | None],
-    kind: Kind | None = None,
-    order: Sequence[str] | None = None,
-) -> Variable:
-    """What a column of texts is, None where missing; ``order`` are the levels of an ordered one."""
-    return variable_of_counts(name, Counter(text for text in texts if text is not None), kind, order)
-
-
 def variable_of_counts(
     name: str,
     counts: Mapping[str, int],
     kind: Kind | None = None,
     order: Sequence[str] | None = None,
 ) -> Variable:
-    """The same, given each text once, with how many rows have it."""
+    """What a column of texts is, given each once with how many rows have it; ``order`` of an ordered one."""
     if order is not None:
         _refuse_strange(name, [level for level in counts if level not in set(order)], order)
         seen = tuple(level for level in order if level in counts)

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..files.writing import atomic_write
 from ..wording import listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
-from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_file
+from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_known
 from .roles import columns_named, similar
 from .rules import Findings
 
@@ -207,7 +207,7 @@ class Knowledge:
             return cls.of(source)
         if isinstance(source, str) and is_json(source):
             return cls(**fields_of_json(source))
-        text = text_of_file(source)
+        text = text_of_known(source)
         with naming(source):
             return cls(**fields_of_json(text))
 

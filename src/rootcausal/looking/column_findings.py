@@ -10,7 +10,7 @@ from ..core.table import LARGEST
 from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
-from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
+from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..wording import listed, plural, quoted
 from .codes import not_known
 from .copies import keys_of
@@ -298,7 +298,7 @@ def _order_of(cells: Counted) -> str | None:
     if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
         return kind_of_ranges(cells.name, levels)
     try:
-        variable_of_texts(cells.name, levels, "ordinal")
+        variable_of_counts(cells.name, dict.fromkeys(levels, 1), "ordinal")
     except InputError:
         return kind_of_ranges(cells.name, levels)
     return f"{cells.name}=ordinal"
