@@ -29,15 +29,15 @@ from .diagnostics.kept import IN_SHORT, Found
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed
-from .inputs.cohort import Cohort, names_of, names_out
-from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
-from .inputs.from_frame import patient_ids, with_ids
+from .inputs.from_frame import names_of, names_out, patient_ids, with_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
+from .inputs.patients import Cohort
+from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
 from .parameters import (
     TransformIsAParameter,

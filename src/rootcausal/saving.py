@@ -14,8 +14,8 @@ from .diagnostics.kept import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
-from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
+from .inputs.from_frame import names_of
 from .inputs.guess import put_on_log_scale
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge

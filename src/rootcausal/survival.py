@@ -19,10 +19,10 @@ from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
-from .inputs.cohort import Cohort
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
+from .inputs.patients import Cohort
 from .scoring import concordance, of_follow_up
 from .uncertainty.cross_validation import Fold
 

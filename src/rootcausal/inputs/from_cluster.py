@@ -34,9 +34,8 @@ from ..files.dask_parquet import dask_frame
 from .cells import Cells, Found
 from .cluster_known import Column, KnownThere, OnCluster
 from .cluster_outcomes import on_cluster
-from .cohort import Cohort, column_name, names_of, set_names
 from .encoding import Encoding, logarithms
-from .from_frame import cells_of_series, own_name
+from .from_frame import cells_of_series, names_of, own_name, set_names
 from .guess import Seen, by_place, put_on_log_scale, settle
 from .kinds import (
     MOST_ORDINAL_NUMBERS,
@@ -50,11 +49,13 @@ from .knowledge import Knowledge, note_known, precedence_of
 from .labels import text_of
 from .outcome_columns import ChosenOutcome
 from .outcomes import Target
+from .patients import Cohort
 from .roles import Roles, choose_features
 from .rules import (
     IN_PYTHON,
     Findings,
     are,
+    column_name,
     is_copy,
     it_or_them,
     note_flat,

@@ -20,9 +20,8 @@ from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
 from ..wording import listed, quoted
 from .cells import Found, Texts
-from .cohort import names_of
 from .encoding import Encoding, from_logarithms
-from .from_frame import as_frame, column_names, of_array, of_frame, variables
+from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,

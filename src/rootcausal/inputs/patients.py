@@ -1,4 +1,4 @@
-"""The columns of a cohort and the rows of a file, on their way to be fitted or scored."""
+"""Patients on their way to be fitted or scored: columns of a cohort, rows of a file, a cohort as a whole."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import F64, Index
+from ..core.holes import HoledRaw
+from ..core.layout import Layout
+from ..core.moments import Columns
+from ..core.outcome import Outcome
+from ..core.table import F64, Index, RawTable
 from ..errors import InputError
 from ..files.cells import is_missing
 from .cells import Found
-from .cohort import names_of, set_names
 from .encoding import Encoding
-from .from_frame import as_frame, column_names, of_array, of_frame, variables
+from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables
 from .guess import guess_kinds, put_on_log_scale
-from .kinds import Wishes
+from .kinds import Variable, Wishes
 from .rules import (
     IN_PYTHON,
     Advice,
@@ -158,6 +161,67 @@ class Patients:
     def groups(self) -> Index | None:
         """(n,): the number of each row's patient; None where no id is there twice."""
         return None if self.ids is None else numbered(self.ids)
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """What a fit asks of its data besides sums.
+
+    Attributes
+    ----------
+    raw : the rows, with or without holes.
+    columns : moments of the q columns; all of them vary, and none is a copy of another.
+    encoding : what the columns stand for.
+    classes : (2,) labels, the disease or the event second; empty for a cohort without labels.
+    outcome : what happened to the patients; None where the method asks for nothing.
+    facts : what a model remembers of the outcome, such as how many rows have the disease.
+    rows : values (n, q), NaN where missing, and what is known of the outcome (n,) or (n, 2), where they are
+        in this process.
+    borrowed : the values may be the user's own array.
+    groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
+    reading : what of a file's reading the results depend on, for the model to remember.
+    label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
+    """
+
+    raw: RawTable | HoledRaw
+    columns: Columns
+    encoding: Encoding
+    classes: np.ndarray
+    outcome: Outcome | None
+    facts: Mapping[str, Any]
+    rows: tuple[F64, np.ndarray] | None = None
+    borrowed: bool = False
+    groups: Index | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    label_name: str = ""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """(p,) what the columns of the user's table hold."""
+        return self.encoding.variables
+
+    @property
+    def layout(self) -> Layout:
+        """Which variable each column belongs to."""
+        return self.encoding.layout
+
+    @property
+    def n_cases(self) -> int:
+        """Rows with the disease; of a diagnosis only."""
+        return int(self.facts["cases"])
+
+    @property
+    def missing_by_class(self) -> Index | None:
+        """(2, p) missing values of each variable among controls and cases; None where there are none."""
+        moments = self.columns.moments
+        if moments.measured is None or moments.count.size < 2:
+            return None
+        first = np.searchsorted(self.layout.variable, np.arange(len(self.variables)))
+        return (moments.count[:, None] - moments.measured)[:, first].astype(np.intp)
+
+    def named(self, variables: Index) -> list[str]:
+        """What to call some variables."""
+        return [self.encoding.names[v] for v in variables]
 
 
 # --- repeated patients ------------------------------------------------------------------------------------

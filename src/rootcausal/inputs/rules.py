@@ -22,11 +22,12 @@ from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
 from ..wording import listed, pasted, plural, quoted
-from .cohort import column_name
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
 NAMED_AT_MOST = 8
+# Most of a column that lacks this share of its values would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
 HALF_THE_LIMIT = "where 0 means less than can be measured, put half of that limit"
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
 
@@ -479,6 +480,11 @@ def suspected_copies(
 
 def is_copy(correlation: float) -> bool:
     return 1.0 - abs(correlation) < COPY
+
+
+def column_name(names: Any, column: int | np.integer) -> str:
+    """The name of a column or, where columns have none, one made of its place."""
+    return f"x{column}" if names is None else str(names[column])
 
 
 def it_or_them(names: Sequence[Any]) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from ..core.table import LARGEST
 from ..errors import InputError
 from ..files.cells import says_missing
-from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
+from ..inputs.rules import MOSTLY_MISSING
 from ..wording import listed, plural, quoted
 from .codes import not_known
 from .copies import keys_of

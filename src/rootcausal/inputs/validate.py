@@ -13,12 +13,11 @@ from ..backends.choose import check_backend, choose_table, without_gpu
 from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
-from .cohort import Cohort, set_names
-from .from_frame import with_ids
+from .from_frame import set_names, with_ids
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
 from .outcomes import Known, Target
-from .patients import Patients, note_usable_readings, patients_of, readings_for_fit
+from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
 from .rules import Findings, note_columns, note_holes, note_not_finite
 
 
