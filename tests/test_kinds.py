@@ -11,7 +11,7 @@ from pyarrow import csv as arrow_csv
 from rootcausal import InputError
 from rootcausal.files.cells import WORDS_FOR_MISSING
 from rootcausal.inputs.cells import Found, Texts
-from rootcausal.inputs.guess import guess_kinds
+from rootcausal.inputs.infer_types import infer_types
 from rootcausal.inputs.kinds import (
     MOST_LEVELS,
     Variable,
@@ -129,7 +129,7 @@ def guessed(texts: dict[int, Texts], n: int, kinds: dict | None = None) -> str:
     findings = Findings()
     values = np.random.default_rng(0).standard_normal((n, 1 + max(texts, default=0)))
     names = [f"x{c}" for c in range(values.shape[1])]
-    guess_kinds(Found(values, texts), names, kinds or {}, IN_PYTHON, findings)
+    infer_types(Found(values, texts), names, kinds or {}, IN_PYTHON, findings)
     with pytest.raises(InputError) as caught:
         findings.refuse()
     return str(caught.value)

@@ -83,6 +83,13 @@ def table_format(path: str | PathLike[str]) -> Format:
 
 def column_names(path: str | PathLike[str]) -> list[str]:
     """Return the column names of a file; a name that occurs twice is an error."""
+    file = TableFile.of(path)
+    if "names" not in file.seen:
+        file.seen["names"] = _column_names(file)
+    return list(file.seen["names"])
+
+
+def _column_names(path: TableFile) -> list[str]:
     if os.path.isdir(path):
         raise InputError(f"cannot read {shown(path)}: it is a folder.")
     refuse_streams(path)
@@ -107,14 +114,13 @@ def _names(path: str | PathLike[str], kind: Format) -> Sequence[str]:
     return names_with_pandas(path, kind)
 
 
-def _refuse_other_options(path: str | PathLike[str], kind: Format) -> None:
+def _refuse_other_options(file: TableFile, kind: Format) -> None:
     """Refuse what is said of a header or a sheet where files of this kind have none to choose."""
-    file = TableFile.of(path)
     if file.sheet is not None and kind != "excel":
-        raise InputError(f"{shown(path)} is no workbook and has no sheets: leave --sheet out.")
-    if file.header is not None and (kind not in ("text", "excel") or is_arff(path)):
+        raise InputError(f"{shown(file)} is no workbook and has no sheets: leave --sheet out.")
+    if file.header is not None and (kind not in ("text", "excel") or is_arff(file)):
         option = "--header" if file.header else "--no-header"
-        raise InputError(f"the columns of {shown(path)} have names in any case: leave {option} out.")
+        raise InputError(f"the columns of {shown(file)} have names in any case: leave {option} out.")
 
 
 def described(path: str | PathLike[str]) -> str:

@@ -36,12 +36,12 @@ from .cluster_known import Column, KnownThere, OnCluster
 from .cluster_outcomes import on_cluster
 from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series, names_of, own_name, set_names
-from .guess import Seen, by_place, put_on_log_scale, settle
+from .infer_types import Seen, by_place, put_on_log_scale, types_of
 from .kinds import (
     MOST_ORDINAL_NUMBERS,
     ColumnError,
+    ColumnHints,
     Said,
-    Wishes,
     columns_with_few_values,
     few_values,
 )
@@ -82,7 +82,7 @@ def open_on_cluster(
     X: Any,
     target: Target | None,
     prevalence: float | None = None,
-    wishes: Wishes | None = None,
+    hints: ColumnHints | None = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
@@ -102,7 +102,7 @@ def open_on_cluster(
     taken = {column.name for column in told_by.values()}
     columns = [column for column in frame.columns if column not in taken]
     refuse_no_columns(columns)
-    if wishes is None:
+    if hints is None:
         refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
     set_names(estimator, columns)
     encoding, findings, precedence = Encoding.numbers(names_of(estimator)), Findings(), None
@@ -112,8 +112,8 @@ def open_on_cluster(
             precedence = precedence_of(knowledge, encoding.names, elsewhere)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
-        if wishes is not None:
-            encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
+        if hints is not None:
+            encoding = kinds_on_cluster(client, frame, columns, encoding.names, hints, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
         findings.refuse()
         known: KnownThere | None = None
@@ -121,7 +121,7 @@ def open_on_cluster(
             with findings.noting():
                 known = outcome.known(told_by, partial(sums_over, client, frame))
         rows = FrameRows(client, frame, columns, None if known is None else known.rows)
-        may_miss = wishes is not None and wishes.may_miss
+        may_miss = hints is not None and hints.may_miss
         yield _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
 
 
@@ -392,17 +392,17 @@ def kinds_on_cluster(
     frame: Any,
     columns: Sequence[Hashable],
     names: Sequence[str],
-    wishes: Wishes,
+    hints: ColumnHints,
     findings: Findings,
 ) -> Encoding:
     """The variables of a dask dataframe; one error says all that is wrong with their kinds, or was found."""
-    said = by_place(wishes.kinds, names, findings)
+    said = by_place(hints.kinds, names, findings)
     numeric = [holds_numbers(frame.dtypes[column]) for column in columns]
     look = [place for place, fine in enumerate(numeric) if not fine or place in said]
     look = sorted({*look, *_with_few_values(client, frame, columns, numeric)})
     seen = _seen(client, frame, {place: columns[place] for place in look})
-    encoding, _ = settle(seen, names, said, IN_PYTHON, findings)
-    encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
+    encoding, _ = types_of(seen, names, said, IN_PYTHON, findings)
+    encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
     findings.refuse()
     with findings.noting():
         refuse_not_positive(_not_positive(client, frame, columns, encoding), names, IN_PYTHON)

@@ -20,12 +20,12 @@ from ..files.written_dates import Order, in_days, in_days_of_the_cohort
 from ..wording import listed, quoted, shown
 from .cells import Cells, Found, of_arrow, typed
 from .encoding import Encoding, cells_of_levels
-from .guess import read_cells
+from .infer_types import read_cells
 from .kinds import Variable
 from .knowledge import note_known
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
 from .outcome_columns import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, texts_in
-from .patients import Patients, note_usable_readings, settled
+from .patients import Patients, note_usable_readings, readings_of
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
 from .rules import (
     ON_COMMAND_LINE,
@@ -33,7 +33,7 @@ from .rules import (
     Findings,
     NotPositive,
     Rows,
-    note_holes,
+    note_empty,
     refuse_missing_in_file,
     refuse_not_positive_patients,
     refuse_text_in_file,
@@ -102,7 +102,7 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
     chosen = [name for name in features if name not in mostly]
     if not chosen:
         raise InputError(f"--max-missing {most:g} leaves no variable of {shown(path)}.")
-    with_levels = {str(name) for name, kind in roles.wishes.kinds.items() if kind != "number"}
+    with_levels = {str(name) for name, kind in roles.hints.kinds.items() if kind != "number"}
     whole, unclear = with_decimal_commas(table, {*with_levels, *_listed(roles.id_column)})
     decimal_comma = whole is not table
     whole, dates = in_days_of_the_cohort(whole, chosen, columns_named(chosen, roles.keep), shown(path))
@@ -111,7 +111,7 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
         features=features,
         id_column=roles.id_column,
         drop_missing=roles.drop_missing,
-        may_miss=roles.wishes.may_miss,
+        may_miss=roles.hints.may_miss,
     )
     reading = Reading(path, wanted, roles.outcome, new=False)
     for problem in dates.problems:
@@ -126,10 +126,10 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
     values = np.zeros((patients.row_numbers.size, len(features)), order="F")
     found = Found.of({place: cells[name] for place, name in enumerate(features) if name in cells}, values)
     logs = [name for name in columns_named(chosen, roles.log) if name in features]
-    wishes = replace(roles.wishes, logs=logs)
-    readings = settled(found, features, wishes, ON_COMMAND_LINE, findings, usable, decimal_comma)
-    if roles.wishes.may_miss and len(readings.table):
-        note_holes(readings.table, features, findings)
+    hints = replace(roles.hints, logs=logs)
+    readings = readings_of(found, features, hints, ON_COMMAND_LINE, findings, usable, decimal_comma)
+    if roles.hints.may_miss and len(readings.table):
+        note_empty(readings.table, features, findings)
     if mostly:
         left_out = listed([f"{quoted(name, 40)} ({share:.0%})" for name, share in mostly.items()], 20)
         note = f"left out, more than {most:.0%} missing: {left_out}"

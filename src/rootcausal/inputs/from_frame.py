@@ -16,7 +16,7 @@ from ..files.arrow import pa
 from ..files.cells import is_number
 from ..wording import listed
 from .cells import Cells, Found, of_arrow, of_objects, typed
-from .guess import read_cells
+from .infer_types import read_cells
 from .kinds import StrangeCellError
 from .rules import IN_PYTHON, Findings, column_name, first_strange, refuse_duplicates, refuse_text
 

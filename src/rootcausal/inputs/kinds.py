@@ -1,6 +1,6 @@
 """What a column holds: a number, two levels, levels in order, or levels without one.
 
-A kind is guessed from the values, always said, and set by the user where the guess is wrong.
+A kind is inferred from the values, always said, and set by the user where that is wrong.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ColumnHints:
     """What the user says of kinds, by name or place of a column, and whether values may be missing.
 
     ``logs`` names the columns of which the logarithm is taken.
@@ -89,7 +89,7 @@ class Wishes:
     logs: Sequence[str | int] = ()
 
 
-NO_WISHES = Wishes({}, may_miss=False)
+NO_HINTS = ColumnHints({}, may_miss=False)
 
 
 class ColumnError(InputError):
@@ -154,7 +154,7 @@ def few_values(values: F64, most: int) -> tuple[F64, Index] | None:
 
 def columns_with_few_values(values: F64) -> list[int]:
     """Columns of (n, p) that may have levels: their first rows hold few different numbers."""
-    # Down the columns, however many there are: a loop over them takes longer than all else at the door.
+    # Down the columns, however many there are: a loop over them takes longer than all other validation.
     first = np.sort(values[:ROWS_TO_SEE], axis=0)
     different = 1 + (first[1:] > first[:-1]).sum(axis=0)
     return np.flatnonzero(different <= MOST_ORDINAL_NUMBERS).tolist()

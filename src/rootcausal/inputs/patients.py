@@ -21,8 +21,8 @@ from ..files.cells import is_missing
 from .cells import Found
 from .encoding import Encoding
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables
-from .guess import guess_kinds, put_on_log_scale
-from .kinds import Variable, Wishes
+from .infer_types import infer_types, put_on_log_scale
+from .kinds import ColumnHints, Variable
 from .rules import (
     IN_PYTHON,
     Advice,
@@ -57,31 +57,31 @@ class Readings:
         return np.isnan(self.table).sum(axis=0)
 
 
-def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Findings) -> Readings:
+def readings_for_fit(estimator: Any, X: Any, hints: ColumnHints | None, findings: Findings) -> Readings:
     """The numbers of a cohort and what they stand for; what is wrong is noted.
 
-    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``wishes`` all columns must be
+    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``hints`` all columns must be
     numbers, and whole.
     """
     X = variables(X)
     frame = as_frame(X)
     if frame is None:
-        found = of_array(estimator, X, wishes is not None, reset=True, min_rows=2)
+        found = of_array(estimator, X, hints is not None, reset=True, min_rows=2)
         strange = np.zeros(found.values.shape[1], dtype=bool)
     else:
         columns = column_names(X)
         refuse_few_rows(len(frame))
         refuse_no_columns(columns)
         set_names(estimator, columns)
-        found, strange = of_frame(frame, columns, wishes is not None, findings, cohort=True)
+        found, strange = of_frame(frame, columns, hints is not None, findings, cohort=True)
     names = names_of(estimator)
-    return settled(found, names, wishes, IN_PYTHON, findings, ~strange)
+    return readings_of(found, names, hints, IN_PYTHON, findings, ~strange)
 
 
-def settled(
+def readings_of(
     found: Found,
     names: list[str],
-    wishes: Wishes | None,
+    hints: ColumnHints | None,
     advice: Advice,
     findings: Findings,
     usable: np.ndarray,
@@ -91,11 +91,11 @@ def settled(
 
     ``decimal_comma`` says that decimal commas were found by who read them.
     """
-    if wishes is None:
+    if hints is None:
         encoding = Encoding.numbers(names)
     else:
-        encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
-        encoding = put_on_log_scale(encoding, wishes.logs, advice, findings)
+        encoding, fine = infer_types(found, names, hints.kinds, advice, findings)
+        encoding = put_on_log_scale(encoding, hints.logs, advice, findings)
         encoding = replace(encoding, decimal_comma=encoding.decimal_comma or decimal_comma)
         usable = usable & fine
     table, _ = encoding.table(found)
@@ -139,7 +139,7 @@ class Patients:
         What of the reading the results depend on: ``na``, ``negative``, ``origins``, ``date_orders`` (see
         :mod:`rootcausal.files.written_dates`); and what tells of them: what the outcome is ``called``, and
         its ``unit``.
-    doubts : tuple of str
+    preflight : tuple of str
         Sentences on what to doubt in the columns of a cohort.
     """
 
@@ -151,7 +151,7 @@ class Patients:
     readings: Readings | None = None
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    preflight: tuple[str, ...] = ()
 
     def transforms(self) -> dict[str, str] | None:
         """Of a cohort, the parameter ``transform`` of the model that is fitted on it."""

@@ -1,8 +1,9 @@
-"""What is refused of a table, and in which words: one set of rules for every door.
+"""What is refused of a table, and in which words: one set for arrays, frames, files and clusters.
 
 A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
-call from Python in its words, to those who give a file in those of the command line. A door runs its rules
-inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
+call from Python in its words, to those who give a file in those of the command line. Whoever validates runs
+the rules inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first
+thing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class FileWords:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door.
+    """What to do about a column that looks like an id, and about others, in words of Python or of a shell.
 
     ``logs`` is what names the columns on a log scale.
     """
@@ -281,7 +282,7 @@ def note_not_finite(
     return whole
 
 
-def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
+def note_empty(table: F64, names: Sequence[str], findings: Findings) -> None:
     """Note columns of (n, p) without any value, and rows without any."""
     missing = np.isnan(table)
     with findings.noting():

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..files.cells import says_missing
-from ..inputs.guess import of_texts
+from ..inputs.infer_types import of_texts
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnError, variable_of_numbers
 from .calendar import is_calendar
 from .counted import Counted, as_text, is_whole_date

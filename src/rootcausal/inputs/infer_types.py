@@ -227,18 +227,18 @@ class Seen:
         return () if self.written.form in ("number", "empty") else None
 
 
-def guess_kinds(
+def infer_types(
     found: Found, names: Sequence[str], kinds: Mapping[str | int, Said], advice: Advice, findings: Findings
 ) -> tuple[Encoding, np.ndarray]:
-    """The variables of a cohort in memory, and a mask (p,) of columns that can be used: see ``settle``."""
+    """The variables of a cohort in memory, and a mask (p,) of columns that can be used: see ``types_of``."""
     said = dict(found.said) | by_place(kinds, names, findings)
     look = {*columns_with_few_values(found.values), *said, *found.texts}
     cells = {p: Cells(None, found.texts[p]) if p in found.texts else Cells(found.values[:, p]) for p in look}
     seen = {place: Seen.of(column) for place, column in cells.items()}
-    return settle(seen, names, said, advice, findings)
+    return types_of(seen, names, said, advice, findings)
 
 
-def settle(
+def types_of(
     seen: Mapping[int, Seen],
     names: Sequence[str],
     said: Mapping[int, Said],
