@@ -169,7 +169,7 @@ class Cohort:
 
     Attributes
     ----------
-    raw : the rows, with or without holes.
+    raw : the rows, with or without missing values.
     columns : moments of the q columns; all of them vary, and none is a copy of another.
     encoding : what the columns stand for.
     classes : (2,) labels, the disease or the event second; empty for a cohort without labels.
