@@ -30,9 +30,9 @@ def of_scikit_learn(load: Callable[..., object], columns: slice = slice(None)) -
     return RealTable(frame.data.iloc[:, columns], frame.target.to_numpy())
 
 
-def pbc() -> RealTable:
+def pbc(complete: bool = False) -> RealTable:
     """Death of patients of a trial in primary biliary cholangitis."""
-    cohort = load_pbc(complete=False)
+    cohort = load_pbc(complete=complete)
     return RealTable(pd.DataFrame(cohort.X, columns=list(cohort.feature_names)), cohort.y)
 
 
@@ -85,6 +85,7 @@ def above(values: np.ndarray, limit: float) -> np.ndarray:
 
 TABLES: dict[str, Callable[[], RealTable]] = {
     "pbc": pbc,
+    "pbc-complete": lambda: pbc(complete=True),
     "diabetes": diabetes,
     "breast": breast,
     "breast-means": lambda: breast(slice(0, 10)),

@@ -162,16 +162,14 @@ def verdicts(found: dict[str, dict[str, float]]) -> dict[str, bool]:
 
 def render(rows: list[dict[str, object]]) -> str:
     found = means(rows)
-    repeats = sorted(
-        {sum(row["table"] == name and row["method"] == "default" for row in rows) for name in found}
-    )
+    repeats = max(int(row["repeat"]) for row in rows) + 1
     lines = [
         "# Risks of new patients of real tables",
         "",
-        f"Made by `python benchmarks/real_tables.py` with rootcausal {__version__}: {FOLDS} folds × "
-        f"{' or '.join(map(str, repeats))}, the same for all methods; `rows.csv` has one row a table, repeat and "
-        f"method. Tables come raw, texts and missing values included; of larger ones {MOST_ROWS:,} rows, drawn "
-        "once. `benchmarks/real_cohorts.py` says where each is from and what its outcome is.",
+        f"Made by `python benchmarks/real_tables.py` with rootcausal {__version__}: {FOLDS} folds × {repeats}, "
+        "the same for all methods; `rows.csv` has one row a table, repeat and method. Tables come raw, texts "
+        f"and missing values included; of larger ones {MOST_ROWS:,} rows, drawn once. "
+        "`benchmarks/real_cohorts.py` says where each is from and what its outcome is.",
         "",
         '- *default*: `RCI()`. *paper*: `attribution="paper"` with the paper\'s `alpha=0.2`; *without a '
         "screen*: with `alpha=1`.",
