@@ -78,8 +78,10 @@ def evaluate(name: str, cohort: RealTable, repeat: int) -> list[dict[str, object
     for inside, outside in StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(
         cohort.X, cohort.y
     ):
+        # RCI refuses a column that is constant, as a rare level may be without the patients of a fold.
+        varying = cohort.X.columns[cohort.X.iloc[inside].nunique() > 1]
         for method, make in METHODS.items():
-            X = categories(cohort.X) if method == "boosting" else cohort.X
+            X = categories(cohort.X[varying]) if method == "boosting" else cohort.X[varying]
             model = make().fit(X.iloc[inside], cohort.y[inside])
             said[method][outside] = model.decision_function(X.iloc[outside])
             areas[method].append(area(said[method][outside], cohort.y[outside]))
@@ -166,8 +168,8 @@ def render(rows: list[dict[str, object]]) -> str:
     lines = [
         "# Risks of new patients of real tables",
         "",
-        f"Made by `python benchmarks/real_tables.py` with rootcausal {__version__}: {FOLDS} folds × {repeats}, "
-        "the same for all methods; `rows.csv` has one row a table, repeat and method. Tables come raw, texts "
+        f"Made by `python benchmarks/real_tables.py` with rootcausal {__version__}: {FOLDS} folds "
+        f"× {repeats}, the same for all methods; `rows.csv` has one row a table, repeat and method. Tables come raw, texts "
         f"and missing values included; of larger ones {MOST_ROWS:,} rows, drawn once. "
         "`benchmarks/real_cohorts.py` says where each is from and what its outcome is.",
         "",
