@@ -79,7 +79,8 @@ def evaluate(name: str, cohort: RealTable, repeat: int) -> list[dict[str, object
         cohort.X, cohort.y
     ):
         # RCI refuses a column that is constant, as a rare level may be without the patients of a fold.
-        varying = cohort.X.columns[cohort.X.iloc[inside].nunique() > 1]
+        levels = cohort.X.iloc[inside].nunique()
+        varying = cohort.X.columns[levels > 1]
         for method, make in METHODS.items():
             X = categories(cohort.X[varying]) if method == "boosting" else cohort.X[varying]
             model = make().fit(X.iloc[inside], cohort.y[inside])
@@ -169,8 +170,8 @@ def render(rows: list[dict[str, object]]) -> str:
         "# Risks of new patients of real tables",
         "",
         f"Made by `python benchmarks/real_tables.py` with rootcausal {__version__}: {FOLDS} folds "
-        f"× {repeats}, the same for all methods; `rows.csv` has one row a table, repeat and method. Tables come raw, texts "
-        f"and missing values included; of larger ones {MOST_ROWS:,} rows, drawn once. "
+        f"× {repeats}, the same for all; `rows.csv` has one row a table, repeat and method. Tables come "
+        f"raw, texts and missing values included; of larger ones {MOST_ROWS:,} rows, drawn once. "
         "`benchmarks/real_cohorts.py` says where each is from and what its outcome is.",
         "",
         '- *default*: `RCI()`. *paper*: `attribution="paper"` with the paper\'s `alpha=0.2`; *without a '
