@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from measure import table
+from plain_logistic import log_loss, plain_logistic
 from real_cohorts import TABLES, RealTable
 from rows_file import read_rows, write_rows
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -98,33 +98,12 @@ def categories(X: pd.DataFrame) -> pd.DataFrame:
     return X.astype(dict.fromkeys(X.select_dtypes(object), "category"))
 
 
-def log_loss(log_odds: np.ndarray, y: np.ndarray) -> float:
-    """Of log-odds and not of probabilities, so that nothing has to be cut off at 0 and 1."""
-    return float((np.logaddexp(0.0, log_odds) - y * log_odds).mean())
-
-
 def calibration(log_odds: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Slope of the outcome on the stated log-odds with its standard error; their mean error at slope 1."""
+    """Slope of the outcome on the stated log-odds with its standard error, and the intercept at slope 1."""
     design = np.column_stack([np.ones(len(y)), log_odds])
-    (_, slope), covariance = line(design, np.zeros(len(y)), y)
-    (intercept,), _ = line(design[:, :1], log_odds, y)
+    (_, slope), covariance = plain_logistic(design, y)
+    (intercept,), _ = plain_logistic(design[:, :1], y, log_odds)
     return {"slope": slope, "slope_se": float(covariance[1, 1] ** 0.5), "intercept": intercept}
-
-
-def line(design: np.ndarray, offset: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of a logistic regression by Newton's steps, halved where they overshoot; covariance."""
-    at = np.zeros(design.shape[1])
-    loss = log_loss(offset, y)
-    for _ in range(100):
-        risk = expit(offset + design @ at)
-        information = (design.T * (risk * (1.0 - risk))) @ design
-        step = np.linalg.solve(information, design.T @ (y - risk))
-        while (reached := log_loss(offset + design @ (at + step), y)) > loss + 1e-14:
-            step /= 2.0
-        at, loss = at + step, reached
-        if np.abs(step).max() < 1e-10:
-            break
-    return at, np.linalg.inv(information)
 
 
 def run(rows_file: Path, names: list[str], repeats: int) -> None:
