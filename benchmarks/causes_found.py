@@ -149,7 +149,7 @@ def covered(draw: Draw, cell: Cell, seed: int) -> list[Cell]:
     ]
 
 
-def overlap_table(rows: list[Cell], cells: Iterable[Cell]) -> str:
+def overlap_table(rows: list[Cell], cells: list[Cell]) -> str:
     """A line a cell: overlaps of all methods, and the default's gain over each of the paper's."""
     lines, heads = [], ["gain over paper", "over paper_all", "MSE default", "MSE paper", "MSE paper_all"]
     for cell in cells:
@@ -164,8 +164,7 @@ def overlap_table(rows: list[Cell], cells: Iterable[Cell]) -> str:
             + [with_error(overlap["default"] - overlap[paper]) for paper in ("paper", "paper_all")]
             + [f"{mse[method].mean():.3f}" for method in RCIS]
         )
-        names = list(cell)
-    return table([*names, "cohorts", *METHODS, *heads], lines)
+    return table([*cells[0], "cohorts", *METHODS, *heads], lines)
 
 
 def figure_of(rows: list[Cell], method: str, name: str) -> np.ndarray:
@@ -196,7 +195,7 @@ def probability_table(rows: list[Cell]) -> str:
     return table(["stated", "variables", "mean stated", "ancestors", "off", f"≤ {CALIBRATED_WITHIN}"], lines)
 
 
-def interval_table(rows: list[Cell], cells: Iterable[Cell]) -> str:
+def interval_table(rows: list[Cell], cells: list[Cell]) -> str:
     lines: list[list[str]] = []
     for cell in cells:
         here = of_cell(rows, cell)
@@ -214,9 +213,8 @@ def interval_table(rows: list[Cell], cells: Iterable[Cell]) -> str:
             + [f"{share.mean():.1%} ± {standard_error(seeds, share):.1%}", of_weak, of_strong]
             + [f"{width.mean():.2f}"]
         )
-        names = list(cell)
     heads = ["cohorts", "ancestors", "covered", f"weak (< {WEAK})", "others", "width"]
-    return table([*names, *heads], lines)
+    return table([*cells[0], *heads], lines)
 
 
 WHAT_IS_SHOWN = [

@@ -190,11 +190,12 @@ def render(kept: Kept) -> str:
             "## A randomised drug",
             "",
             f"Trials of {PATIENTS} patients, half of them on a drug whose log-odds ratio is "
-            f"{LOG_ODDS_RATIO:g}, with {OTHERS} other columns of such a world, a third of them cut in two, and "
-            f"{SICK:.0%} with the outcome. *default*: by how much a patient's Shapley value of the arm changes with the arm; "
-            "*plain*: logistic regression on all columns without a penalty. Means over trials. The goals: an "
-            f"unshrunk effect whose 95 % interval covers the truth in {COVERED_BETWEEN[0]:.0%} to "
-            f"{COVERED_BETWEEN[1]:.0%}, and a default at least {KEPT_SHARE:g} of it where the arm is given.",
+            f"{LOG_ODDS_RATIO:g}; {OTHERS} other columns of such a world, a third of them cut in two; "
+            f"{SICK:.0%} with the outcome. *default*: by how much a patient's Shapley value of the arm "
+            "changes with the arm; *plain*: logistic regression on all columns without a penalty. Means "
+            "over trials. The goals: an unshrunk effect whose 95 % interval covers the truth in "
+            f"{COVERED_BETWEEN[0]:.0%} to {COVERED_BETWEEN[1]:.0%}, and a default of at least "
+            f"{KEPT_SHARE:g} of it where the arm is given.",
             "",
             trial_table(rows),
         ]
