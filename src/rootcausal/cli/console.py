@@ -182,6 +182,8 @@ def say_known(knowledge: "Knowledge | dict[str, Any]") -> None:
 
 def say_filled_in(model: "Estimator") -> None:
     """Say how missing values were filled in, and of which variables least is known for it."""
+    from ..outcome_words import percent
+
     filled = model.provenance_.get("missing")
     if filled and filled["cells"]:
         unknown = sorted(filled["unknown"].items(), key=lambda one: -one[1])[:LEAST_KNOWN_SHOWN]
@@ -430,13 +432,6 @@ def patient_labels(patients: "Patients") -> list[str]:
         (text if times[text] == 1 else f"{text} ({row})") if text.strip() else row
         for text, row in zip(patients.ids, rows, strict=True)
     ]
-
-
-def percent(risk: float, prevalence: float | None = None) -> str:
-    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
-    if risk < 0.01:
-        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
-    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
 
 
 def made_with(model: "Estimator") -> dict[str, Any]:
