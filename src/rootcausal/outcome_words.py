@@ -238,11 +238,11 @@ def words_of(attribution: Attribution, target: str | None = None, unit: str = ""
     return YesNoWords(called or "the disease")
 
 
-def percent(chance: float) -> str:
-    """A probability in percent; next to none and next to certain are said so."""
-    if chance < 0.01:
-        return "under 1%"
-    return "over 99%" if chance > 0.99 else f"{chance:.0%}"
+def percent(chance: float, prevalence: float | None = None) -> str:
+    """A probability in percent, never certain where rounding would make it so; finer of a rare disease."""
+    if chance < 0.01 and prevalence is not None:
+        return "under 0.01%" if chance < 1e-4 else f"{100 * chance:.1g}%"
+    return "under 1%" if chance < 0.01 else "over 99%" if chance > 0.99 else f"{chance:.0%}"
 
 
 def fold(log_ratio: float) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import CensoredData, ecdf
 
-from .core.table import F64, Index
+from .core.table import F64
 from .uncertainty.cross_validation import Fold
 
 # Patients compared with all others at once.
@@ -41,42 +41,25 @@ def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
 
     Weights are the inverse probability of having been followed until then (Graf et al. 1999).
     """
-    order = np.argsort(time, kind="stable")
-    followed = _still_followed(time[order], event[order])
+    # Events come before ends of follow-up at the same time.
+    ends = CensoredData(uncensored=time[event == 0], right=np.nextafter(time[event > 0], -np.inf))
+    followed = ecdf(ends).sf
     happened = (time <= horizon) & (event > 0)
     # Whose follow-up ended at the horizon had no event until then.
     until = (time > horizon) | ((time == horizon) & (event == 0))
     weight = np.zeros(time.size)
     # Before an event counts who is followed just before it, so that its own time does not.
-    place = np.searchsorted(time[order], time[happened], side="left")
-    weight[happened] = 1.0 / np.maximum(followed[place], 1e-12)
-    at = np.searchsorted(time[order], horizon, side="left")
-    weight[until] = 1.0 / np.maximum(followed[at], 1e-12)
+    weight[happened] = 1.0 / np.maximum(followed.evaluate(np.nextafter(time[happened], -np.inf)), 1e-12)
+    weight[until] = 1.0 / np.maximum(followed.evaluate(np.nextafter(horizon, -np.inf)), 1e-12)
     return float(weight @ (happened - risk) ** 2 / time.size)
-
-
-def _still_followed(time: F64, event: F64) -> F64:
-    """(n + 1,) Kaplan-Meier probability that follow-up has not ended before each place of sorted times."""
-    n = time.size
-    times, first = np.unique(time, return_index=True)
-    ended = np.add.reduceat(1.0 - event, first)
-    events = np.add.reduceat(event, first)
-    # Events come before ends of follow-up at the same time.
-    at_risk = (n - first) - events
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kept = np.where(at_risk > 0, 1.0 - ended / at_risk, 1.0)
-    after = np.cumprod(kept)
-    of_place: Index = np.searchsorted(times, time)
-    return np.append(np.append(1.0, after)[of_place], after[-1])
 
 
 def area(predictor: F64, ill: np.ndarray) -> float:
     """Area under the curve: how often, of two, the patient with the disease has the higher risk."""
-    n_ill = int((ill == 1).sum())
-    n_well = ill.size - n_ill
-    if not (n_ill and n_well):
-        return float("nan")
-    return float((rankdata(predictor)[ill == 1].sum() - n_ill * (n_ill + 1) / 2) / (n_ill * n_well))
+    from sklearn.metrics import roc_auc_score
+
+    both = np.unique(ill).size == 2
+    return float(roc_auc_score(ill, predictor)) if both else float("nan")
 
 
 def of_diagnosis(folds: Sequence[Fold]) -> dict[str, float]:

@@ -182,6 +182,8 @@ def say_known(knowledge: "Knowledge | dict[str, Any]") -> None:
 
 def say_filled_in(model: "Estimator") -> None:
     """Say how missing values were filled in, and of which variables least is known for it."""
+    from ..outcome_words import percent
+
     filled = model.provenance_.get("missing")
     if filled and filled["cells"]:
         unknown = sorted(filled["unknown"].items(), key=lambda one: -one[1])[:LEAST_KNOWN_SHOWN]
@@ -325,11 +327,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
 
 def _say_left_out(variables: "LeftOut", subject: str) -> None:
-    independent = f"no sign of a dependence on {subject}"
-    if variables.adds_nothing is None:
-        independent += ", or none once earlier variables are known"
     reasons = {
-        independent: variables.independent,
+        f"no sign of a dependence on {subject}": variables.independent,
         f"associated with {subject}, but adding nothing once earlier variables are known": (
             variables.adds_nothing
         ),
@@ -435,17 +434,9 @@ def patient_labels(patients: "Patients") -> list[str]:
     ]
 
 
-def percent(risk: float, prevalence: float | None = None) -> str:
-    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
-    if risk < 0.01:
-        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
-    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
-
-
 def made_with(model: "Estimator") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..inputs.knowledge import Knowledge
-    from ..provenance import backend_used
 
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
@@ -464,7 +455,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:
         parameters["knowledge"] = Knowledge.of(known).in_words()
-    return {**parameters, "backend": backend_used(model.provenance_)}
+    return {**parameters, "backend": model.provenance_["backend"]}
 
 
 def provenance(command: str, details: dict[str, Any]) -> str:

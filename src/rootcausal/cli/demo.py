@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..outcome_words import percent
 from ..wording import shown, together
 from .console import (
     made_with,
-    percent,
     provenance,
     say,
     say_known,

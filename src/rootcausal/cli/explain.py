@@ -11,6 +11,7 @@ import typer
 from ..errors import InputError, UnlikeCohortWarning
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
+from ..outcome_words import percent
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown, together
 from .console import (
@@ -18,7 +19,6 @@ from .console import (
     NOTHING_MEASURED,
     made_with,
     patient_label,
-    percent,
     print_table,
     provenance,
     say,

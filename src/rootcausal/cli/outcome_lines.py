@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from ..outcome_words import NumberWords, OutcomeWords, SurvivalWords, fold, words_of
+from ..outcome_words import NumberWords, OutcomeWords, SurvivalWords, fold, percent, words_of
 from ..survival import RCISurvival
 from ..wording import share
-from .console import percent
 
 if TYPE_CHECKING:
     from ..estimator import Estimator

@@ -6,18 +6,17 @@ deviations from its mean, so a single look at the rows is enough: the rest is ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .halves import Mechanism, sizes_of, taken
-from .linear import split
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
 from .proportional import Proportional
+from .schema import MODEL, Array
 from .table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 
 # Of the number's variance; where the errors leave less, they tell it for certain.
@@ -140,8 +139,11 @@ class ValueAttribution(Proportional):
 
     kind: ClassVar[str] = "value"
     outcome: ClassVar[str] = "number"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept", "spread")
-    PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts", "spreads")
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(LARGEST),
+        "intercept": Array.within(LARGEST, MODEL),
+        "spread": Array(MODEL, least=np.finfo(float).tiny, most=LARGEST),
+    }
 
     coef: F64
     intercept: float
@@ -158,43 +160,3 @@ class ValueAttribution(Proportional):
     @property
     def notable(self) -> float:
         return NOTABLE_SHARE * self.spread
-
-    def check(self) -> None:
-        if not (np.abs(np.append(self.coef, self.intercept)) <= LARGEST).all():
-            raise ValueError("a coefficient or an intercept is not a number, or out of range")
-        if not 0.0 < self.spread <= LARGEST:
-            raise ValueError("its number does not vary, or out of range")
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "coef": self.coef,
-            "intercept": np.array([self.intercept]),
-            "spread": np.array([self.spread]),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> ValueAttribution:
-        intercept, spread = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "spread"))
-        attribution = cls(taken(arrays, "coef", mechanism.order.size), intercept, spread)
-        attribution.check()
-        return attribution
-
-    @classmethod
-    def pack(cls, halves: Sequence[ValueAttribution]) -> dict[str, np.ndarray]:
-        return {
-            "coef": np.concatenate([one.coef for one in halves]),
-            "intercepts": np.array([one.intercept for one in halves]),
-            "spreads": np.array([one.spread for one in halves]),
-        }
-
-    @classmethod
-    def unpack(
-        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
-    ) -> list[ValueAttribution]:
-        sizes = sizes_of(mechanisms)
-        coef = taken(arrays, "coef", int(sizes.sum()))
-        numbers = (taken(arrays, name, sizes.size).tolist() for name in ("intercepts", "spreads"))
-        unpacked = [cls(*one) for one in zip(split(coef, sizes), *numbers, strict=True)]
-        for one in unpacked:
-            one.check()
-        return unpacked

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
 
 from .halves import Mechanism, Sampled
@@ -48,3 +51,10 @@ class Proportional:
 
     def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
         return self.effects_on_outcome(mechanism)[place] * z
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
+        return cls(**fields)
+
+    def check(self) -> None:
+        """Nothing beyond its schema."""

@@ -7,19 +7,19 @@ not, with coefficients that are next to Cox's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from .clock import Clock
-from .halves import Mechanism, sizes_of, taken
-from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS, split
+from .linear import MOST_LOG_ODDS, NOTABLE_LOG_ODDS
 from .loops import Loops
 from .moments import Columns, ScoreMoments, correlation_p_values
 from .population import ClassWeights
 from .proportional import Proportional
+from .schema import MODEL, Array
 from .table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
 
 # With fewer events nothing can be learned of hazards.
@@ -150,8 +150,12 @@ class HazardAttribution(Proportional):
 
     kind: ClassVar[str] = "hazard"
     outcome: ClassVar[str] = "survival"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "edges", "cumulative", "horizon")
-    PACKED: ClassVar[tuple[str, ...]] = ("coef", "edges", "cumulative", "horizons", "n_edges")
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(MOST_LOG_ODDS),
+        "edges": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "cumulative": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "horizon": Array(MODEL, least=np.finfo(float).tiny),
+    }
 
     coef: F64
     edges: F64
@@ -179,57 +183,9 @@ class HazardAttribution(Proportional):
         return replace(self, horizon=horizon)
 
     def check(self) -> None:
-        if not (np.abs(self.coef) <= MOST_LOG_ODDS).all():
-            raise ValueError("a coefficient is not a number, or out of range")
         if not 2 <= self.edges.size == self.cumulative.size <= MOST_EDGES:
             raise ValueError("the times of its baseline hazard are too few or too many")
-        for curve in (self.edges, self.cumulative):
-            if not (np.isfinite(curve).all() and curve[0] == 0.0 and (np.diff(curve) >= 0.0).all()):
-                raise ValueError("its baseline hazard is not one")
-        if not (np.diff(self.edges) > 0.0).all() or not 0.0 < self.horizon <= self.edges[-1]:
-            raise ValueError("its horizon, or a time of its baseline hazard, is out of range")
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "coef": self.coef,
-            "edges": self.edges,
-            "cumulative": self.cumulative,
-            "horizon": np.array([self.horizon]),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> HazardAttribution:
-        m = arrays["edges"].size
-        curve = taken(arrays, "edges", m), taken(arrays, "cumulative", m)
-        attribution = cls(
-            taken(arrays, "coef", mechanism.order.size), *curve, float(taken(arrays, "horizon", 1)[0])
-        )
-        attribution.check()
-        return attribution
-
-    @classmethod
-    def pack(cls, halves: Sequence[HazardAttribution]) -> dict[str, np.ndarray]:
-        return {
-            "coef": np.concatenate([one.coef for one in halves]),
-            "edges": np.concatenate([one.edges for one in halves]),
-            "cumulative": np.concatenate([one.cumulative for one in halves]),
-            "horizons": np.array([one.horizon for one in halves]),
-            "n_edges": np.array([one.edges.size for one in halves]),
-        }
-
-    @classmethod
-    def unpack(
-        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
-    ) -> list[HazardAttribution]:
-        sizes = sizes_of(mechanisms)
-        coef = taken(arrays, "coef", int(sizes.sum()))
-        n_edges = taken(arrays, "n_edges", sizes.size, whole=True)
-        if not ((n_edges >= 2) & (n_edges <= MOST_EDGES)).all():
-            raise ValueError("the times of a baseline hazard are too few or too many")
-        edges, cumulative = (taken(arrays, name, int(n_edges.sum())) for name in ("edges", "cumulative"))
-        horizons = taken(arrays, "horizons", sizes.size)
-        parts = (split(coef, sizes), split(edges, n_edges), split(cumulative, n_edges), horizons.tolist())
-        unpacked = [cls(*one) for one in zip(*parts, strict=True)]
-        for one in unpacked:
-            one.check()
-        return unpacked
+        if self.edges[0] != 0.0 or self.cumulative[0] != 0.0 or not (np.diff(self.edges) > 0.0).all():
+            raise ValueError("its baseline hazard is not one")
+        if self.horizon > self.edges[-1]:
+            raise ValueError("its horizon is later than any time of its baseline hazard")
