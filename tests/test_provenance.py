@@ -8,8 +8,7 @@ from page_facts import facts_of
 from tampering import with_header
 
 from rootcausal import RCI
-from rootcausal.cli.console import say_order
-from rootcausal.cli.outcome_lines import lines_of
+from rootcausal.cli.console import say_order, words_of_model
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def test_the_page_says_why_a_variable_is_left_out(cohort, paths, tmp_path):
 
 def test_a_file_of_before_is_not_made_to_say_more_than_it_knows(paths, capsys):
     model = RCI.load(paths[2])
-    say_order(model, lines_of(model))
+    say_order(model, words_of_model(model))
     assert said_of_left_out(capsys.readouterr().out) == [
         "no sign of a dependence on the disease, or none once earlier variables are known: "
         "follower, noise, both"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from ..outcome_words import fold
+from ..outcomes.words import fold
 from ..screening.leakage import LIMITS, Limit
 from . import (
     censoring,

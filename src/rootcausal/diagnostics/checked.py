@@ -16,7 +16,7 @@ from ..core.outcome import Outcome
 from ..core.survival import Survival
 from ..core.table import F64, SCORE, Index
 from ..core.yes_no import YesNo
-from ..outcome_words import OutcomeWords, words_of
+from ..outcomes import Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
@@ -67,7 +67,7 @@ class Checked:
     of_fit: bool = False
 
     @property
-    def words(self) -> OutcomeWords:
+    def words(self) -> Words:
         """How the outcome is spoken of."""
         return words_of(self.model.attribution)
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from ..core.survival import HazardAttribution
 from ..core.table import F64, LARGEST_LOG_HAZARD
-from ..outcome_words import percent
+from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check
 from .link import Groups, calibration, parts_of
