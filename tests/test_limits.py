@@ -166,7 +166,7 @@ def test_what_is_not_to_be_read_is_said_in_one_line_on_stderr(cohort: Path, monk
     assert line.endswith(f"; {who} says why, and what to do)")
 
 
-OUTCOMES = {"yes_no": RCI(), "survival": RCISurvival(), "number": RCIRegressor()}
+OUTCOMES = {"binary": RCI(), "survival": RCISurvival(), "continuous": RCIRegressor()}
 
 
 @pytest.mark.parametrize("kind", OUTCOMES)
@@ -176,9 +176,9 @@ def test_every_check_is_described_as_it_asks(kind):
     X["b"] += X["age"]
     number = X["b"] + rng.laplace(size=200)
     known = {
-        "yes_no": ((number > 0).to_numpy().astype(int),),
+        "binary": ((number > 0).to_numpy().astype(int),),
         "survival": (np.exp(-number.to_numpy()), np.arange(200) % 3 > 0),
-        "number": (number.to_numpy(),),
+        "continuous": (number.to_numpy(),),
     }[kind]
     asked = {check.name: check.question for check in OUTCOMES[kind].fit(X, *known).diagnose(X, *known).checks}
     told = {one.name: one.question for of in ("any", kind) for one in described(of)}

@@ -119,7 +119,7 @@ def test_curves_explain_what_least_squares_says(n_values):
 
 
 def test_findings_do_not_depend_on_the_number_of_threads():
-    drawn = simulate(6_000, 21, random_state=0, outcome="number")
+    drawn = simulate(6_000, 21, random_state=0, outcome="continuous")
     model = RCIRegressor().fit(drawn.X, drawn.y)
     on_all = model.diagnose(drawn.X, drawn.y)
     with one_thread():

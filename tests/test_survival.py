@@ -17,8 +17,8 @@ from rootcausal import RCI, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.regression import Coefficients, regress
-from rootcausal.core.survival import HazardAttribution, HazardLoss, Survival
 from rootcausal.core.table import LossSums
+from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival
 from rootcausal.scoring import brier, concordance
 
 TABLES = [ReferenceRaw, NumbaRaw]

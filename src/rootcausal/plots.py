@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrows import graph_of, graph_without_outcome
-from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
 from .figure_axes import average_of, axis_words, name_rows, name_steps, patient_called, reached
@@ -36,6 +35,7 @@ from .figure_style import (
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
 from .mechanism_figure import mechanism as mechanism
+from .outcomes.survival import HazardAttribution
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
 from .wording import shortened, together

@@ -14,14 +14,14 @@ from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
-from .core.survival import Survival
 from .core.table import Index
-from .core.yes_no import YesNo
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
 from .inputs.sampling import doubt_of_prevalence
+from .outcomes.binary import Binary
+from .outcomes.survival import Survival
 from .screening.leakage import by_absence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
@@ -291,7 +291,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
 
 def _tells_all_apart(learned: Learned, cohort: Cohort) -> bool:
     """Whether the model tells every patient with the disease from every one without."""
-    if cohort.rows is None or not isinstance(cohort.outcome, YesNo):
+    if cohort.rows is None or not isinstance(cohort.outcome, Binary):
         return False
     values, known = cohort.rows
     whole = ~np.isnan(values).any(axis=1)

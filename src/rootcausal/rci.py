@@ -99,7 +99,7 @@ class RCI(ClassifierMixin, Estimator):
     provenance_ : dict, how the model was made; ``findings`` is what fit and checks found.
     """
 
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     intercept_ : what is expected of a patient whose shocks are all average.
     """
 
-    outcome: ClassVar[str] = "number"
+    outcome: ClassVar[str] = "continuous"
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
 from .inputs.rules import Findings
+from .outcomes import WORDS
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
     Fitted = TypeVar("Fitted", bound=Estimator)
 
-OUTCOMES = {"yes_no": "a diagnosis", "survival": "the time to an event", "number": "a number"}
-ESTIMATORS = {"yes_no": "RCI", "survival": "RCISurvival", "number": "RCIRegressor"}
+OUTCOMES = {"binary": "a diagnosis", "survival": "the time to an event", "continuous": "a number"}
 
 
 def save(model: Estimator, path: str | PathLike[str]) -> None:
@@ -85,7 +85,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     estimator = choose(outcome)
     if estimator.outcome != outcome:
         raise InputError(
-            f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "
+            f"this is a model of {OUTCOMES[outcome]}, which {WORDS[outcome].estimator}.load reads, and "
             f"{estimator.__name__} is for {OUTCOMES[estimator.outcome]}"
         )
     model = estimator(**saved.provenance["parameters"])

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .core.model import CausalModel
-from .core.survival import HazardAttribution
 from .core.table import F64
 from .diagnostics import Diagnosis
 from .errors import InputError
@@ -21,6 +20,7 @@ from .explanation import Explanation
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
+from .outcomes.survival import HazardAttribution
 from .scoring import concordance, of_follow_up
 from .uncertainty.cross_validation import Fold
 

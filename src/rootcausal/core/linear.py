@@ -1,8 +1,4 @@
-"""The linear halves of a model: LiNGAM for the mechanism, logistic regression for the attribution.
-
-Errors are a triangular matrix times standardized columns, and a Shapley value is its error times a
-coefficient (paper, Equation 3: S_i = E_i δ_i).
-"""
+"""The linear mechanism, LiNGAM: errors are a triangular matrix times standardized columns."""
 
 from __future__ import annotations
 
@@ -13,11 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.special import expit
 
-from .halves import STRAIGHT, ArrowCurve, Mechanism, sizes_of, taken
+from .halves import STRAIGHT, ArrowCurve, taken
 from .moments import EXHAUSTED, reach
-from .proportional import Proportional
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
@@ -25,7 +19,6 @@ MOST_COLUMNS = 10_000_000
 # or a hazard times 1.11, or a risk of 50 % up to 52 %. On less than that nobody would act.
 NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
-MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
 MOST_MEAN_IN_SD = 1e20
 # The diagonal of a mixing matrix holds standard deviations of at most one. Below it are correlations times
@@ -161,69 +154,6 @@ class LinearMechanism:
         return cls(n_columns, order, mean, sd, mixing, unmixing)
 
 
-@dataclass(frozen=True, eq=False)
-class LinearAttribution(Proportional):
-    """Log-odds as a linear function of the errors.
-
-    Attributes
-    ----------
-    coef : (k,) log-odds for each unit of error, in causal order.
-    intercept : log-odds of a patient whose errors are all zero.
-    """
-
-    kind: ClassVar[str] = "linear"
-    outcome: ClassVar[str] = "yes_no"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept")
-    PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts")
-
-    coef: F64
-    intercept: float
-
-    @property
-    def base_value(self) -> float:
-        return self.intercept
-
-    def predicted(self, predictor: F64) -> F64:
-        """The risk of the disease."""
-        risk: F64 = expit(predictor)
-        return risk
-
-    @property
-    def notable(self) -> float:
-        return NOTABLE_LOG_ODDS
-
-    def check(self) -> None:
-        _check_effects(self.coef, np.array([self.intercept]))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"coef": self.coef, "intercept": np.array([self.intercept])}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> LinearAttribution:
-        attribution = cls(
-            taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0])
-        )
-        attribution.check()
-        return attribution
-
-    @classmethod
-    def pack(cls, halves: Sequence[LinearAttribution]) -> dict[str, np.ndarray]:
-        return {
-            "coef": np.concatenate([one.coef for one in halves]),
-            "intercepts": np.array([one.intercept for one in halves]),
-        }
-
-    @classmethod
-    def unpack(
-        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
-    ) -> list[LinearAttribution]:
-        sizes = sizes_of(mechanisms)
-        coef = taken(arrays, "coef", int(sizes.sum()))
-        intercepts = taken(arrays, "intercepts", sizes.size)
-        _check_effects(coef, intercepts)
-        return [cls(*one) for one in zip(split(coef, sizes), intercepts.tolist(), strict=True)]
-
-
 def inverse(mixing: F64) -> F64:
     """(k, k) unmixing of a lower triangular mixing matrix."""
     k = len(mixing)
@@ -271,12 +201,6 @@ def check_moments(mean: F64, sd: F64) -> None:
         raise ValueError("a standard deviation is not a positive number, or out of range")
     if not (np.abs(mean) <= MOST_MEAN_IN_SD * sd).all():
         raise ValueError("a mean is not a number, or far larger than its standard deviation allows")
-
-
-def _check_effects(coef: F64, intercept: F64) -> None:
-    """Raise ValueError where a patient would not get finite log-odds."""
-    if not all((np.abs(effect) <= MOST_LOG_ODDS).all() for effect in (coef, intercept)):
-        raise ValueError("a coefficient or an intercept is not a number, or out of range")
 
 
 def _check_mixing(mixing: F64) -> None:

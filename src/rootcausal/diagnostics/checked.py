@@ -11,17 +11,12 @@ import numpy as np
 
 from ..core.halves import STRAIGHT
 from ..core.model import CausalModel
-from ..core.number import Number
 from ..core.outcome import Outcome
-from ..core.survival import Survival
 from ..core.table import F64, SCORE, Index
-from ..core.yes_no import YesNo
-from ..outcomes import Words, words_of
+from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
-#: The kinds of outcome, by the names that attributions have for them.
-OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (YesNo, Survival, Number)}
 
 
 class Named(Protocol):

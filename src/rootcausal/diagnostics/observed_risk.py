@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-from ..core.survival import HazardAttribution
 from ..core.table import F64, LARGEST_LOG_HAZARD
+from ..outcomes.survival import HazardAttribution
 from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check

@@ -12,17 +12,18 @@ import numpy as np
 
 from ..core.halves import Attribution, Mechanism
 from ..core.layout import Layout
-from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
+from ..core.linear import MOST_COLUMNS, LinearMechanism
 from ..core.model import CausalModel
-from ..core.number import ValueAttribution
-from ..core.survival import HazardAttribution
 from ..nonlinear.attribution import BentAttribution
 from ..nonlinear.mechanism import BentMechanism
+from ..outcomes import ATTRIBUTIONS
+from ..outcomes.binary import LogOddsAttribution
 
 # The kinds of halves that files know, by the names of their headers: a new one is entered here.
 MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
-    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution, BentAttribution)
+    **{kind.kind: kind for kind in ATTRIBUTIONS},
+    BentAttribution.kind: BentAttribution,
 }
 MECHANISM, ATTRIBUTION, RESAMPLES = "mechanism_", "attribution_", "bootstrap_"
 NAMED_BY_HALF_SINCE = 3
@@ -119,7 +120,7 @@ def packed_names(version: int) -> set[str]:
 OLD_NAMES = {name: MECHANISM + name for name in LinearMechanism.ARRAYS} | {"coef": f"{ATTRIBUTION}coef"}
 OLD_PACKED_NAMES = {
     RESAMPLES + name: RESAMPLES + half + name
-    for half, names in ((MECHANISM, LinearMechanism.PACKED), (ATTRIBUTION, LinearAttribution.PACKED))
+    for half, names in ((MECHANISM, LinearMechanism.PACKED), (ATTRIBUTION, LogOddsAttribution.PACKED))
     for name in names
 }
 
@@ -134,7 +135,7 @@ def named_by_half(
     renamed = {today.get(name, name): array for name, array in arrays.items()}
     if "intercept" in header:
         renamed[f"{ATTRIBUTION}intercept"] = np.array([float(header["intercept"])])
-    return header | {"mechanism": LinearMechanism.kind, "attribution": LinearAttribution.kind}, renamed
+    return header | {"mechanism": LinearMechanism.kind, "attribution": LogOddsAttribution.kind}, renamed
 
 
 def outcome_told_by(attribution: Any) -> str | None:

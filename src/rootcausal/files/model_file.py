@@ -333,7 +333,7 @@ def _names(names: Any, p: int) -> np.ndarray:
 
 
 def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
-    if outcome == "number":
+    if outcome == "continuous":
         if labels != []:
             raise ValueError("its number has classes")
         return np.empty(0)

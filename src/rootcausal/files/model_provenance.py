@@ -44,7 +44,7 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
 
 def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
     """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
+    if provenance.get("outcome", "binary") != outcome_told_by(attribution):
         raise ValueError("its attribution is not of the outcome that it remembers")
     if "outcome" not in provenance:
         if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:

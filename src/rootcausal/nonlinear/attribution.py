@@ -61,7 +61,7 @@ class BentAttribution:
     """
 
     kind: ClassVar[str] = "bent"
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
     ARRAYS: ClassVar[tuple[str, ...]] = (
         "intercept",
         "curves",

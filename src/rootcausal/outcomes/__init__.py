@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.halves import Attribution
+from ..core.outcome import Outcome
 from ..wording import one_line
-from .binary import BinaryWords
-from .continuous import ContinuousWords
-from .survival import SurvivalWords
+from .binary import Binary, BinaryWords, LogOddsAttribution, SimulatedDiagnosis
+from .continuous import Continuous, ContinuousWords, SimulatedNumber, ValueAttribution
+from .simulated import Simulator
+from .survival import HazardAttribution, SimulatedEvent, Survival, SurvivalWords
 from .words import Words as Words
 
+#: By the names that parameters, files and attributions have for them.
+OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (Binary, Survival, Continuous)}
+ATTRIBUTIONS: tuple[type[Attribution], ...] = (LogOddsAttribution, HazardAttribution, ValueAttribution)
 WORDS: dict[str, type[Words]] = {one.kind: one for one in (BinaryWords, SurvivalWords, ContinuousWords)}
+
+SIMULATORS: dict[str, type[Simulator]] = {
+    "binary": SimulatedDiagnosis,
+    "survival": SimulatedEvent,
+    "continuous": SimulatedNumber,
+}
 
 
 def words_of(

@@ -1,14 +1,189 @@
-"""The time to an event, or to the end of follow-up: log-hazards are what errors add to."""
+"""The time to an event, or to the end of follow-up: errors add to the log-hazard.
+
+Columns are screened against martingale residuals. The loss is the Poisson form of proportional hazards on the
+intervals of a :class:`~.follow_up.Clock` (piecewise-exponential): a sum over rows, as Cox's partial
+likelihood is not, with coefficients that are next to Cox's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..core.halves import Attribution
-from ..core.survival import HazardAttribution
+from ..core.linear import NOTABLE_LOG_ODDS
+from ..core.loops import Loops
+from ..core.moments import Columns, ScoreMoments, correlation_p_values
+from ..core.population import ClassWeights
+from ..core.table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
+from ..errors import InputError
+from .attribution import MOST_LOG_ODDS, Proportional
+from .base import TableLoss
+from .follow_up import Clock
+from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words, fold, wrapped
+
+# With fewer events nothing can be learned of hazards.
+FEWEST_EVENTS = 2
+MOST_EDGES = 1000
+# Share of simulated patients whose event is seen, unless another is asked for.
+EVENTS = 0.62
+# Beyond these, plus or minus, the simulated time to an event would leave float64; so would its longest one.
+MOST_SIMULATED_HAZARD, MOST_SIMULATED_TIME = 300.0, 350.0
+
+
+@dataclass(frozen=True, eq=False)
+class Survival:
+    """What is known of a patient are the time of follow-up and whether the event ended it, 1 or 0: (n, 2).
+
+    Attributes
+    ----------
+    clock : of the cohort.
+    horizon : the time by which risks are told.
+    """
+
+    name: ClassVar[str] = "survival"
+    variance: ClassVar[float] = 1.0  # log-hazards, squared
+    certain: ClassVar[str] = (
+        "the errors tell of some patients for certain that they have the event before others, or not at all, "
+        "so maximum likelihood has no finite answer"
+    )
+
+    clock: Clock
+    horizon: float
+
+    @property
+    def start(self) -> F64:
+        return np.log(self.clock.null_hazards)
+
+    @property
+    def chosen(self) -> str:
+        return f", survival, {self.horizon!r}"
+
+    @classmethod
+    def of(cls, known: np.ndarray, horizon: float | None = None) -> Survival:
+        """By default the horizon is the median time of the events, rounded."""
+        return cls.by(Clock.of(known[:, 0], known[:, 1]), horizon)
+
+    @classmethod
+    def by(cls, clock: Clock, horizon: float | None = None) -> Survival:
+        """The same where only the clock is at hand."""
+        return cls(clock, _rounded(clock) if horizon is None else float(horizon))
+
+    def again(self, known: np.ndarray) -> Survival:
+        return Survival.of(known, self.horizon)
+
+    @staticmethod
+    def is_enough(known: np.ndarray) -> bool:
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of(known[:, 0], known[:, 1]).has_an_order
+
+    @staticmethod
+    def lacks(known: np.ndarray) -> str:
+        events = int(known[:, 1].sum())
+        return (
+            f"had fewer than {FEWEST_EVENTS} events, or nobody whom an event came before: the cohort has too "
+            f"few events ({events})"
+        )
+
+    def rows(self, known: np.ndarray) -> np.ndarray:
+        return self.clock.rows(known[:, 0], known[:, 1])
+
+    def p_values(self, moments: ColumnMoments) -> F64:
+        return correlation_p_values(moments)
+
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
+        return ScoreMoments.of(columns, kept)
+
+    def scores(self, columns: Columns) -> None:
+        return None
+
+    def loss(self, table: Table, cols: Index) -> HazardLoss:
+        return HazardLoss(table, cols, self.start)
+
+    def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> HazardAttribution:
+        cumulative = np.append(0.0, np.cumsum(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD))))
+        edges = self.clock.edges
+        # A resample may lack whoever was followed until the horizon.
+        last = max(self.clock.longest, self.horizon)
+        if last > edges[-1]:
+            # After the last event nobody had one.
+            edges, cumulative = np.append(edges, last), np.append(cumulative, cumulative[-1])
+        return HazardAttribution(effects, edges, cumulative, self.horizon)
+
+
+def _rounded(clock: Clock) -> float:
+    """The median time of the events to two digits, or as it is where that is later than anybody's."""
+    rounded = float(f"{clock.middle:.2g}")
+    return rounded if 0.0 < rounded <= clock.longest else clock.middle
+
+
+class HazardLoss(TableLoss):
+    """The log-likelihood of follow-up; its baseline are intervals' log-hazards."""
+
+    def sums(self, beta: F64) -> LossSums:
+        return self.table.hazard_sums(self.cols, beta)
+
+    def is_certain(self, loglik: float) -> bool:
+        """A time has a density, which no prediction exhausts."""
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class HazardAttribution(Proportional):
+    """The log-hazard as a linear function of the errors, relative to a patient whose errors are all zero.
+
+    Attributes
+    ----------
+    coef : (k,) log-hazard for each unit of error, in causal order.
+    edges : (m,) times, ascending from zero to the longest follow-up.
+    cumulative : (m,) hazard until then of a patient whose errors are all zero; between edges it runs evenly.
+    horizon : the time by which risks are told.
+    """
+
+    kind: ClassVar[str] = "hazard"
+    outcome: ClassVar[str] = "survival"
+    CURVES: ClassVar[tuple[str, ...]] = ("edges", "cumulative")
+    CURVE_SIZES: ClassVar[tuple[int, int]] = (2, MOST_EDGES)
+    NUMBERS: ClassVar[tuple[str, ...]] = ("horizon",)
+
+    coef: F64
+    edges: F64
+    cumulative: F64
+    horizon: float
+
+    @property
+    def base_value(self) -> float:
+        return 0.0
+
+    def predicted(self, predictor: F64) -> F64:
+        """The risk of an event by the horizon."""
+        return 1.0 - self.survival(predictor, np.array([self.horizon]))[:, 0]
+
+    def survival(self, predictor: F64, times: F64) -> F64:
+        """(n, m): probability of no event until each of some times (m,)."""
+        ratio = np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD))
+        return np.exp(-np.outer(ratio, np.interp(times, self.edges, self.cumulative)))
+
+    @property
+    def notable(self) -> float:
+        return NOTABLE_LOG_ODDS
+
+    def with_horizon(self, horizon: float) -> HazardAttribution:
+        return replace(self, horizon=horizon)
+
+    def check(self) -> None:
+        if not (np.abs(self.coef) <= MOST_LOG_ODDS).all():
+            raise ValueError("a coefficient is not a number, or out of range")
+        if not 2 <= self.edges.size == self.cumulative.size <= MOST_EDGES:
+            raise ValueError("the times of its baseline hazard are too few or too many")
+        for curve in (self.edges, self.cumulative):
+            if not (np.isfinite(curve).all() and curve[0] == 0.0 and (np.diff(curve) >= 0.0).all()):
+                raise ValueError("its baseline hazard is not one")
+        if not (np.diff(self.edges) > 0.0).all() or not 0.0 < self.horizon <= self.edges[-1]:
+            raise ValueError("its horizon, or a time of its baseline hazard, is out of range")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,3 +297,47 @@ class SurvivalWords(Words):
             "hazards": attribution.cumulative.tolist(),
             "events": made["events"],
         }
+
+
+class SimulatedEvent:
+    """The time to an event whose hazard is constant, and whose log-hazard is the sum.
+
+    Patients enter evenly over the years of a study and are followed to its end, so follow-up is uniform
+    between zero and the longest one, and independent of everything else. The longest one is such that this
+    share of the population has its event before its follow-up ends.
+    """
+
+    name: ClassVar[str] = "event"
+    scale: ClassVar[str] = "log-hazard"
+    has_classes: ClassVar[bool] = True
+    rescue: ClassVar[str] = ", or choose a share of events nearer to a half"
+    intercept = 0.0
+
+    def __init__(self, population: Population, events: float) -> None:
+        self._rng = population.rng
+        hazard = _hazard(population.draw() @ population.effects)
+        log_longest = shift_for(
+            events, lambda shift: _chance_within(hazard * np.exp(shift)), MOST_SIMULATED_TIME
+        )
+        self._longest = np.exp(log_longest)
+
+    @classmethod
+    def of(cls, population: Population, asked: Asked) -> SimulatedEvent:
+        return cls(population, EVENTS if asked.events is None else asked.events)
+
+    def draw(self, predictor: F64) -> Drawn:
+        time = self._rng.standard_exponential(predictor.size) / _hazard(predictor)
+        follow_up = (1.0 - self._rng.random(predictor.size)) * self._longest
+        event = time <= follow_up
+        return Drawn(event.astype(np.int64), np.minimum(time, follow_up), event)
+
+
+def _hazard(log_hazard: F64) -> F64:
+    if np.abs(log_hazard).max() > MOST_SIMULATED_HAZARD:
+        raise InputError("the hazards overflow along the paths of so dense a graph: lower expected_neighbors")
+    return np.exp(log_hazard)
+
+
+def _chance_within(exposure: F64) -> F64:
+    """Chance of an event before a uniform end of follow-up, given hazard × the longest follow-up."""
+    return 1.0 + np.expm1(-exposure) / exposure
