@@ -2,7 +2,6 @@
 
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,8 +17,6 @@ from rootcausal.cli.fit import ARROWS_SHOWN, say_arrows
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
 from rootcausal.graph_figure import arc_ends, draw_graph
-
-OLD = Path(__file__).parent / "old_files"
 
 
 def knowing(model: RCI, stage, pairs=()) -> RCI:
@@ -303,16 +300,6 @@ def test_saved_models_have_the_same_graph(with_levels, tmp_path):
     shown = np.arange(with_levels.causal_order_.size)
     before, after = graph_of(with_levels._model, shown, one), graph_of(loaded._model, shown, other)
     assert before.arrows == after.arrows and before.bands == after.bands == []
-
-
-@pytest.mark.parametrize(
-    "file", ["model-version-1.rci", "model-version-2-resampled.rci", "model-version-3.rci"]
-)
-def test_files_of_before_have_a_graph_in_which_nothing_was_given(file):
-    model = RCI.load(OLD / file)
-    graph = graph_of(model._model, np.arange(model.causal_order_.size), model.bootstrap_)
-    assert graph.arrows and not graph.known and not graph.bands and not graph.covariates
-    assert all(arrow.state != "given" for arrow in graph.arrows)
 
 
 def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):

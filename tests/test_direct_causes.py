@@ -12,6 +12,7 @@ from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import direct_causes, regression, sharp, susie
 from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
 from rootcausal.core.loops import PLAIN
+from rootcausal.core.schema import flattened
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
 from rootcausal.data import simulate
 from rootcausal.outcomes.binary import Binary, LogitLoss
@@ -67,7 +68,10 @@ def test_rare_diseases_are_fitted_and_resampled(shape):
         assert model.provenance_["converged"]
         assert model.coef_[0] > 0
         for fitted in (model._model, *model.bootstrap_.models):
-            assert all(np.isfinite(numbers).all() for numbers in fitted.attribution.arrays().values())
+            assert all(
+                np.isfinite(numbers).all()
+                for numbers in flattened([fitted.attribution], all_of_it=True).values()
+            )
 
 
 def test_the_answer_does_not_hang_on_the_limit_of_passes(monkeypatch):

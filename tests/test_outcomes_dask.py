@@ -17,6 +17,7 @@ import dask.dataframe as dd
 from graded_tables import graded, with_holes
 
 from rootcausal import InputError, Knowledge, RCIRegressor, RCISurvival
+from rootcausal.core.schema import flattened
 from rootcausal.inputs import cluster_follow_up
 from rootcausal.inputs.cluster_outcomes import Numbers
 from rootcausal.outcomes.continuous import Continuous
@@ -57,8 +58,8 @@ def check_same(model: Any, expected: Any, facts: tuple[str, ...]) -> None:
     assert model.causal_order_.size
     scale = max(1.0, float(np.abs(expected.coef_).max()))
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-9 * scale)
-    for name, array in expected._model.attribution.arrays().items():
-        found = model._model.attribution.arrays()[name]
+    for name, array in flattened([expected._model.attribution], all_of_it=True).items():
+        found = flattened([model._model.attribution], all_of_it=True)[name]
         np.testing.assert_allclose(found, array, rtol=1e-9, atol=1e-9)
     assert model.provenance_["backend"] == "dask"
     for fact in facts:

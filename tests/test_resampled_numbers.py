@@ -15,6 +15,7 @@ from rootcausal.backends.choose import choose_table
 from rootcausal.core.arrows import arrows_among
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Settings, learn
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import Index
 from rootcausal.data import load_pbc, simulate
 from rootcausal.outcomes.binary import Binary
@@ -55,7 +56,11 @@ def plainly(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFro
 
 
 def numbers(model: Any) -> list[dict[str, np.ndarray]]:
-    return [half.arrays() for one in model.bootstrap_.models for half in (one.mechanism, one.attribution)]
+    return [
+        flattened([half], all_of_it=True)
+        for one in model.bootstrap_.models
+        for half in (one.mechanism, one.attribution)
+    ]
 
 
 def check(model: Any, monkeypatch: pytest.MonkeyPatch, n: int = RESAMPLES) -> None:

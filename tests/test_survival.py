@@ -17,6 +17,7 @@ from rootcausal import RCI, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.regression import Coefficients, regress
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import LossSums
 from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival
 from rootcausal.scoring import brier, concordance
@@ -332,8 +333,8 @@ def test_an_interrupted_run_goes_on(cohort: Any, model: RCISurvival, tmp_path: P
     RCISurvival().fit(X, time, event).bootstrap(3, resume=file)
     again = RCISurvival().fit(X, time, event).bootstrap(8, resume=file)
     for one, other in zip(again.bootstrap_.models, model.bootstrap_.models, strict=True):
-        for name, numbers in one.attribution.arrays().items():
-            assert np.array_equal(numbers, other.attribution.arrays()[name])
+        for name, numbers in flattened([one.attribution], all_of_it=True).items():
+            assert np.array_equal(numbers, flattened([other.attribution], all_of_it=True)[name])
     for other in (
         RCISurvival(horizon=0.5).fit(X, time, event),
         RCISurvival().fit(X, time, 1 - event),

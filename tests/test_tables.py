@@ -13,6 +13,7 @@ from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.moments import describe_columns, regressed_correlations
 from rootcausal.core.outcome import Outcome
 from rootcausal.core.pipeline import Learned
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import SCORE, LossSums, Table
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.survival import Survival
@@ -229,9 +230,11 @@ def check_same(found: Learned, expected: Learned, backend: str) -> None:
     assert found.ordering.order.tolist() == expected.ordering.order.tolist()
     assert expected.ordering.order.size
     np.testing.assert_allclose(found.ordering.mixing, expected.ordering.mixing, atol=tolerance)
-    for name, array in expected.model.attribution.arrays().items():
+    for name, array in flattened([expected.model.attribution], all_of_it=True).items():
         scale = max(1.0, float(np.abs(array).max()))
-        np.testing.assert_allclose(found.model.attribution.arrays()[name], array, atol=tolerance * scale)
+        np.testing.assert_allclose(
+            flattened([found.model.attribution], all_of_it=True)[name], array, atol=tolerance * scale
+        )
 
 
 @pytest.mark.parametrize("make", TABLES)

@@ -27,9 +27,6 @@ from .uncertainty.resample import Bootstrap
 from .version import __version__
 from .wording import listed, one_line, plural, quoted
 
-# Older files name the class that summed over the rows instead of the backend.
-BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
-
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
 # Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
@@ -162,24 +159,23 @@ class LeftOut:
     Attributes
     ----------
     independent : no sign that the disease depends on them.
-    adds_nothing : associated with it, but not once earlier variables are known; None where an older file does
-        not tell these two apart, and ``independent`` holds both.
+    adds_nothing : associated with it, but not once earlier variables are known.
     exhausted : wholly explained by earlier variables.
     """
 
     independent: list[str]
-    adds_nothing: list[str] | None
+    adds_nothing: list[str]
     exhausted: list[str]
 
 
 def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[str, Any]) -> LeftOut:
     """Sort the variables that are not in the causal order by why they are not."""
-    exhausted, adds_nothing = set(provenance["exhausted"]), set(provenance.get("adds_nothing", ()))
+    exhausted, adds_nothing = set(provenance["exhausted"]), set(provenance["adds_nothing"])
     known, ordered = exhausted | adds_nothing, set(order)
     rest = [name for column, name in enumerate(names) if column not in ordered]
     return LeftOut(
         [name for name in rest if name not in known],
-        [name for name in rest if name in adds_nothing] if "adds_nothing" in provenance else None,
+        [name for name in rest if name in adds_nothing],
         [name for name in rest if name in exhausted],
     )
 
@@ -216,13 +212,6 @@ def mechanism_in_words(
 def _kind_in_words(kind: str | Sequence[Any]) -> str:
     levels = [kind] if isinstance(kind, str) else [one_line(level, 40) for level in kind]
     return " < ".join(levels[:MOST_LEVELS])
-
-
-def backend_used(provenance: Mapping[str, Any]) -> str:
-    """Which backend summed over the rows."""
-    if "backend" in provenance:
-        return str(provenance["backend"])
-    return BACKEND_OF_CLASS.get(provenance["table"], "unknown")
 
 
 def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> list[str]:

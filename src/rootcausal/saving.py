@@ -119,7 +119,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     except InputError as error:
         raise ValueError(str(error)) from None
     described = model._encoding.described()
-    if saved.provenance.get("kinds", described) != described:
+    if saved.provenance["kinds"] != described:
         raise ValueError("its variables are not those that it remembers")
     if saved.classes.size:
         model.classes_ = saved.classes

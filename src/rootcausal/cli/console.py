@@ -335,11 +335,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
 
 def _say_left_out(variables: "LeftOut", subject: str) -> None:
-    independent = f"no sign of a dependence on {subject}"
-    if variables.adds_nothing is None:
-        independent += ", or none once earlier variables are known"
     reasons = {
-        independent: variables.independent,
+        f"no sign of a dependence on {subject}": variables.independent,
         f"associated with {subject}, but adding nothing once earlier variables are known": (
             variables.adds_nothing
         ),
@@ -446,7 +443,6 @@ def patient_labels(patients: "Patients") -> list[str]:
 def made_with(model: "Estimator") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..inputs.knowledge import Knowledge
-    from ..provenance import backend_used
 
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
@@ -465,7 +461,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:
         parameters["knowledge"] = Knowledge.of(known).in_words()
-    return {**parameters, "backend": backend_used(model.provenance_)}
+    return {**parameters, "backend": model.provenance_["backend"]}
 
 
 def provenance(command: str, details: dict[str, Any]) -> str:

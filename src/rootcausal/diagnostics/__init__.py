@@ -79,7 +79,7 @@ def _of_model(checked: Checked) -> Iterator[Check]:
     order = model.column_order
     errors = model.column_errors(checked.X)[:, order]
     yield check_range(errors, [names[c] for c in order], checked.called, checked.words.predictions)
-    given = checked.provenance["parameters"].get("knowledge")  # models of before have none
+    given = checked.provenance["parameters"].get("knowledge")
     yield from check_names(list(variables), [variables[k] for k in model.order], given)
 
 

@@ -91,13 +91,13 @@ class Checked:
     @property
     def prevalence(self) -> float | None:
         """Share of the population with the disease, where that was given."""
-        share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
+        share: float | None = self.provenance["parameters"].get("prevalence")
         return share
 
     @property
     def transforms(self) -> dict[str, str]:
         """The columns that are on another scale, by name."""
-        return dict(self.provenance["parameters"].get("transform") or {})  # models of before have none
+        return dict(self.provenance["parameters"].get("transform") or {})
 
     def may_be_logged(self) -> np.ndarray:
         """(q,) which columns are numbers, no logarithms yet, that are above 0 wherever they were measured."""

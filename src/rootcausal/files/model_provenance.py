@@ -13,10 +13,12 @@ from .written_dates import ORDERS
 # What every model says of how it was made, and pages and summaries read.
 PROVENANCE = {
     "rootcausal": str,
+    "backend": str,
     "parameters": dict,
     "rows": int,
     "columns": int,
     "exhausted": list,
+    "adds_nothing": list,
     "separated": bool,
     "pairs_evaluated": int,
 }
@@ -27,12 +29,10 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
     for name, kind in PROVENANCE.items():
         if type(provenance[name]) is not kind:
             raise ValueError(f"its {name!r} is of another type")
-    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
-        raise ValueError("its backend is no text")  # files of version 1 call it table
     if provenance["columns"] != p:
         raise ValueError("its numbers of rows, cases and columns do not fit together")
     _check_outcome(provenance, attribution)
-    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
+    left_out = [*provenance["exhausted"], *provenance["adds_nothing"]]
     if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
     patients = provenance.get("patients", 1)

@@ -16,6 +16,7 @@ from ..core.loops import Loops
 from ..core.moments import ROWS_PER_CLASS, ClassMoments, Columns, welch_p_values
 from ..core.population import ClassWeights
 from ..core.regression import Coefficients, regress
+from ..core.schema import MODEL, Array
 from ..core.table import F64, ColumnMoments, Index, LossSums, Table
 from ..wording import percent, share
 from .attribution import MOST_LOG_ODDS, Proportional
@@ -124,7 +125,10 @@ class LogOddsAttribution(Proportional):
 
     kind: ClassVar[str] = "linear"
     outcome: ClassVar[str] = "binary"
-    NUMBERS: ClassVar[tuple[str, ...]] = ("intercept",)
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(MOST_LOG_ODDS),
+        "intercept": Array.within(MOST_LOG_ODDS, MODEL),
+    }
 
     coef: F64
     intercept: float
@@ -141,11 +145,6 @@ class LogOddsAttribution(Proportional):
     @property
     def notable(self) -> float:
         return NOTABLE_LOG_ODDS
-
-    def check(self) -> None:
-        """Raise ValueError where a patient would not get finite log-odds."""
-        if not (np.abs(np.append(self.coef, self.intercept)) <= MOST_LOG_ODDS).all():
-            raise ValueError("a coefficient or an intercept is not a number, or out of range")
 
 
 @dataclass(frozen=True, kw_only=True)

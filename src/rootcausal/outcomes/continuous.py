@@ -17,6 +17,7 @@ from ..core.halves import Attribution
 from ..core.loops import Loops
 from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.population import ClassWeights
+from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 from .attribution import Proportional
 from .simulated import Asked, Drawn, Population
@@ -146,7 +147,11 @@ class ValueAttribution(Proportional):
 
     kind: ClassVar[str] = "value"
     outcome: ClassVar[str] = "continuous"
-    NUMBERS: ClassVar[tuple[str, ...]] = ("intercept", "spread")
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(LARGEST),
+        "intercept": Array.within(LARGEST, MODEL),
+        "spread": Array(MODEL, least=np.finfo(float).tiny, most=LARGEST),
+    }
 
     coef: F64
     intercept: float
@@ -163,12 +168,6 @@ class ValueAttribution(Proportional):
     @property
     def notable(self) -> float:
         return NOTABLE_SHARE * self.spread
-
-    def check(self) -> None:
-        if not (np.abs(np.append(self.coef, self.intercept)) <= LARGEST).all():
-            raise ValueError("a coefficient or an intercept is not a number, or out of range")
-        if not 0.0 < self.spread <= LARGEST:
-            raise ValueError("its number does not vary, or out of range")
 
 
 @dataclass(frozen=True, kw_only=True)

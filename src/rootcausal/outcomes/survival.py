@@ -18,6 +18,7 @@ from ..core.linear import NOTABLE_LOG_ODDS
 from ..core.loops import Loops
 from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.population import ClassWeights
+from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
 from ..errors import InputError
 from .attribution import MOST_LOG_ODDS, Proportional
@@ -145,9 +146,12 @@ class HazardAttribution(Proportional):
 
     kind: ClassVar[str] = "hazard"
     outcome: ClassVar[str] = "survival"
-    CURVES: ClassVar[tuple[str, ...]] = ("edges", "cumulative")
-    CURVE_SIZES: ClassVar[tuple[int, int]] = (2, MOST_EDGES)
-    NUMBERS: ClassVar[tuple[str, ...]] = ("horizon",)
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(MOST_LOG_ODDS),
+        "edges": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "cumulative": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "horizon": Array(MODEL, least=np.finfo(float).tiny),
+    }
 
     coef: F64
     edges: F64
@@ -175,15 +179,12 @@ class HazardAttribution(Proportional):
         return replace(self, horizon=horizon)
 
     def check(self) -> None:
-        if not (np.abs(self.coef) <= MOST_LOG_ODDS).all():
-            raise ValueError("a coefficient is not a number, or out of range")
         if not 2 <= self.edges.size == self.cumulative.size <= MOST_EDGES:
             raise ValueError("the times of its baseline hazard are too few or too many")
-        for curve in (self.edges, self.cumulative):
-            if not (np.isfinite(curve).all() and curve[0] == 0.0 and (np.diff(curve) >= 0.0).all()):
-                raise ValueError("its baseline hazard is not one")
-        if not (np.diff(self.edges) > 0.0).all() or not 0.0 < self.horizon <= self.edges[-1]:
-            raise ValueError("its horizon, or a time of its baseline hazard, is out of range")
+        if self.edges[0] != 0.0 or self.cumulative[0] != 0.0 or not (np.diff(self.edges) > 0.0).all():
+            raise ValueError("its baseline hazard is not one")
+        if self.horizon > self.edges[-1]:
+            raise ValueError("its horizon is later than any time of its baseline hazard")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from ..core.quantiles import CohortQuantiles
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..outcomes import Words
-from ..provenance import backend_used, left_out, parameters_in_words
+from ..provenance import left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
@@ -302,7 +302,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
         "parameters": {key: _for_json(value) for key, value in parameters_in_words(provenance).items()},
-        "backend": backend_used(provenance),
+        "backend": provenance["backend"],
         "rows": provenance["rows"],
         "cases": provenance.get("cases"),
         "columns": provenance["columns"],

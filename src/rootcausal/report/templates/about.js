@@ -71,16 +71,12 @@ function seedless({ bent }) {
   return "the model itself draws no random numbers, so the same table gives the same model";
 }
 
-/** Reasons and names; a model file of before does not tell the first two reasons apart. */
+/** Reasons and names. */
 function leftOut({ independent, adds_nothing: addsNothing, exhausted }) {
-  const explained = ["wholly explained by earlier variables", exhausted];
-  if (addsNothing === null) {
-    return [["no sign that the outcome depends on them, or none once earlier variables are known", independent], explained];
-  }
   return [
     ["no sign that the outcome depends on them", independent],
     ["associated with the outcome, but adding nothing once earlier variables are known", addsNothing],
-    explained,
+    ["wholly explained by earlier variables", exhausted],
   ];
 }
 
