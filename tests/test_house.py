@@ -73,7 +73,7 @@ MAY_IMPORT = {
         "uncertainty",
         "what_if",
     },
-    "diagnostics": {"asking", "backends", "core", "outcomes", "scoring", "screening", "wording"},
+    "diagnostics": {"asking", "backends", "core", "outcomes", "screening", "wording"},
     "report": {
         "arrows",
         "backends",
@@ -99,6 +99,7 @@ MAY_IMPORT = {
         "files",
         "inputs",
         "long_work",
+        "outcomes",
         "parameters",
         "provenance",
         "report",
@@ -107,7 +108,6 @@ MAY_IMPORT = {
         "wording",
     },
     "outcomes": {"core", "errors", "wording"},
-    "scoring": {"core", "uncertainty"},
     "rci": {
         "core",
         "diagnostics",
@@ -117,7 +117,6 @@ MAY_IMPORT = {
         "inputs",
         "parameters",
         "report",
-        "scoring",
         "uncertainty",
     },
     "survival": {
@@ -129,7 +128,6 @@ MAY_IMPORT = {
         "inputs",
         "outcomes",
         "report",
-        "scoring",
         "uncertainty",
     },
     "regressor": {
@@ -139,7 +137,6 @@ MAY_IMPORT = {
         "explanation",
         "inputs",
         "report",
-        "scoring",
         "uncertainty",
     },
     "loading": {"rci", "regressor", "saving", "survival"},

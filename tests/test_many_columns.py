@@ -18,7 +18,7 @@ from rootcausal.diagnostics.evidence import fit_plain, joint_score_tests
 from rootcausal.diagnostics.rank_scores import rank_scores
 from rootcausal.diagnostics.ranks import Ranked, rank_correlations, ranks_of
 from rootcausal.diagnostics.score_tests import GROUPS_AT_ONCE
-from rootcausal.scoring import concordance
+from rootcausal.outcomes.survival import concordance
 from rootcausal.screening.auc import aucs
 
 SEEDS = st.integers(0, 10_000)

@@ -19,8 +19,7 @@ from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.regression import Coefficients, regress
 from rootcausal.core.schema import flattened
 from rootcausal.core.table import LossSums
-from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival
-from rootcausal.scoring import brier, concordance
+from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival, brier, concordance
 
 TABLES = [ReferenceRaw, NumbaRaw]
 every_table = pytest.mark.parametrize("raw", TABLES, ids=["numpy", "numba"])

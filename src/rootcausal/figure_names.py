@@ -11,7 +11,7 @@ from .core.halves import Attribution
 from .errors import InputError
 from .figure_style import minus
 from .inputs.kinds import Variable
-from .outcomes import WORDS, Words, words_of
+from .outcomes import OUTCOMES, Words, words_of
 from .wording import LONGEST, one_line, shortened
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Names:
         """
         reading, units = provenance.get("reading", {}), _texts(units, "units")
         target = reading.get("called") if target is None else target
-        of_outcome = units.get(WORDS[attribution.outcome].unit_name(target) or "")
+        of_outcome = units.get(OUTCOMES[attribution.outcome].unit_name(target) or "")
         return cls(
             tuple(names_shown(columns, labels)),
             tuple(one_line(units.get(str(column), "")) for column in columns),

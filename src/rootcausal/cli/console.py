@@ -361,7 +361,7 @@ def say_meaning(words: "Words", base_value: float, covariates: Sequence[str], no
     say(words.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
-    for line in words.populations():
+    for line in words.populations:
         say(line)
 
 

@@ -146,7 +146,7 @@ def explain(
     if out is None:
         _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, "checks": model._found.verdict, **made, **asks.words.facts()}
+        details = {"model": model_file.name, "checks": model._found.verdict, **made, **asks.words.facts}
         if question is not None:
             details["what_if"] = str(question)
         scores = _Scores(asks, id_column, question)
@@ -500,5 +500,5 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
     say(scores.words.base(scores.base_value, "shocks and covariates" if scores.covariates else "shocks"))
     if scores.covariates:
         say_adjusted(scores.covariates)
-    for line in scores.words.populations():
+    for line in scores.words.populations:
         say(line)

@@ -245,7 +245,7 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_arrows(model, words)
     say_filled_in(model)
     say_sets(model)
-    for line in words.populations():
+    for line in words.populations:
         say(line)
 
 

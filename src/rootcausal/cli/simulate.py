@@ -73,7 +73,7 @@ def simulate(
     """
     import pyarrow as pa
 
-    from ..outcomes import SIMULATORS
+    from ..outcomes import OUTCOMES
 
     check_output(out)
     if truth is not None:
@@ -104,7 +104,7 @@ def simulate(
     say(f"cohort written to {shown(out)}: {rows} rows, {len(names)} variables")
     say(_outcome_line(cohort, prevalence))
     if truth is not None:
-        say(f"true Shapley values ({SIMULATORS[outcome].scale}) written to {shown(truth)}")
+        say(f"true Shapley values ({OUTCOMES[outcome].simulator.scale}) written to {shown(truth)}")
     say(provenance("simulate", details))
 
 

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import spsolve_triangular
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64
 from ..errors import InputError
-from ..outcomes import SIMULATORS
+from ..outcomes import OUTCOMES
 from ..outcomes.binary import CaseControl
 from ..outcomes.simulated import Asked, Simulator
 from .exogenous_errors import FAMILIES, Population, draw_errors
@@ -165,7 +165,7 @@ def simulate(
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
     _check_design(design, prevalence, n_samples)
     _check_outcome(outcome, events, design, prevalence)
-    simulator, asked = SIMULATORS[outcome], Asked(design, prevalence, events)
+    simulator, asked = OUTCOMES[outcome].simulator, Asked(design, prevalence, events)
     edge_probability = min(1.0, expected_neighbors / (n_variables - 1))
     rng = np.random.default_rng(random_state)
 
@@ -202,8 +202,8 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
 
 
 def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
-    if outcome not in list(SIMULATORS):
-        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(SIMULATORS)}")
+    if outcome not in list(OUTCOMES):
+        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(OUTCOMES)}")
     if events is not None:
         if outcome != "survival":
             raise InputError(f"events is the share of events of outcome='survival', not of {outcome!r}")

@@ -69,7 +69,7 @@ class Checked:
     @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
-        return OUTCOMES[self.model.attribution.outcome]
+        return OUTCOMES[self.model.attribution.outcome].outcome
 
     @cached_property
     def score(self) -> np.ndarray:

@@ -14,12 +14,12 @@ from ..core.model import CausalModel
 from ..core.schema import Part, flattened, names_of, taken, unflattened
 from ..nonlinear.attribution import BentAttribution
 from ..nonlinear.mechanism import BentMechanism
-from ..outcomes import ATTRIBUTIONS
+from ..outcomes import OUTCOMES
 
 # The kinds of parts that files know, by the names of their headers: a new one is entered here.
 MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
-    **{kind.kind: kind for kind in ATTRIBUTIONS},
+    **{one.attribution.kind: one.attribution for one in OUTCOMES.values()},
     BentAttribution.kind: BentAttribution,
 }
 # Arrays of the model itself, which are whole, and those of resamples.

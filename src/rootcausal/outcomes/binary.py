@@ -20,7 +20,7 @@ from ..core.schema import MODEL, Array
 from ..core.table import F64, ColumnMoments, Index, LossSums, Table
 from ..wording import percent, share
 from .attribution import MOST_LOG_ODDS, Proportional
-from .base import TableLoss
+from .base import BRIER, Fold, Specification, TableLoss, mean_of_folds, mean_square
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words
 
@@ -147,86 +147,69 @@ class LogOddsAttribution(Proportional):
         return NOTABLE_LOG_ODDS
 
 
-@dataclass(frozen=True, kw_only=True)
-class BinaryWords(Words):
-    """Of a diagnosis; ``prevalence`` is how common it is in the population, if that was said."""
+def words_of(attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]) -> Words:
+    """The words of a diagnosis; parameters may say how common it is in the population."""
+    prevalence, of_what = parameters.get("prevalence"), called or "the disease"
 
-    kind: ClassVar[str] = "binary"
-    estimator: ClassVar[str] = "RCI"
-    happening: ClassVar[str] = "the diagnosis"
-    columns: ClassVar[tuple[str, str | None]] = ("risk", "log_odds")
-    effect_ends: ClassVar[bool] = False
-    scale: ClassVar[str] = "log-odds"
-    prediction: ClassVar[str] = "risk"
-    axis: ClassVar[str] = "log-odds"
-    added: ClassVar[str] = "added log-odds"
-    subject: ClassVar[str] = "the disease"
-    node: ClassVar[str] = "disease"
-    of_order: ClassVar[str] = "the log-odds of disease that a shock of one standard deviation adds"
-    of_causes: ClassVar[str] = "root causes, with the log-odds that each adds"
-    of_columns: ClassVar[str] = "the log-odds that each variable adds"
-    header: ClassVar[tuple[str, ...]] = ("risk", "log-odds")
+    def predicted(value: float) -> str:
+        return percent(value, prevalence)
 
-    prevalence: float | None = None
-
-    @classmethod
-    def of(
-        cls, attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]
-    ) -> BinaryWords:
-        return cls(of_what=called or cls.subject, prevalence=parameters.get("prevalence"))
-
-    def predicted(self, value: float) -> str:
-        return percent(value, self.prevalence)
-
-    def cells(self, predicted: float, predictor: float) -> tuple[str, ...]:
-        return self.predicted(predicted), self.beside(predictor)
-
-    def reached(self, predictor: float, predicted: float) -> str:
-        return self.beside(predictor)
-
-    def beside(self, value: float) -> str:
+    def beside(value: float) -> str:
         return f"{value:+.2f}"
 
-    def per_sd(self, effect: float) -> str:
-        return f"{effect:+.3f}"
-
-    def direct(self, effect: float, signless: bool) -> str:
-        return f" {abs(effect):.2f} log-odds" if signless else f"{effect:+.2f} log-odds"
-
-    def adds(self, value: float) -> str:
-        return f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}"
-
-    def moved_by(self, size: float) -> str:
-        return f"{self.of_what} by {size:g} log-odds"
-
-    def base(self, value: float, average: str) -> str:
-        return (
+    populations: tuple[str, ...] = ()
+    if prevalence is not None:
+        of_which = f"of which {share(prevalence)} have the disease"
+        populations = (f"Risks and base value are those in a population {of_which}.",)
+    return Words(
+        kind=Binary.name,
+        estimator="RCI",
+        happening="the diagnosis",
+        of_what=of_what,
+        subject="the disease",
+        node="disease",
+        scale="log-odds",
+        prediction="risk",
+        axis="log-odds",
+        added="added log-odds",
+        header=("risk", "log-odds"),
+        columns=("risk", "log_odds"),
+        of_order="the log-odds of disease that a shock of one standard deviation adds",
+        of_causes="root causes, with the log-odds that each adds",
+        of_columns="the log-odds that each variable adds",
+        populations=populations,
+        facts={"scale": "log-odds"},
+        predicted=predicted,
+        cells=lambda risk, predictor: (predicted(risk), beside(predictor)),
+        reached=lambda predictor, _: beside(predictor),
+        beside=beside,
+        end=beside,
+        per_sd=lambda effect: f"{effect:+.3f}",
+        direct=lambda effect, signless: f"{f' {abs(effect):.2f}' if signless else beside(effect)} log-odds",
+        adds=lambda value: f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}",
+        moved_by=lambda size: f"{of_what} by {size:g} log-odds",
+        base=lambda value, average: (
             f"base value: {value:+.4f}, the log-odds when all {average} are average; it is not the prevalence"
-        )
+        ),
+        meaning=_meaning,
+        left_unnamed=lambda size: f"Shocks that change the log-odds by less than {size:g} are not named.",
+        page=lambda made: {},
+        effect_ends=False,
+    )
 
-    def meaning(self, base_value: float, covariates: bool) -> str:
-        average, parts = "", "what all variables add"
-        if covariates:
-            average, parts = " and covariates", "what these and all variables add"
-        return (
-            "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
-            f"variable whose own shock, {ITS_OWN}, raises this\n"
-            "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves "
-            "them.\n"
-            f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all "
-            f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
-        )
 
-    def left_unnamed(self, notable: float) -> str:
-        return f"Shocks that change the log-odds by less than {notable:g} are not named."
-
-    def populations(self) -> Sequence[str]:
-        if self.prevalence is None:
-            return ()
-        return (
-            f"Risks and base value are those in a population of which {share(self.prevalence)} have the "
-            "disease.",
-        )
+def _meaning(base_value: float, covariates: bool) -> str:
+    average, parts = "", "what all variables add"
+    if covariates:
+        average, parts = " and covariates", "what these and all variables add"
+    return (
+        "What the numbers mean: risk is the probability of disease under the model. A root cause is a\n"
+        f"variable whose own shock, {ITS_OWN}, raises this\n"
+        "patient's log-odds of disease; the largest comes first. +0.69 doubles the odds, -0.69 halves "
+        "them.\n"
+        f"The base value, {base_value:+.2f}, is the log-odds of a patient whose shocks{average} are all "
+        f"average;\nit is not the prevalence. The base value and {parts} make the patient's log-odds."
+    )
 
 
 class SimulatedDiagnosis:
@@ -277,3 +260,48 @@ class CaseControl(SimulatedDiagnosis):
         shuffled = self._population.rng.permutation(2 * n_each)
         y = np.repeat([0, 1], n_each)[shuffled]
         return np.concatenate([*found[0], *found[1]])[shuffled], Drawn(y)
+
+
+def area(predictor: F64, ill: np.ndarray) -> float:
+    """Area under the curve: how often, of two, the patient with the disease has the higher risk."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(ill, predictor)) if 0 < ill.sum() < ill.size else float("nan")
+
+
+def _performance(
+    folds: Sequence[Fold], attribution: Attribution, parameters: Mapping[str, Any]
+) -> dict[str, float]:
+    """Areas are the mean of those within folds. Who were sampled apart are no population to have risks."""
+    auc = mean_of_folds([area(fold.predictor, fold.known) for fold in folds])
+    if parameters.get("prevalence") is not None:
+        return {"auc": auc}
+    return {
+        "auc": auc,
+        "brier": mean_square([fold.predicted - fold.known for fold in folds]),
+        "brier_without_variables": mean_square([fold.null - fold.known for fold in folds]),
+    }
+
+
+def _check_facts(made: Mapping[str, Any]) -> None:
+    if type(made["cases"]) is not int or not 0 < made["cases"] < made["rows"]:
+        raise ValueError("its numbers of rows, cases and columns do not fit together")
+
+
+BINARY = Specification(
+    outcome=Binary,
+    attribution=LogOddsAttribution,
+    words=words_of,
+    simulator=SimulatedDiagnosis,
+    estimator="RCI",
+    called="a diagnosis",
+    has_classes=True,
+    unit_name=lambda called: None,
+    performance=_performance,
+    said_of={
+        "auc": "of two patients it gives the one with the disease the higher risk in {:.0%} of pairs",
+        "brier": BRIER,
+    },
+    check_facts=_check_facts,
+    checks=("gives_away", "terminal", "calibrated", "same_mechanism", "influence"),
+)

@@ -7,7 +7,7 @@ deviations from its mean, so a single look at the rows is enough: the rest is ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from ..core.population import ClassWeights
 from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
 from .attribution import Proportional
+from .base import Fold, Specification, is_positive, mean_square
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, wrapped
 
@@ -170,142 +171,84 @@ class ValueAttribution(Proportional):
         return NOTABLE_SHARE * self.spread
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContinuousWords(Words):
-    """Of a number; ``spread`` is its standard deviation in the cohort."""
+def words_of(attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]) -> Words:
+    """The words of a number, written with the digits that a tenth of its spread needs, and one more."""
+    of_what, spread = called or NO_NAME, attribution.notable * 10.0
+    digits = min(max(0, 1 - math.floor(math.log10(spread / 10.0))), 12)
+    prediction = "expected value" if of_what == NO_NAME else f"expected {of_what}"
+    in_unit, in_brackets = (f", in {unit}", f" ({unit})") if unit else ("", "")
 
-    kind: ClassVar[str] = "continuous"
-    estimator: ClassVar[str] = "RCIRegressor"
-    happening: ClassVar[str] = NO_NAME
-    told: ClassVar[str] = "expected value"
-    predictions: ClassVar[str] = "expected values"
-    is_chance: ClassVar[bool] = False
-    both_ways: ClassVar[bool] = True
-    raises: ClassVar[tuple[str, str]] = ("raises it", "raises it most")
-    no_causes: ClassVar[str] = "nothing: no single shock stands out"
-    columns: ClassVar[tuple[str, str | None]] = ("predicted", None)
+    def plain(value: float) -> str:
+        return f"{value:,.{digits}f}"
 
-    spread: float
+    def predicted(value: float) -> str:
+        return f"{plain(value)} {unit}".rstrip()
 
-    @classmethod
-    def of(
-        cls, attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]
-    ) -> ContinuousWords:
-        return cls(of_what=called or NO_NAME, unit=unit, spread=attribution.notable * 10.0)
-
-    @property
-    def scale(self) -> str:
-        return self.unit or self.of_what
-
-    @property
-    def prediction(self) -> str:
-        return "expected value" if self.of_what == NO_NAME else f"expected {self.of_what}"
-
-    @property
-    def axis(self) -> str:
-        return f"{self.prediction} ({self.unit})" if self.unit else self.prediction
-
-    @property
-    def added(self) -> str:
-        return f"added to {self.of_what}" + (f" ({self.unit})" if self.unit else "")
-
-    @property
-    def subject(self) -> str:
-        return self.of_what
-
-    @property
-    def node(self) -> str:
-        return self.of_what
-
-    @property
-    def _in_unit(self) -> str:
-        return f", in {self.unit}" if self.unit else ""
-
-    @property
-    def of_order(self) -> str:
-        return f"what a shock of one standard deviation adds to {self.of_what}{self._in_unit}"
-
-    @property
-    def of_causes(self) -> str:
-        return f"what moved it most{self._in_unit}"
-
-    @property
-    def of_columns(self) -> str:
-        return f"what each variable adds{self._in_unit}"
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        return (self.prediction,)
-
-    @property
-    def digits(self) -> int:
-        """As many as a tenth of a standard deviation of the number needs, and one more."""
-        return min(max(0, 1 - math.floor(math.log10(self.spread / 10.0))), 12)
-
-    def _number(self, value: float) -> str:
-        return f"{value:,.{self.digits}f}"
-
-    def predicted(self, value: float) -> str:
-        return f"{self._number(value)} {self.unit}".rstrip()
-
-    def cells(self, predicted: float, predictor: float) -> tuple[str, ...]:
-        return (self.predicted(predicted),)
-
-    def reached(self, predictor: float, predicted: float) -> str:
-        return self._number(predicted)
-
-    def beside(self, value: float) -> str:
-        size = self._number(abs(value))
+    def beside(value: float) -> str:
+        size = plain(abs(value))
         return size if float(size.replace(",", "")) == 0.0 else f"{'+' if value >= 0 else '-'}{size}"
 
-    def per_sd(self, effect: float) -> str:
-        # Nothing has no sign, and stands below the digits of others.
-        return self.beside(effect) if self.beside(effect)[0] in "+-" else f" {self.beside(effect)}"
+    def direct(effect: float, signless: bool) -> str:
+        size = beside(abs(effect)).replace("+", " ", 1) if signless else beside(effect)
+        return f"{size} {unit}".rstrip()
 
-    def direct(self, effect: float, signless: bool) -> str:
-        size = self.beside(abs(effect)).replace("+", " ", 1) if signless else self.beside(effect)
-        return f"{size} {self.unit}".rstrip()
-
-    def adds(self, value: float) -> str:
-        return f"{'adds' if value >= 0 else 'takes away'} {self.predicted(abs(value))}"
-
-    def moved_by(self, size: float) -> str:
-        return f"{self.of_what} by {self.predicted(size)}"
-
-    def base(self, value: float, average: str) -> str:
-        return f"base value: {self.predicted(value)}, what is expected when all {average} are average"
-
-    def meaning(self, base_value: float, covariates: bool) -> str:
+    def meaning(base_value: float, covariates: bool) -> str:
         average, parts = "shocks", "what all variables add"
         if covariates:
             average, parts = "shocks and covariates", "what these and all variables add"
-        of_what, unit = self.of_what, self._in_unit
         return wrapped(
-            f"What the numbers mean: {self.prediction} is what the model expects of this patient. A "
-            f"shock is {ITS_OWN.replace('its value', 'the value of a variable')}; a plus says how much it "
-            f"adds to {of_what}{unit}, a minus how much it takes away; the largest, up or down, comes "
-            f"first. {self.predicted(base_value)} is expected of a patient whose {average} are all average; "
-            f"that and {parts} make what is expected of this one."
+            f"What the numbers mean: {prediction} is what the model expects of this patient. A shock is "
+            f"{ITS_OWN.replace('its value', 'the value of a variable')}; a plus says how much it adds to "
+            f"{of_what}{in_unit}, a minus how much it takes away; the largest, up or down, comes first. "
+            f"{predicted(base_value)} is expected of a patient whose {average} are all average; that and "
+            f"{parts} make what is expected of this one."
         )
 
-    def left_unnamed(self, notable: float) -> str:
-        size = self.predicted(notable)
-        return f"Shocks that change it by less than {size}, a tenth of its standard deviation, are not named."
-
-    def facts(self) -> dict[str, str | float]:
-        return {"scale": self.scale, "outcome": self.of_what}
-
-    @classmethod
-    def unit_name(cls, called: str | None) -> str | None:
-        return called
-
-    @property
-    def step(self) -> float:
-        return STEP_OF_SPREAD * self.spread
-
-    def page(self, attribution: Attribution, made: Mapping[str, Any]) -> dict[str, Any]:
-        """How much it varies, and its unit."""
-        return {"unit": self.unit, "digits": self.digits, "spread": self.spread, "mean": made["mean"]}
+    return Words(
+        kind=Continuous.name,
+        estimator="RCIRegressor",
+        happening=NO_NAME,
+        of_what=of_what,
+        subject=of_what,
+        node=of_what,
+        scale=unit or of_what,
+        unit=unit,
+        prediction=prediction,
+        told="expected value",
+        predictions="expected values",
+        is_chance=False,
+        both_ways=True,
+        raises=("raises it", "raises it most"),
+        axis=f"{prediction}{in_brackets}",
+        added=f"added to {of_what}{in_brackets}",
+        header=(prediction,),
+        columns=("predicted", None),
+        of_order=f"what a shock of one standard deviation adds to {of_what}{in_unit}",
+        of_causes=f"what moved it most{in_unit}",
+        of_columns=f"what each variable adds{in_unit}",
+        no_causes="nothing: no single shock stands out",
+        facts={"scale": unit or of_what, "outcome": of_what},
+        predicted=predicted,
+        cells=lambda value, _: (predicted(value),),
+        reached=lambda _, value: plain(value),
+        beside=beside,
+        end=beside,
+        # Nothing has no sign, and stands below the digits of others.
+        per_sd=lambda effect: beside(effect) if beside(effect)[0] in "+-" else f" {beside(effect)}",
+        direct=direct,
+        adds=lambda value: f"{'adds' if value >= 0 else 'takes away'} {predicted(abs(value))}",
+        moved_by=lambda size: f"{of_what} by {predicted(size)}",
+        base=lambda value, average: (
+            f"base value: {predicted(value)}, what is expected when all {average} are average"
+        ),
+        meaning=meaning,
+        left_unnamed=lambda size: (
+            f"Shocks that change it by less than {predicted(size)}, a tenth of its standard deviation, are "
+            "not named."
+        ),
+        page=lambda made: {"unit": unit, "digits": digits, "spread": spread, "mean": made["mean"]},
+        step=STEP_OF_SPREAD * spread,
+    )
 
 
 class SimulatedNumber:
@@ -326,3 +269,36 @@ class SimulatedNumber:
 
     def draw(self, predictor: F64) -> Drawn:
         return Drawn(predictor + self._population.own_errors(predictor.size))
+
+
+def _performance(
+    folds: Sequence[Fold], attribution: Attribution, parameters: Mapping[str, Any]
+) -> dict[str, float]:
+    """R², and root mean squared errors."""
+    left = mean_square([fold.predicted - fold.known for fold in folds])
+    null = mean_square([fold.null - fold.known for fold in folds])
+    return {"r2": 1.0 - left / null, "error": left**0.5, "error_without_variables": null**0.5}
+
+
+def _check_facts(made: Mapping[str, Any]) -> None:
+    if not (type(made["mean"]) in (int, float) and math.isfinite(made["mean"]) and is_positive(made["sd"])):
+        raise ValueError("its number does not vary")
+
+
+CONTINUOUS = Specification(
+    outcome=Continuous,
+    attribution=ValueAttribution,
+    words=words_of,
+    simulator=SimulatedNumber,
+    estimator="RCIRegressor",
+    called="a number",
+    has_classes=False,
+    unit_name=lambda called: called,
+    performance=_performance,
+    said_of={
+        "r2": "it tells {:.0%} of the variance",
+        "error": "typical error {:.3g}, without any variable {:.3g}",
+    },
+    check_facts=_check_facts,
+    checks=("gives_away", "terminal", "calibrated", "straight", "even_spread", "influence"),
+)

@@ -21,8 +21,9 @@ from ..core.population import ClassWeights
 from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
 from ..errors import InputError
+from ..wording import percent
 from .attribution import MOST_LOG_ODDS, Proportional
-from .base import TableLoss
+from .base import BRIER, Fold, Specification, TableLoss, is_positive, mean_of_folds
 from .follow_up import Clock
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words, fold, wrapped
@@ -30,6 +31,8 @@ from .words import ITS_OWN, Words, fold, wrapped
 # With fewer events nothing can be learned of hazards.
 FEWEST_EVENTS = 2
 MOST_EDGES = 1000
+# Patients compared with all others at once.
+PAIRS_A_BLOCK = 1 << 22
 # Share of simulated patients whose event is seen, unless another is asked for.
 EVENTS = 0.62
 # Beyond these, plus or minus, the simulated time to an event would leave float64; so would its longest one.
@@ -187,117 +190,79 @@ class HazardAttribution(Proportional):
             raise ValueError("its horizon is later than any time of its baseline hazard")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SurvivalWords(Words):
-    """Of the time to an event; risks are told by the ``horizon``, which somebody may have ``chosen``."""
+def words_of(attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]) -> Words:
+    """The words of the time to an event; parameters may say by which time risks are told."""
+    assert isinstance(attribution, HazardAttribution)
+    asked, of_what = parameters.get("horizon"), called or "the event"
+    horizon = attribution.horizon if asked is None else float(asked)
+    when = f"{horizon:,g} {unit}" if unit else f"time {horizon:,g}"
+    prediction, why = f"risk by {when}", "" if asked is not None else ", the median time of the events"
 
-    kind: ClassVar[str] = "survival"
-    estimator: ClassVar[str] = "RCISurvival"
-    happening: ClassVar[str] = "the event"
-    is_ratio: ClassVar[bool] = True
-    columns: ClassVar[tuple[str, str | None]] = ("risk", "log_hazard")
-    scale: ClassVar[str] = "log-hazard"
-    added: ClassVar[str] = "hazard times"
-    subject: ClassVar[str] = "the event"
-    node: ClassVar[str] = "event"
-    of_order: ClassVar[str] = "the hazard ratio of a shock of one standard deviation"
-    of_causes: ClassVar[str] = "root causes, and by how much each multiplies the hazard"
-    of_columns: ClassVar[str] = "the log-hazard that each variable adds"
-
-    horizon: float
-    chosen: bool = False
-
-    @classmethod
-    def of(
-        cls, attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]
-    ) -> SurvivalWords:
-        assert isinstance(attribution, HazardAttribution)
-        chosen = parameters.get("horizon")
-        horizon = attribution.horizon if chosen is None else float(chosen)
-        return cls(of_what=called or cls.subject, unit=unit, horizon=horizon, chosen=chosen is not None)
-
-    @property
-    def prediction(self) -> str:
-        return f"risk by {self.when}"
-
-    @property
-    def when(self) -> str:
-        """The horizon in words: ``5 years``, ``time 5``."""
-        return f"{self.horizon:,g} {self.unit}" if self.unit else f"time {self.horizon:,g}"
-
-    @property
-    def axis(self) -> str:
-        return f"hazard ratio; {self.prediction}"
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        return (self.prediction, "hazard")
-
-    def cells(self, predicted: float, predictor: float) -> tuple[str, ...]:
-        return self.predicted(predicted), self.beside(predictor)
-
-    def reached(self, predictor: float, predicted: float) -> str:
-        return self.predicted(predicted)
-
-    def beside(self, value: float) -> str:
+    def beside(value: float) -> str:
         return f"×{fold(value)}"
 
-    def end(self, value: float) -> str:
-        return fold(value)
-
-    def direct(self, effect: float, signless: bool) -> str:
-        return self.beside(abs(effect) if signless else effect)
-
-    def adds(self, value: float) -> str:
-        size = fold(abs(value))
-        if size == "1.00":
-            return "hardly changes the hazard"
-        return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
-
-    def moved_by(self, size: float) -> str:
-        return f"the hazard of {self.of_what} {fold(size)}-fold"
-
-    def base(self, value: float, average: str) -> str:
-        return f"log-hazards are relative to a patient whose {average} are all average, who has 0"
-
-    def meaning(self, base_value: float, covariates: bool) -> str:
-        average, parts = "shocks", "all variables"
-        if covariates:
-            average, parts = "shocks and covariates", "these and all variables"
-        return wrapped(
-            f"What the numbers mean: {self.prediction} is the probability of the event until then, by "
-            "the model. The hazard is how fast the event comes, relative to a patient whose "
-            f"{average} are all average (×1.00). A root cause is a variable whose own shock, {ITS_OWN}, "
-            "raises this patient's hazard; the largest comes first. ×2 doubles the hazard, ×0.50 "
-            f"halves it; what {parts} do, multiplied, makes the patient's hazard."
-        )
-
-    def left_unnamed(self, notable: float) -> str:
-        return f"Shocks that change the hazard less than {fold(notable)}-fold are not named."
-
-    def populations(self) -> Sequence[str]:
-        why = "" if self.chosen else ", the median time of the events"
-        return (f"Risks are told by {self.when}{why}; --horizon chooses another time.",)
-
-    def facts(self) -> dict[str, str | float]:
-        facts: dict[str, str | float] = {"scale": self.scale, "horizon": self.horizon}
-        return {**facts, "time_unit": self.unit} if self.unit else facts
-
-    @classmethod
-    def unit_name(cls, called: str | None) -> str:
-        return "time"
-
-    def page(self, attribution: Attribution, made: Mapping[str, Any]) -> dict[str, Any]:
-        """The hazard of a patient whose shocks are all average, and the horizon."""
-        assert isinstance(attribution, HazardAttribution)
-        return {
-            "horizon": self.horizon,
-            "unit": self.unit,
-            "when": self.when,
+    return Words(
+        kind=Survival.name,
+        estimator="RCISurvival",
+        happening="the event",
+        of_what=of_what,
+        subject="the event",
+        node="event",
+        scale="log-hazard",
+        unit=unit,
+        prediction=prediction,
+        is_ratio=True,
+        axis=f"hazard ratio; {prediction}",
+        added="hazard times",
+        header=(prediction, "hazard"),
+        columns=("risk", "log_hazard"),
+        of_order="the hazard ratio of a shock of one standard deviation",
+        of_causes="root causes, and by how much each multiplies the hazard",
+        of_columns="the log-hazard that each variable adds",
+        populations=(f"Risks are told by {when}{why}; --horizon chooses another time.",),
+        facts={"scale": "log-hazard", "horizon": horizon, **({"time_unit": unit} if unit else {})},
+        cells=lambda risk, predictor: (percent(risk), beside(predictor)),
+        reached=lambda _, risk: percent(risk),
+        beside=beside,
+        end=fold,
+        per_sd=fold,
+        direct=lambda effect, signless: beside(abs(effect) if signless else effect),
+        adds=_on_hazard,
+        moved_by=lambda size: f"the hazard of {of_what} {fold(size)}-fold",
+        base=lambda _, average: (
+            f"log-hazards are relative to a patient whose {average} are all average, who has 0"
+        ),
+        meaning=lambda _, covariates: _meaning(prediction, covariates),
+        left_unnamed=lambda size: f"Shocks that change the hazard less than {fold(size)}-fold are not named.",
+        page=lambda made: {
+            "horizon": horizon,
+            "unit": unit,
+            "when": when,
             "times": attribution.edges.tolist(),
             "hazards": attribution.cumulative.tolist(),
             "events": made["events"],
-        }
+        },
+    )
+
+
+def _on_hazard(value: float) -> str:
+    size = fold(abs(value))
+    if size == "1.00":
+        return "hardly changes the hazard"
+    return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
+
+
+def _meaning(prediction: str, covariates: bool) -> str:
+    average, parts = "shocks", "all variables"
+    if covariates:
+        average, parts = "shocks and covariates", "these and all variables"
+    return wrapped(
+        f"What the numbers mean: {prediction} is the probability of the event until then, by the model. The "
+        f"hazard is how fast the event comes, relative to a patient whose {average} are all average (×1.00). "
+        f"A root cause is a variable whose own shock, {ITS_OWN}, raises this patient's hazard; the largest "
+        f"comes first. ×2 doubles the hazard, ×0.50 halves it; what {parts} do, multiplied, makes the "
+        "patient's hazard."
+    )
 
 
 class SimulatedEvent:
@@ -342,3 +307,106 @@ def _hazard(log_hazard: F64) -> F64:
 def _chance_within(exposure: F64) -> F64:
     """Chance of an event before a uniform end of follow-up, given hazard × the longest follow-up."""
     return 1.0 + np.expm1(-exposure) / exposure
+
+
+def concordance(hazard: F64, time: F64, event: F64) -> float:
+    """Harrell's C (1982): of pairs where it is known who had the event first, the share ranked so.
+
+    Ties of the prediction count half. NaN where no pair can be compared.
+    """
+    first = np.flatnonzero(event > 0)
+    right, known = 0.0, 0
+    height = max(1, PAIRS_A_BLOCK // max(1, time.size))
+    for start in range(0, first.size, height):
+        some = first[start : start + height, None]
+        # Who was followed for longer, or as long without an event, had it later.
+        later = (time > time[some]) | ((time == time[some]) & (event == 0))
+        known += int(later.sum())
+        right += float((later & (hazard[some] > hazard)).sum())
+        right += 0.5 * float((later & (hazard[some] == hazard)).sum())
+    return right / known if known else float("nan")
+
+
+def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
+    """Mean squared error of risks by the horizon, patients weighted for those whose follow-up ended before.
+
+    Weights are the inverse probability of having been followed until then (Graf et al. 1999).
+    """
+    order = np.argsort(time, kind="stable")
+    followed = _still_followed(time[order], event[order])
+    happened = (time <= horizon) & (event > 0)
+    # Whose follow-up ended at the horizon had no event until then.
+    until = (time > horizon) | ((time == horizon) & (event == 0))
+    weight = np.zeros(time.size)
+    # Before an event counts who is followed just before it, so that its own time does not.
+    place = np.searchsorted(time[order], time[happened], side="left")
+    weight[happened] = 1.0 / np.maximum(followed[place], 1e-12)
+    at = np.searchsorted(time[order], horizon, side="left")
+    weight[until] = 1.0 / np.maximum(followed[at], 1e-12)
+    return float(weight @ (happened - risk) ** 2 / time.size)
+
+
+def _still_followed(time: F64, event: F64) -> F64:
+    """(n + 1,) Kaplan-Meier probability that follow-up has not ended before each place of sorted times."""
+    n = time.size
+    times, first = np.unique(time, return_index=True)
+    ended = np.add.reduceat(1.0 - event, first)
+    events = np.add.reduceat(event, first)
+    # Events come before ends of follow-up at the same time.
+    at_risk = (n - first) - events
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.where(at_risk > 0, 1.0 - ended / at_risk, 1.0)
+    after = np.cumprod(kept)
+    of_place: Index = np.searchsorted(times, time)
+    return np.append(np.append(1.0, after)[of_place], after[-1])
+
+
+def _performance(
+    folds: Sequence[Fold], attribution: Attribution, parameters: Mapping[str, Any]
+) -> dict[str, float]:
+    """Concordances are the mean of those within folds."""
+    assert isinstance(attribution, HazardAttribution)
+    horizon = attribution.horizon
+    time, event = (np.concatenate([fold.known[:, column] for fold in folds]) for column in (0, 1))
+    null = np.concatenate([np.full(len(fold.known), fold.null) for fold in folds])
+    told = np.concatenate([fold.predicted for fold in folds])
+    return {
+        "concordance": mean_of_folds([concordance(fold.predictor, *fold.known.T) for fold in folds]),
+        "brier": brier(told, time, event, horizon),
+        "brier_without_variables": brier(null, time, event, horizon),
+        "horizon": horizon,
+    }
+
+
+def _check_facts(made: Mapping[str, Any]) -> None:
+    if type(made["events"]) is not int or not 0 < made["events"] <= made["rows"]:
+        raise ValueError("its numbers of rows and events do not fit together")
+    if not (is_positive(made["horizon"]) and is_positive(made["longest_follow_up"])):
+        raise ValueError("a time that it remembers is none")
+
+
+SURVIVAL = Specification(
+    outcome=Survival,
+    attribution=HazardAttribution,
+    words=words_of,
+    simulator=SimulatedEvent,
+    estimator="RCISurvival",
+    called="the time to an event",
+    has_classes=True,
+    unit_name=lambda called: "time",
+    performance=_performance,
+    said_of={
+        "concordance": "it tells which of two patients has the event first in {:.0%} of pairs",
+        "brier": BRIER,
+    },
+    check_facts=_check_facts,
+    checks=(
+        "gives_away",
+        "calibrated",
+        "proportional_hazards",
+        "straight",
+        "follow_up",
+        "few_events",
+        "influence",
+    ),
+)

@@ -1,19 +1,17 @@
-"""How an outcome is spoken of: on the terminal, in figures and on the page, by one object for each kind.
+"""How an outcome is spoken of: on the terminal, in figures and on the page.
 
-It is made of the model's own attribution. Whoever writes for people asks it, so that nothing says log-odds
-where there are none. What most kinds say is here; the module of a kind says what it says otherwise.
+The words are made by the module of each kind, of the model's own attribution. Whoever writes for people asks
+them, so that nothing says log-odds where there are none.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from ..core.halves import Attribution
 from ..wording import percent
 
 WIDTH = 100
@@ -21,9 +19,12 @@ ITS_OWN = "the part of its value that its causes do not explain"
 # The steps in which the page keeps intervals of log-odds and log-hazards.
 STEP = 0.01
 
+#: A number for the screen.
+Said = Callable[[float], str]
+
 
 @dataclass(frozen=True, kw_only=True)
-class Words(ABC):
+class Words:
     """What is said of one outcome.
 
     Attributes
@@ -31,164 +32,81 @@ class Words(ABC):
     kind : the name of the outcome.
     estimator : the class that users call: ``RCI``.
     happening : what is known of a patient once it is: ``the diagnosis``.
-    told, predictions : what the model states of a patient, and of patients: ``risk``, ``risks``.
+    of_what : what users call it: ``the disease``, or the name that they gave.
+    subject, node : what it is in a sentence, and at the end of an arrow: ``the disease``, ``disease``.
+    scale : what shocks add to, and values are in: ``log-odds``.
+    unit : of the times, or of the number; empty where that is not known.
+    prediction : what patients are told: ``risk by 5 years``.
+    told, predictions : the same in a sentence, of one and of all: ``risk``, ``risks``.
     is_chance : whether that is a probability.
     is_ratio : whether adding on the scale means multiplying, so that axes show ratios.
     both_ways : whether shocks that lower it count as much as those that raise it.
     raises : what a variable is to patients whose shock on it adds, and whose others add less.
-    no_causes : what is said of a patient who has no root causes.
-    columns : names of what is predicted, and of what shocks add to, in a table of scores; the second is None
-        where both are the same.
-    effect_ends : whether the page says the interval of what a shock of one standard deviation does.
-    scale : what shocks add to, and values are in: ``log-odds``.
-    prediction : what patients are told: ``risk by 5 years``.
     axis, added : what an axis of the scale is called, and one of what shocks add.
-    subject, node : what the outcome is in a sentence, and at the end of an arrow: ``the disease``.
+    header : of a table of patients, what is predicted and what shocks add to.
+    columns : names of the same in a table of scores; the second is None where both are the same.
     of_order, of_causes, of_columns : what the numbers of a causal order are, those of a patient's root
         causes, and those of the columns of variables in a table of scores.
-    header : of a table of patients, what is predicted and what shocks add to.
-    of_what : what it is the scale of: ``the disease``, or what the user calls it.
-    unit : of the times, or of the number; empty where that is not known.
+    no_causes : what is said of a patient who has no root causes.
+    populations : whom risks are about, or by when they are told.
+    facts : what a table of scores says of its numbers.
+    predicted : a prediction: ``31%``, ``62.3 ml/min``.
+    cells : of one patient, below the header, from what is predicted and the predictor.
+    reached : where a patient stands on the axis, from the predictor and what is predicted: ``+1.24``.
+    beside : a Shapley value in brief: ``+0.59``, ``×1.80``, ``+4.2``.
+    end : the same as an end of an interval.
+    per_sd : what a shock of one standard deviation does.
+    direct : what a standard deviation of a cause does, all else held fixed; of some the sign means nothing.
+    adds : what a shock of this Shapley value does: ``raises the hazard 1.8-fold``, ``adds 4.2 ml/min``.
+    moved_by : the outcome and a change of it: ``the disease by 0.1 log-odds``.
+    base : what is said of the base value beside a table, given what is average in words.
+    meaning : what printed numbers mean, from the base value and whether there are covariates.
+    left_unnamed : the rule by which shocks are not named that are weaker than this.
+    page : what the page fills into its own words, from how the model was made.
+    step : the steps in which the page keeps intervals, and predictors by level.
+    effect_ends : whether the page says the interval of what a shock of one standard deviation does.
     """
 
-    kind: ClassVar[str]
-    estimator: ClassVar[str]
-    happening: ClassVar[str]
-    told: ClassVar[str] = "risk"
-    predictions: ClassVar[str] = "risks"
-    is_chance: ClassVar[bool] = True
-    is_ratio: ClassVar[bool] = False
-    both_ways: ClassVar[bool] = False
-    raises: ClassVar[tuple[str, str]] = ("a root cause", "the strongest")
-    no_causes: ClassVar[str] = "none: no single shock stands out"
-    columns: ClassVar[tuple[str, str | None]]
-    effect_ends: ClassVar[bool] = True
-
+    kind: str
+    estimator: str
+    happening: str
     of_what: str
+    subject: str
+    node: str
+    scale: str
     unit: str = ""
-
-    @classmethod
-    @abstractmethod
-    def of(
-        cls, attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]
-    ) -> Self:
-        """Of a model's outcome, which the user calls so, if anything; ``parameters`` are the model's."""
-
-    # What is a plain text in one kind is made of a name or a horizon in another.
-    @property
-    @abstractmethod
-    def scale(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def prediction(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def axis(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def added(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def subject(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def node(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def of_order(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def of_causes(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def of_columns(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def header(self) -> tuple[str, ...]: ...
-
-    def predicted(self, value: float) -> str:
-        """A prediction for the screen: ``31%``, ``62.3 ml/min``."""
-        return percent(value)
-
-    @abstractmethod
-    def cells(self, predicted: float, predictor: float) -> tuple[str, ...]:
-        """Those of one patient, below the header."""
-
-    @abstractmethod
-    def reached(self, predictor: float, predicted: float) -> str:
-        """Where a patient stands on the axis: ``+1.24``, ``31%``, ``62.3 ml/min``."""
-
-    @abstractmethod
-    def beside(self, value: float) -> str:
-        """A Shapley value in brief, as beside its bar: ``+0.59``, ``×1.80``, ``+4.2``."""
-
-    def end(self, value: float) -> str:
-        """The same as an end of an interval."""
-        return self.beside(value)
-
-    def per_sd(self, effect: float) -> str:
-        """What a shock of one standard deviation does."""
-        return self.end(effect)
-
-    @abstractmethod
-    def direct(self, effect: float, signless: bool) -> str:
-        """What a standard deviation of a cause does, all else held fixed; of some the sign means nothing."""
-
-    @abstractmethod
-    def adds(self, value: float) -> str:
-        """What a shock of this Shapley value does: ``raises the hazard 1.8-fold``, ``adds 4.2 ml/min``."""
-
-    @abstractmethod
-    def moved_by(self, size: float) -> str:
-        """The outcome and a change of it: ``the disease by 0.1 log-odds``."""
-
-    @abstractmethod
-    def base(self, value: float, average: str) -> str:
-        """What is said of the base value beside a table; ``average`` ends in "shocks"."""
-
-    @abstractmethod
-    def meaning(self, base_value: float, covariates: bool) -> str:
-        """What the printed numbers mean."""
-
-    @abstractmethod
-    def left_unnamed(self, notable: float) -> str:
-        """The rule by which weak shocks are not named, ``notable`` being the size from which they are."""
-
-    def populations(self) -> Sequence[str]:
-        """Whom risks are about, or by when they are told."""
-        return ()
-
-    def facts(self) -> dict[str, str | float]:
-        """What a table of scores says of its numbers."""
-        return {"scale": self.scale}
-
-    @classmethod
-    def unit_name(cls, called: str | None) -> str | None:
-        """By which name the outcome's unit stands among those of the variables, if it has one."""
-        return None
-
-    def units(self, called: str | None) -> dict[str, str]:
-        """Its unit as reports take it, beside those of variables; the page calls the outcome so."""
-        name = self.unit_name(called)
-        return {name: self.unit} if name and self.unit else {}
-
-    @property
-    def step(self) -> float:
-        """The steps in which the page keeps intervals, and predictors by level."""
-        return STEP
-
-    def page(self, attribution: Attribution, made: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page fills into its own words; ``made`` says how the model was made."""
-        return {}
+    prediction: str
+    told: str = "risk"
+    predictions: str = "risks"
+    is_chance: bool = True
+    is_ratio: bool = False
+    both_ways: bool = False
+    raises: tuple[str, str] = ("a root cause", "the strongest")
+    axis: str
+    added: str
+    header: tuple[str, ...]
+    columns: tuple[str, str | None]
+    of_order: str
+    of_causes: str
+    of_columns: str
+    no_causes: str = "none: no single shock stands out"
+    populations: Sequence[str] = ()
+    facts: Mapping[str, str | float]
+    predicted: Said = percent
+    cells: Callable[[float, float], tuple[str, ...]]
+    reached: Callable[[float, float], str]
+    beside: Said
+    end: Said
+    per_sd: Said
+    direct: Callable[[float, bool], str]
+    adds: Said
+    moved_by: Said
+    base: Callable[[float, str], str]
+    meaning: Callable[[float, bool], str]
+    left_unnamed: Said
+    page: Callable[[Mapping[str, Any]], dict[str, Any]]
+    step: float = STEP
+    effect_ends: bool = True
 
 
 def fold(log_ratio: float) -> str:

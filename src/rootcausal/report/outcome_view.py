@@ -6,14 +6,13 @@ Its words are those of ``templates/outcomes.js``, which :meth:`Words.page` fills
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrows import effect_intervals
 from ..core.table import F64
-from ..outcomes import Words, words_of
+from ..outcomes import OUTCOMES, Words
 
 if TYPE_CHECKING:
     from ..estimator import Estimator
@@ -24,8 +23,9 @@ BARS = 20
 
 def page_words(explanation: Explanation, units: Mapping[str, str], target: str | None) -> Words:
     """The words of the outcome of these patients; ``units`` may hold that of it, by name."""
-    words = words_of(explanation._model.attribution)
-    return replace(words, unit=units.get(words.unit_name(target) or "", ""))
+    attribution = explanation._model.attribution
+    outcome = OUTCOMES[attribution.outcome]
+    return outcome.words(attribution, None, units.get(outcome.unit_name(target) or "", ""), {})
 
 
 def outcome_facts(words: Words, explanation: Explanation) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def outcome_facts(words: Words, explanation: Explanation) -> dict[str, Any]:
         "kind": words.kind,
         "step": words.step,
         "origin": origin_of(words, explanation),
-        **words.page(explanation._model.attribution, explanation.provenance),
+        **words.page(explanation.provenance),
     }
 
 
