@@ -12,8 +12,8 @@ from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
 from rootcausal.arrows import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
+from rootcausal.cli.console import words_of_model
 from rootcausal.cli.fit import ARROWS_SHOWN, say_arrows
-from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
 from rootcausal.graph_figure import arc_ends, draw_graph
@@ -319,11 +319,11 @@ def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):
 
 def test_fit_prints_what_was_given_and_no_sign_of_levels(capsys):
     model = fitted()
-    say_arrows(model, lines_of(model))
+    say_arrows(model, words_of_model(model))
     assert capsys.readouterr().out == ""
     stage = by_order(model, 2, 4)
     stage[WARD] = 2
-    say_arrows(knowing(model, stage), lines_of(model))
+    say_arrows(knowing(model, stage), words_of_model(model))
     lines = capsys.readouterr().out.splitlines()
     assert any(line.endswith("given") for line in lines) and any(line.endswith("learned") for line in lines)
     ward = [line for line in lines if "ward -> " in line]
@@ -345,7 +345,7 @@ def without_effects(model: RCI) -> RCI:
 
 
 def test_no_heading_without_arrows(resampled, capsys):
-    say_arrows(without_effects(resampled), lines_of(resampled))
+    say_arrows(without_effects(resampled), words_of_model(resampled))
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("no direct effect is strong enough to show") and "0.1 log-odds" in line
     pytest.importorskip("matplotlib").use("Agg")
@@ -354,7 +354,7 @@ def test_no_heading_without_arrows(resampled, capsys):
 
 
 def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, capsys):
-    say_arrows(resampled, lines_of(resampled))
+    say_arrows(resampled, words_of_model(resampled))
     lines = capsys.readouterr().out.splitlines()
     assert "direct effects" in lines[0] and "total effects" in lines[-1]
     graph = graph_of(resampled._model, np.arange(8), resampled.bootstrap_)
@@ -367,7 +367,7 @@ def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, ca
 
 
 def test_fit_says_how_many_arrows_it_does_not_print(resampled, capsys):
-    say_arrows(resampled, lines_of(resampled))
+    say_arrows(resampled, words_of_model(resampled))
     n_edges = len(graph_of(resampled._model, np.arange(8)).edges)
     assert f"  and {n_edges - ARROWS_SHOWN} weaker ones" in capsys.readouterr().out.splitlines()
 
@@ -376,7 +376,7 @@ def test_hostile_names_stay_one_short_line(capsys):
     X, y = draw(200)
     names = ["\x1b[2Jage\n", "b" * 10_000, "c", "d", "e", "f", "g"]
     model = RCI(variant="plus", backend="numpy").fit(pd.DataFrame(X, columns=names), y).bootstrap(2)
-    say_arrows(model, lines_of(model))
+    say_arrows(model, words_of_model(model))
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and max(map(len, printed.splitlines())) < 200
 

@@ -17,9 +17,9 @@ from tampering import archive_of, members_of, with_array, with_header
 from rootcausal import RCI
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
+from rootcausal.outcomes.binary import Binary
 from rootcausal.uncertainty import resample as bootstrap_module
 from rootcausal.uncertainty.spread import interval, ranks, spread_of_values
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -468,7 +468,7 @@ def test_few_cases_are_resampled_until_both_classes_are_there():
 def test_every_resample_has_two_rows_of_each_class():
     y = np.repeat([0, 1], [58, 2])
     for seed in range(40):
-        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed), YesNo.of(y))
+        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed), Binary.of(y))
         assert np.bincount(y[rows], minlength=2).min() >= 2
 
 

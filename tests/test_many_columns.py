@@ -18,7 +18,7 @@ from rootcausal.diagnostics.evidence import fit_plain, joint_score_tests
 from rootcausal.diagnostics.rank_scores import rank_scores
 from rootcausal.diagnostics.ranks import Ranked, rank_correlations, ranks_of
 from rootcausal.diagnostics.score_tests import GROUPS_AT_ONCE
-from rootcausal.scoring import concordance
+from rootcausal.outcomes.survival import concordance
 from rootcausal.screening.auc import aucs
 
 SEEDS = st.integers(0, 10_000)
@@ -119,7 +119,7 @@ def test_curves_explain_what_least_squares_says(n_values):
 
 
 def test_findings_do_not_depend_on_the_number_of_threads():
-    drawn = simulate(6_000, 21, random_state=0, outcome="number")
+    drawn = simulate(6_000, 21, random_state=0, outcome="continuous")
     model = RCIRegressor().fit(drawn.X, drawn.y)
     on_all = model.diagnose(drawn.X, drawn.y)
     with one_thread():

@@ -268,8 +268,8 @@ def with_provenance(path: Path, change: dict) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
-        {"outcome": "number"},
-        {"outcome": "yes_no"},
+        {"outcome": "continuous"},
+        {"outcome": "binary"},
         {"outcome": "cure"},
         {"outcome": None},
         {"events": 0},

@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.number import Number
+from rootcausal.outcomes.continuous import Continuous
 
 every_attribution = pytest.mark.parametrize("attribution", ["sharp", "paper"])
 
@@ -78,7 +78,7 @@ def test_sharp_effects_are_near_the_truth() -> None:
 @pytest.mark.parametrize("raw", [ReferenceRaw, NumbaRaw])
 def test_a_parabola_is_known_from_one_point(raw: Any, cohort: Any) -> None:
     X, y = cohort
-    outcome, cols = Number.of(y), np.arange(4)
+    outcome, cols = Continuous.of(y), np.arange(4)
     table = raw(X.to_numpy(), outcome.rows(y)).standardize(cols, X.mean().to_numpy(), X.std().to_numpy())
     loss = outcome.loss(table, cols)
     beta = np.random.default_rng(0).standard_normal(5)

@@ -17,8 +17,8 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Settings, learn
 from rootcausal.core.schema import flattened
 from rootcausal.core.table import Index
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import load_pbc, simulate
+from rootcausal.outcomes.binary import Binary
 from rootcausal.uncertainty import resample as resample_module
 from rootcausal.uncertainty.learning import LearnedFrom, learn_from
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -47,7 +47,7 @@ ANIMALS = {
 def plainly(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFrom:
     """What :func:`learn_from` does, from a copy of the rows that knows nothing of the cohort."""
     X, y = cohort.X[rows], cohort.y[rows]
-    outcome = (YesNo.of(cohort.y) if cohort.outcome is None else cohort.outcome).again(y)
+    outcome = (Binary.of(cohort.y) if cohort.outcome is None else cohort.outcome).again(y)
     varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
     raw = choose_table(cohort.backend, X[:, varies], outcome.rows(y))
     layout = None if cohort.layout is None else cohort.layout.take(varies)

@@ -18,9 +18,8 @@ from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.regression import Coefficients, regress
 from rootcausal.core.schema import flattened
-from rootcausal.core.survival import HazardAttribution, HazardLoss, Survival
 from rootcausal.core.table import LossSums
-from rootcausal.scoring import brier, concordance
+from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival, brier, concordance
 
 TABLES = [ReferenceRaw, NumbaRaw]
 every_table = pytest.mark.parametrize("raw", TABLES, ids=["numpy", "numba"])

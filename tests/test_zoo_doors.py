@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import error, run
+from labelled_rows import learn
 from page_facts import facts_of
 from tables_under_test import sharded
 from typer.testing import Result
@@ -58,7 +59,7 @@ from rootcausal.comparators import (
 )
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
+from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.diagnostics import Diagnosis
 from rootcausal.estimator import Estimator
 from rootcausal.inputs.kinds import MOST_ORDINAL_NUMBERS

@@ -89,7 +89,7 @@ class SquareAttribution:
     """Every error adds its square times a weight, so that what it adds is not proportional to it."""
 
     kind: ClassVar[str] = "square"
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
     notable: ClassVar[float] = 0.1
     ARRAYS: ClassVar[Mapping[str, Array]] = {"weight": Array()}
 

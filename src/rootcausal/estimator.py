@@ -40,6 +40,7 @@ from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
 from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
+from .outcomes import OUTCOMES
 from .parameters import (
     TransformIsAParameter,
     chosen_confounding,
@@ -56,7 +57,7 @@ from .provenance import (
     warn_of_resamples,
     warn_of_sets,
 )
-from .uncertainty.cross_validation import Fold, fold_by_fold
+from .uncertainty.cross_validation import fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 from .wording import listed, one_line, plain, quoted
@@ -306,16 +307,13 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         rows = rows_at_hand(self._cohort)
         if not is_seed(plain(random_state)):
             raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
-        figures = self._figures(list(fold_by_fold(rows, folds, int(random_state))))
+        told = list(fold_by_fold(rows, folds, int(random_state)))
+        figures = OUTCOMES[self.outcome].performance(told, self._model.attribution, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        """How well what was said of each fold fits what happened."""
-        raise NotImplementedError
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrows import graph_of, graph_without_outcome
-from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
 from .figure_axes import average_of, axis_words, name_rows, name_steps, patient_called, reached
@@ -36,7 +35,7 @@ from .figure_style import (
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
 from .mechanism_figure import mechanism as mechanism
-from .outcome_words import SurvivalWords
+from .outcomes.survival import HazardAttribution
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
 from .wording import shortened, together
@@ -144,7 +143,7 @@ def survival(
     ax.set_xlim(0.0, hazard.edges[-1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     words = names.words
-    unit = f" ({words.unit})" if isinstance(words, SurvivalWords) and words.unit else ""
+    unit = f" ({words.unit})" if words.unit else ""
     ax.set_ylabel(f"without {axis_words(words.of_what)}")
     ax.set_xlabel(
         f"time{unit}\nline: {axis_words(words.prediction)}, {words.predicted(explanation.predicted[row])}"

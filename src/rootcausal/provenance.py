@@ -14,14 +14,13 @@ from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
-from .core.survival import Survival
 from .core.table import Index
-from .core.yes_no import YesNo
 from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
 from .inputs.sampling import doubt_of_prevalence
+from .outcomes import words_of
 from .screening.leakage import by_absence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
@@ -261,7 +260,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         assert cohort.outcome is not None
         levels = [] if _tells_all_apart(learned, cohort) else _deciding_levels(learned, cohort)
         yield (
-            _of_levels(levels, cohort)
+            _of_levels(levels, words_of(learned.model.attribution).subject)
             if levels
             else f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
             "Ranks are still useful; predictions are uncertain. A column that decides for some patients may "
@@ -280,7 +279,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
 
 def _tells_all_apart(learned: Learned, cohort: Cohort) -> bool:
     """Whether the model tells every patient with the disease from every one without."""
-    if cohort.rows is None or not isinstance(cohort.outcome, YesNo):
+    if cohort.rows is None or not cohort.classes.size or cohort.rows[1].ndim > 1:
         return False
     values, known = cohort.rows
     whole = ~np.isnan(values).any(axis=1)
@@ -327,9 +326,8 @@ def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
     return sorted(found, key=lambda one: -one.count)
 
 
-def _of_levels(levels: Sequence[_DecidingLevel], cohort: Cohort) -> str:
-    word = "event" if isinstance(cohort.outcome, Survival) else "disease"
-    said = [f"{_who(one)} the {word}" for one in levels]
+def _of_levels(levels: Sequence[_DecidingLevel], subject: str) -> str:
+    said = [f"{_who(one)} {subject}" for one in levels]
     these = "this level" if len(levels) == 1 else "these levels"
     return (
         f"quasi-complete separation: {listed(said, 3)}. What {these} would add has no finite estimate, and a "

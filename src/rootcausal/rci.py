@@ -22,8 +22,6 @@ from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
-from .scoring import of_diagnosis
-from .uncertainty.cross_validation import Fold
 
 
 class RCI(ClassifierMixin, Estimator):
@@ -99,7 +97,7 @@ class RCI(ClassifierMixin, Estimator):
     provenance_ : dict, how the model was made; ``findings`` is what fit and checks found.
     """
 
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
 
     def __init__(
         self,
@@ -165,10 +163,6 @@ class RCI(ClassifierMixin, Estimator):
             return []
         how = "choose by positive={1} or positive={0}"
         return warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=5)
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        figures = of_diagnosis(folds)
-        return figures if self.prevalence is None else {"auc": figures["auc"]}
 
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""

@@ -15,8 +15,6 @@ from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Amount
-from .scoring import of_number
-from .uncertainty.cross_validation import Fold
 
 
 class RCIRegressor(RegressorMixin, Estimator):
@@ -40,7 +38,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     intercept_ : what is expected of a patient whose shocks are all average.
     """
 
-    outcome: ClassVar[str] = "number"
+    outcome: ClassVar[str] = "continuous"
 
     def __init__(
         self,
@@ -77,9 +75,6 @@ class RCIRegressor(RegressorMixin, Estimator):
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series.
         """
         return self._fit(X, Amount(y), groups)
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        return of_number(folds)
 
     def predict(self, X: Any) -> F64:
         """(n,): the expected value of y."""

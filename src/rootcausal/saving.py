@@ -22,15 +22,13 @@ from .inputs.knowledge import Knowledge
 from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
 from .inputs.rules import Findings
+from .outcomes import OUTCOMES
 from .uncertainty.resample import Bootstrap
 
 if TYPE_CHECKING:
     from .estimator import Estimator
 
     Fitted = TypeVar("Fitted", bound=Estimator)
-
-OUTCOMES = {"yes_no": "a diagnosis", "survival": "the time to an event", "number": "a number"}
-ESTIMATORS = {"yes_no": "RCI", "survival": "RCISurvival", "number": "RCIRegressor"}
 
 
 def save(model: Estimator, path: str | PathLike[str]) -> None:
@@ -84,9 +82,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     outcome = saved.model.attribution.outcome
     estimator = choose(outcome)
     if estimator.outcome != outcome:
+        found = OUTCOMES[outcome]
         raise InputError(
-            f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "
-            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome]}"
+            f"this is a model of {found.called}, which {found.estimator}.load reads, and "
+            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome].called}"
         )
     model = estimator(**saved.provenance["parameters"])
     try:

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .core.model import CausalModel
-from .core.survival import HazardAttribution
 from .core.table import F64
 from .diagnostics import Diagnosis
 from .errors import InputError
@@ -21,8 +20,7 @@ from .explanation import Explanation
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
-from .scoring import concordance, of_follow_up
-from .uncertainty.cross_validation import Fold
+from .outcomes.survival import HazardAttribution, concordance
 
 
 class RCISurvival(Estimator):
@@ -112,9 +110,6 @@ class RCISurvival(Estimator):
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes
         return []
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        return of_follow_up(folds, self.horizon_)
 
     @property
     def horizon_(self) -> float:

@@ -15,7 +15,7 @@ import typer
 
 from ..errors import UnlikeCohortWarning
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable, short_names, shown
+from ..wording import listed, one_line, percent, plural, printable, short_names, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ..inputs.matrices import Readings
     from ..inputs.patients import Patients
     from ..loading import Fitted
+    from ..outcomes import Words
     from ..provenance import LeftOut
-    from .outcome_lines import OutcomeLines
 
 # Of a patient; beginning of a warning, too.
 NOT_SCORED, NOTHING_MEASURED = "not scored", "nothing that the model goes by was measured"
@@ -182,8 +182,6 @@ def say_known(knowledge: "Knowledge | dict[str, Any]") -> None:
 
 def say_filled_in(model: "Estimator") -> None:
     """Say how missing values were filled in, and of which variables least is known for it."""
-    from ..outcome_words import percent
-
     filled = model.provenance_.get("missing")
     if filled and filled["cells"]:
         unknown = sorted(filled["unknown"].items(), key=lambda one: -one[1])[:LEAST_KNOWN_SHOWN]
@@ -259,7 +257,17 @@ def say_mechanism(model: "Estimator") -> None:
         say(line)
 
 
-def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
+def words_of_model(model: "Estimator", horizon: float | None = None) -> "Words":
+    """Return how the outcome of a model is spoken of, risks being told by the ``horizon`` if one is given."""
+    from ..outcomes import words_of
+
+    reading, parameters = model.provenance_.get("reading", {}), dict(model.provenance_["parameters"])
+    if horizon is not None:
+        parameters["horizon"] = horizon
+    return words_of(model._model.attribution, reading.get("called"), reading.get("unit", ""), parameters)
+
+
+def say_order(model: "Estimator", words: "Words") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
@@ -267,15 +275,15 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
     if model.covariates_.size:
         adjusted = listed([called[k] for k in model.covariates_], 10)
-        say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
+        say(f"adjusted for, in the {words.told} and no root causes: {adjusted}")
     if not order:
-        say(f"no variable depends on {lines.subject}: all Shapley values are zero")
+        say(f"no variable depends on {words.subject}: all Shapley values are zero")
         return
     effects = model._unit_effects
     ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, len(effects))
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
     bent = "" if model._model.attribution.proportional else ", all others being average"
-    say(f"causal order, and {lines.of_order}{bent}{sure}:")
+    say(f"causal order, and {words.of_order}{bent}{sure}:")
     first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
@@ -283,11 +291,11 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
         effect = abs(effects[k]) if signless else effects[k]
-        size = lines.per_sd(effect)
+        size = words.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"
         if ends is not None:
-            low, high = map(lines.per_sd, ends[:, k])
+            low, high = map(words.per_sd, ends[:, k])
             size += f" ({low} to {high})"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
@@ -295,7 +303,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     if ends is not None:
         say_if_outside((effects[k], *ends[:, k]) for k in first)
     columns = model._encoding.names
-    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), words.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -345,17 +353,15 @@ def say_if_outside(intervals: Iterable[tuple[Any, Any, Any]]) -> None:
         say("an interval is that of the resamples: where it does not hold the value, they seldom found it")
 
 
-def say_meaning(
-    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
-) -> None:
+def say_meaning(words: "Words", base_value: float, covariates: Sequence[str], notable_from: float) -> None:
     """Explain the printed numbers."""
-    meaning = lines.meaning(base_value, bool(covariates))
+    meaning = words.meaning(base_value, bool(covariates))
     # A paragraph for files; a terminal breaks its lines where it ends.
     say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
-    say(lines.left_unnamed(notable_from))
+    say(words.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
 
 

@@ -25,6 +25,7 @@ from .console import (
     say_sets,
     status_if_slow,
     warn_of_limits,
+    words_of_model,
 )
 from .knowing import KnowledgeOptions
 from .models import call_variables, estimator_of, labels_of, learn
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ..estimator import Estimator
     from ..inputs.roles import Roles
     from ..loading import Fitted
-    from .outcome_lines import OutcomeLines
+    from ..outcomes import Words
 
 # Of each kind: into the outcome, and among the variables.
 ARROWS_SHOWN = 6
@@ -237,20 +238,18 @@ def _fit_on_cluster(
 
 def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     """Print what was learned."""
-    from .outcome_lines import lines_of
-
-    lines = lines_of(model)
+    words = words_of_model(model)
     say_mechanism(model)
-    say_order(model, lines)
+    say_order(model, words)
     say_names(model, known.knowledge)
-    say_arrows(model, lines)
+    say_arrows(model, words)
     say_filled_in(model)
     say_sets(model)
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
 
 
-def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
+def say_arrows(model: "Estimator", words: "Words") -> None:
     """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
     from ..arrows import (
         ABSENT_MEANS,
@@ -276,10 +275,10 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
     if not (among or into_outcome):
-        say(f"{NONE_STRONG}, nor {lines.words.moved_by(weakest)}")
+        say(f"{NONE_STRONG}, nor {words.moved_by(weakest)}")
         return
     say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
-    _say_some(into_outcome, len(into_outcome), [*names, lines.node], nominal, lines.direct)
+    _say_some(into_outcome, len(into_outcome), [*names, words.node], nominal, words.direct)
     _say_some(among, n_strong_edges(effects), names, nominal, _in_sd)
     shown = [*into_outcome[:ARROWS_SHOWN], *among]
     if any(arrow.state == UNSURE for arrow in shown):

@@ -84,7 +84,7 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     from ..loading import ESTIMATORS
 
     settings = {**settings, **outcome.parameters}
-    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+    if outcome.kind != "binary" and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
             "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
         )

@@ -1,8 +1,4 @@
-"""The linear parts of a model: LiNGAM for the mechanism, logistic regression for the attribution.
-
-Errors are a triangular matrix times standardized columns, and a Shapley value is its error times a
-coefficient (paper, Equation 3: S_i = E_i δ_i).
-"""
+"""The linear mechanism, LiNGAM: errors are a triangular matrix times standardized columns."""
 
 from __future__ import annotations
 
@@ -13,12 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.special import expit
 
 from .halves import STRAIGHT, ArrowCurve
 from .moments import EXHAUSTED, reach
-from .proportional import Proportional
-from .schema import LOWER, MODEL, UPPER, Array
+from .schema import LOWER, UPPER, Array
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
@@ -26,7 +20,6 @@ MOST_COLUMNS = 10_000_000
 # or a hazard times 1.11, or a risk of 50 % up to 52 %. On less than that nobody would act.
 NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
-MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
 MOST_MEAN_IN_SD = 1e20
 # The diagonal of a mixing matrix holds standard deviations of at most one. Below it are correlations times
@@ -129,40 +122,6 @@ class LinearMechanism:
         if "unmixing" not in fields:
             fields = {**fields, "unmixing": inverse(fields["mixing"])}
         return cls(n_columns, **fields)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearAttribution(Proportional):
-    """Log-odds as a linear function of the errors.
-
-    Attributes
-    ----------
-    coef : (k,) log-odds for each unit of error, in causal order.
-    intercept : log-odds of a patient whose errors are all zero.
-    """
-
-    kind: ClassVar[str] = "linear"
-    outcome: ClassVar[str] = "yes_no"
-    ARRAYS: ClassVar[Mapping[str, Array]] = {
-        "coef": Array.within(MOST_LOG_ODDS),
-        "intercept": Array.within(MOST_LOG_ODDS, MODEL),
-    }
-
-    coef: F64
-    intercept: float
-
-    @property
-    def base_value(self) -> float:
-        return self.intercept
-
-    def predicted(self, predictor: F64) -> F64:
-        """The risk of the disease."""
-        risk: F64 = expit(predictor)
-        return risk
-
-    @property
-    def notable(self) -> float:
-        return NOTABLE_LOG_ODDS
 
 
 def inverse(mixing: F64) -> F64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from ..outcome_words import fold
+from ..outcomes.words import fold
 from ..screening.leakage import LIMITS, Limit
 from . import (
     censoring,
@@ -45,8 +45,9 @@ class Described:
 
 
 def described(kind: str) -> tuple[Described, ...]:
-    """The checks of one outcome, ``yes_no``, ``survival`` or ``number``; of ``any``, those that all have."""
-    return {"any": _of_any, "yes_no": _of_yes_no, "survival": _of_survival, "number": _of_number}[kind]()
+    """The checks of an outcome, ``binary``, ``survival`` or ``continuous``; of ``any``, those of all."""
+    of = {"any": _of_any, "binary": _of_binary, "survival": _of_survival, "continuous": _of_continuous}
+    return of[kind]()
 
 
 def as_markdown(kind: str) -> str:
@@ -148,7 +149,7 @@ def _leak(question: str, number: str, plain: Limit, *others: tuple[str, Limit]) 
     return Described("gives_away", question, number, doubtful, broken)
 
 
-def _of_yes_no() -> tuple[Described, ...]:
+def _of_binary() -> tuple[Described, ...]:
     return (
         _leak(
             giveaway.question(giveaway.HAPPENING),
@@ -216,7 +217,7 @@ def _of_survival() -> tuple[Described, ...]:
     )
 
 
-def _of_number() -> tuple[Described, ...]:
+def _of_continuous() -> tuple[Described, ...]:
     return (
         _leak(
             giveaway.question("the outcome"),

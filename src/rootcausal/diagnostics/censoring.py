@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from ..asking.words import tokens, words
 from ..core.table import F64
-from ..outcome_words import fold
+from ..outcomes.words import fold
 from ..wording import listed, plural, quoted
 from .diagnosis import Check, Scale, in_words
 from .evidence import Evidence

@@ -11,17 +11,12 @@ import numpy as np
 
 from ..core.halves import STRAIGHT
 from ..core.model import CausalModel
-from ..core.number import Number
 from ..core.outcome import Outcome
-from ..core.survival import Survival
 from ..core.table import F64, SCORE, Index
-from ..core.yes_no import YesNo
-from ..outcome_words import OutcomeWords, words_of
+from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
-#: The kinds of outcome, by the names that attributions have for them.
-OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (YesNo, Survival, Number)}
 
 
 class Named(Protocol):
@@ -67,14 +62,14 @@ class Checked:
     of_fit: bool = False
 
     @property
-    def words(self) -> OutcomeWords:
+    def words(self) -> Words:
         """How the outcome is spoken of."""
         return words_of(self.model.attribution)
 
     @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
-        return OUTCOMES[self.model.attribution.outcome]
+        return OUTCOMES[self.model.attribution.outcome].outcome
 
     @cached_property
     def score(self) -> np.ndarray:

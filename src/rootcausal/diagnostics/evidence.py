@@ -16,7 +16,7 @@ from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
-from ..core.yes_no import fit_logit
+from ..outcomes.binary import fit_logit
 from ..wording import listed, quoted
 from .checked import Checked
 from .score_tests import blocks_of, in_groups, joint_tests

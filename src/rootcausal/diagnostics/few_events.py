@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from ..outcome_words import fold
+from ..outcomes.words import fold
 from ..wording import plural
 from .diagnosis import Check, Verdict
 from .plain_fit import PlainHazard

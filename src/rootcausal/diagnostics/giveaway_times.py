@@ -12,7 +12,7 @@ from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
-from ..scoring import concordance
+from ..outcomes.survival import concordance
 from ..screening.leakage import FEWEST_TO_CONDEMN, LIMITS, condemned, share_equal
 from ..wording import plural, quoted
 from .checked import Checked

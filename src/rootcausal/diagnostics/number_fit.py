@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..core.table import F64
-from ..outcome_words import OutcomeWords
+from ..outcomes import Words
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check, Scale, Verdict, in_words
@@ -85,7 +85,7 @@ def _advice(verdict: Verdict) -> str:
     )
 
 
-def _limit(verdict: Verdict, groups: Groups, words: OutcomeWords, smallest: float) -> str:
+def _limit(verdict: Verdict, groups: Groups, words: Words, smallest: float) -> str:
     if verdict == "fine":
         return ""
     if verdict == "cannot tell":

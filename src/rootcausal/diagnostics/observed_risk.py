@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-from ..core.survival import HazardAttribution
 from ..core.table import F64, LARGEST_LOG_HAZARD
-from ..outcome_words import percent
+from ..outcomes.survival import HazardAttribution
+from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check
 from .link import Groups, calibration, parts_of

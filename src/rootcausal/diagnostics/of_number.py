@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.number import FEWEST_VALUES, Number
+from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from .checked import Checked
 from .diagnosis import Check
 from .evidence import Evidence
@@ -22,7 +22,7 @@ from .straight import check_straight
 class NumberChecks:
     """See :class:`.by_outcome.OutcomeChecks`."""
 
-    kind: ClassVar[str] = "number"
+    kind: ClassVar[str] = "continuous"
     others: ClassVar[str] = (
         "shapes and independence of the errors, straight lines, hidden causes, effects of the outcome and "
         "columns that give it away, expected against observed values, an even spread, single patients who "
@@ -35,7 +35,7 @@ class NumberChecks:
     def why_not(known: np.ndarray | None) -> str:
         if known is None:
             return "This takes the patients' values, which were not given."
-        if Number.is_enough(known):
+        if Continuous.is_enough(known):
             return ""
         return f"This takes at least {FEWEST_VALUES} different values of the outcome."
 

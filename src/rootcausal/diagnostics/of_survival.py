@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.survival import FEWEST_EVENTS, Survival
+from ..outcomes.survival import FEWEST_EVENTS, Survival
 from .censoring import check_follow_up
 from .checked import Checked
 from .diagnosis import Check

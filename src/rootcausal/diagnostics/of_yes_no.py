@@ -21,7 +21,7 @@ from .terminal import check_terminal
 class YesNoChecks:
     """See :class:`.by_outcome.OutcomeChecks`."""
 
-    kind: ClassVar[str] = "yes_no"
+    kind: ClassVar[str] = "binary"
     others: ClassVar[str] = (
         "shapes and independence of the errors, straight lines, hidden causes, equal responses in cases and "
         "controls, effects of the diagnosis and columns that give it away, stated against observed risk, "

@@ -18,7 +18,7 @@ from ..core.ordering import VARIANTS
 from ..core.outcome import Outcome
 from ..core.pipeline import ATTRIBUTIONS, Settings, learn
 from ..core.table import F64
-from ..core.yes_no import YesNo
+from ..outcomes.binary import Binary
 from ..wording import listed, one_line
 
 ARROWS_NAMED = 3
@@ -87,7 +87,7 @@ def what_changes(
     known: np.ndarray,
     layout: Layout,
     settings: Settings,
-    kind: type[Outcome] = YesNo,
+    kind: type[Outcome] = Binary,
 ) -> Change:
     """``before`` and ``after`` (n, q) are the same patients, on two scales; no column may be constant.
 

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..backends.choose import choose_table
-from ..core.clock import Clock
 from ..core.holes import HoledRaw
 from ..core.regression import regress
-from ..core.survival import HazardLoss
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
+from ..outcomes.follow_up import Clock
+from ..outcomes.survival import HazardLoss
 from .score_tests import blocks_of
 
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from ..core.halves import Attribution, Mechanism
 from ..core.layout import Layout
-from ..core.linear import MOST_COLUMNS, LinearAttribution, LinearMechanism
+from ..core.linear import MOST_COLUMNS, LinearMechanism
 from ..core.model import CausalModel
-from ..core.number import ValueAttribution
 from ..core.schema import Part, flattened, names_of, taken, unflattened
-from ..core.survival import HazardAttribution
 from ..nonlinear.attribution import BentAttribution
 from ..nonlinear.mechanism import BentMechanism
+from ..outcomes import OUTCOMES
 
 # The kinds of parts that files know, by the names of their headers: a new one is entered here.
 MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
-    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution, BentAttribution)
+    **{one.attribution.kind: one.attribution for one in OUTCOMES.values()},
+    BentAttribution.kind: BentAttribution,
 }
 # Arrays of the model itself, which are whole, and those of resamples.
 FITTED, RESAMPLES = "", "bootstrap_"

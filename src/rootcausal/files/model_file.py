@@ -20,6 +20,7 @@ from ..core.quantiles import STEPS, CohortQuantiles
 from ..core.schema import taken
 from ..core.table import F64
 from ..errors import InputError
+from ..outcomes import OUTCOMES
 from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
 from .model_arrays import FITTED, RESAMPLES, array_names, is_seed, kinds_of, pack, unpack
@@ -307,7 +308,7 @@ def _names(names: Any, p: int) -> np.ndarray:
 
 
 def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
-    if outcome == "number":
+    if not OUTCOMES[outcome].has_classes:
         if labels != []:
             raise ValueError("its number has classes")
         return np.empty(0)

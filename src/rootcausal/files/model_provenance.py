@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from ..outcomes import OUTCOMES
+from ..outcomes.binary import BINARY
 from .model_arrays import outcome_told_by
 from .written_dates import ORDERS
 
@@ -44,26 +45,10 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
 
 def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
     """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
+    outcome = provenance.get("outcome", BINARY.name)
+    if outcome != outcome_told_by(attribution):
         raise ValueError("its attribution is not of the outcome that it remembers")
-    if "outcome" not in provenance:
-        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
-            raise ValueError("its numbers of rows, cases and columns do not fit together")
-    elif provenance["outcome"] == "survival":
-        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
-            raise ValueError("its numbers of rows and events do not fit together")
-        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
-            raise ValueError("a time that it remembers is none")
-    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
-        raise ValueError("its number does not vary")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
+    OUTCOMES[outcome].check_facts(provenance)
 
 
 def _check_reading(reading: Any) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ..asking.ends import belong_together, intervals_in, says_end, time_of
-from ..core.survival import FEWEST_EVENTS
 from ..core.table import Index
 from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease
+from ..outcomes.survival import FEWEST_EVENTS
 from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
 from ..wording import amount, listed, plural, quoted
 from .counted import Counted

@@ -62,7 +62,7 @@ class BentAttribution:
     """
 
     kind: ClassVar[str] = "bent"
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
     ARRAYS: ClassVar[Mapping[str, Array]] = {
         "intercept": Array.within(LARGEST_COEFFICIENT, MODEL),
         "curves": Array.within(LARGEST_COEFFICIENT, row=(PIECES, 4)),

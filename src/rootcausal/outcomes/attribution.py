@@ -1,4 +1,7 @@
-"""What attributions have in common to whose predictor every error adds in proportion."""
+"""What attributions have in common to whose predictor every error adds in proportion.
+
+A Shapley value is its error times a coefficient (paper, Equation 3: S_i = E_i δ_i).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .halves import Mechanism, Sampled
-from .table import F64
+from ..core.halves import Mechanism, Sampled
+from ..core.table import F64
+
+# Beyond these, the scores of a patient would not be finite numbers.
+MOST_LOG_ODDS = 1e9
 
 
 class Proportional:
