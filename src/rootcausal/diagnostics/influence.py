@@ -76,45 +76,39 @@ def check_influence(evidence: Evidence, fit: PlainLogit, checked: Checked) -> Ch
     """Of a diagnosis."""
     n_rarer = int(min(evidence.known.sum(), evidence.known.size - evidence.known.sum()))
     if fit.separated:
-        return SPEC.check(
-            "cannot tell",
-            reason="the shocks tell cases and controls apart without a single exception",
-            advice="ask whether one of the columns was measured after the diagnosis, or defines it.",
-        )
+        reason = "the shocks tell cases and controls apart without a single exception"
+        advice = "ask whether one of the columns was measured after the diagnosis, or defines it."
+        return SPEC.check("cannot tell", reason=reason, advice=advice)
     if n_rarer < FEWEST_OF_A_CLASS:
-        return SPEC.check(
-            "cannot tell",
-            reason=f"there are only {n_rarer} patients of the rarer kind, cases or controls",
-            advice="collect more patients of the rarer kind before you read the ranks.",
-        )
-    moved = influence(fit, evidence.known)
+        reason = f"there are only {n_rarer} patients of the rarer kind, cases or controls"
+        advice = "collect more patients of the rarer kind before you read the ranks."
+        return SPEC.check("cannot tell", reason=reason, advice=advice)
     hides = "hides how far cases and controls differ in a column"
-    of_effects = _on_coefficients(evidence, moved, checked.moved, hides)
-    return _check(_on_differences(evidence, checked), of_effects, checked)
+    of_effects = _on_coefficients(evidence, influence(fit, evidence.known), checked.moved, hides)
+    return _check(
+        _on_columns(evidence, checked, True, "cases and controls differ in {}"), of_effects, checked
+    )
 
 
 def check_graded_influence(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
     """Of times and numbers; ``n_telling`` patients tell something of these: all, or those with the event."""
-    words = checked.words
+    happening = checked.words.happening
     if fit.separated:
-        return SPEC.check(
-            "cannot tell",
-            reason="the shocks tell for certain who has the event first"
-            if words.is_chance
-            else "the shocks tell the outcome without a single exception",
-            advice=f"ask whether one of the columns was measured after {words.happening}, or is it.",
-        )
+        first = "for certain who has the event first"
+        reason = first if checked.words.is_chance else "the outcome without a single exception"
+        advice = f"ask whether one of the columns was measured after {happening}, or is it."
+        return SPEC.check("cannot tell", reason=f"the shocks tell {reason}", advice=advice)
     if n_telling < FEWEST_OF_A_CLASS:
+        reason = f"only {n_telling} patients tell anything of {happening}"
         return SPEC.check(
-            "cannot tell",
-            reason=f"only {n_telling} patients tell anything of {words.happening}",
-            advice="collect more of them before you read the ranks.",
+            "cannot tell", reason=reason, advice="collect more of them before you read the ranks."
         )
-    hides = f"hides how closely a column goes with {words.happening}"
     # What was drawn at random in the place of a missing value is nobody's, and none of it is looked up.
     moved = np.where(evidence.rest_on_measurements, fit.influence(), 0.0)
+    hides = f"hides how closely a column goes with {happening}"
     of_effects = _on_coefficients(evidence, moved, checked.moved, hides)
-    return _check(_on_columns(evidence, checked), of_effects, checked)
+    said = "{} goes with " + happening
+    return _check(_on_columns(evidence, checked, False, said), of_effects, checked)
 
 
 def _check(of_columns: Decided, of_effects: Decided, checked: Checked) -> Check:
@@ -165,41 +159,15 @@ def influence(fit: PlainLogit, y: np.ndarray) -> F64:
     return (moved / np.sqrt(np.diagonal(fit.covariance)))[:, :-1]
 
 
-def _on_differences(evidence: Evidence, checked: Checked) -> Decided:
-    """How far cases and controls differ in a column, in the model or not: a misprint can hide that."""
-    layout = checked.model.layout
-    columns = np.arange(checked.X.shape[1]) if layout is None else np.flatnonzero(~layout.discrete)
-    cells = np.ix_(evidence.rows, columns)
-    missing = None if checked.missing is None else checked.missing[cells]
-    far = farthest_patients(checked.X[cells], evidence.known, missing)
-    before, after = np.abs(far.with_all), np.abs(far.without)
-    change = np.abs(far.without - far.with_all)
-    decides = (far.apart >= STANDS_APART) & (np.maximum(before, after) >= DIFFERS) & np.isfinite(change)
-    found = np.flatnonzero(decides & (change >= CHANGE.doubtful))
-    found = found[np.argsort(-change[found], kind="stable")]
-    if not found.size:
-        return Decided("fine", 0.0, (), (), "")
-    names = [checked.named.column_names[columns[place]] for place in found]
-    worst = found[0]
-    return Decided(
-        CHANGE.by_size(float(change[worst])),
-        float(change[worst]),
-        evidence.rows[far.row[found]].tolist(),
-        names,
-        f"Without one patient, cases and controls differ in {one_line(names[0], 40)} by {after[worst]:.1f} "
-        f"standard errors instead of {before[worst]:.1f}",
-    )
-
-
 @dataclass(frozen=True)
 class Farthest:
-    """Of each column, the patient farthest from its average; all (q,).
+    """Of each column, one patient who may decide how it goes with the outcome; all (q,).
 
     Attributes
     ----------
     row : of this patient.
-    apart : how many times as far the patient lies as the next.
-    with_all, without : difference between cases and controls, in standard errors (Welch).
+    apart : how many times as far from the average the patient lies as the next.
+    with_all, without : difference between cases and controls (Welch), or correlation, in standard errors.
     """
 
     row: Index
@@ -207,70 +175,28 @@ class Farthest:
     with_all: F64
     without: F64
 
-
-def farthest_patients(X: F64, y: np.ndarray, missing: np.ndarray | None = None) -> Farthest:
-    """What the farthest patient of each column of X (n, q) does to how far cases and controls differ.
-
-    ``missing`` (n, q) are values that were drawn, which count for nothing here.
-    """
-    n, q = X.shape
-    row = np.zeros(q, dtype=np.intp)
-    apart, with_all, without = np.zeros((3, q))
-
-    def work(some: slice) -> None:
-        measured = None if missing is None else ~missing[:, some].T
-        found = _farthest(np.ascontiguousarray(X[:, some].T), y, measured)
-        row[some], apart[some], with_all[some], without[some] = found
-
-    in_blocks(work, q, n)
-    return Farthest(row, apart, with_all, without)
+    @property
+    def change(self) -> F64:
+        """(q,) of who decides; 0 of others."""
+        change = np.abs(self.without - self.with_all)
+        goes = np.maximum(np.abs(self.with_all), np.abs(self.without)) >= DIFFERS
+        decides = (self.apart >= STANDS_APART) & goes & np.isfinite(change) & (change >= CHANGE.doubtful)
+        return np.where(decides, change, 0.0)
 
 
-def _farthest(values: F64, y: np.ndarray, measured: np.ndarray | None) -> tuple[Index, F64, F64, F64]:
-    """What :class:`Farthest` holds, of values (q, n), a row for each column."""
-    columns = np.arange(len(values))
-    of_label = np.stack([y == label for label in (0, 1)]).astype(np.float64)
-    rows_of = of_label.sum(axis=1)
-    if measured is None:
-        of_class = np.repeat(rows_of[:, None], columns.size, axis=1)
-        mean = values.mean(axis=1)
-        far = np.abs(values - mean[:, None])
-    else:
-        of_class = of_label @ measured.T
-        mean = np.where(measured, values, 0.0).sum(axis=1) / np.maximum(of_class.sum(axis=0), 1.0)
-        far = np.where(measured, np.abs(values - mean[:, None]), -1.0)
-    count = of_class.sum(axis=0)
-    row: Index = far.argmax(axis=1)
-    # About the average of the others: that of all bears the weight of this one.
-    others_mean = (mean * count - values[columns, row]) / np.maximum(count - 1.0, 1.0)
-    rest = values - others_mean[:, None]
-    if measured is not None:
-        rest[~measured] = 0.0
-    largest = rest[columns, row]
-    rest[columns, row] = 0.0
-    with np.errstate(over="ignore"):  # where nobody else differs from the average, this one lies apart
-        apart = np.abs(largest) / np.maximum(np.abs(rest).max(axis=1), np.finfo(float).tiny)
-    own = np.stack([y[row] == label for label in (0, 1)]).astype(np.float64)
-    total = of_label @ rest.T
-    rest *= rest
-    others = ColumnMoments(rows_of, total, of_label @ rest.T, measured=of_class - own)
-    this_one = ColumnMoments(rows_of, own * largest, own * largest**2, measured=own)
-    return row, apart, welch_t(others + this_one)[0], welch_t(others)[0]
-
-
-def _on_columns(evidence: Evidence, checked: Checked) -> Decided:
-    """How closely a column goes with the outcome, in the model or not: a misprint can hide that."""
+def _on_columns(evidence: Evidence, checked: Checked, of_labels: bool, said: str) -> Decided:
+    """How a column goes with the outcome, in the model or not: a misprint can hide that."""
     layout = checked.model.layout
     columns = np.arange(checked.X.shape[1]) if layout is None else np.flatnonzero(~layout.discrete)
     cells = np.ix_(evidence.rows, columns)
-    measured = None if checked.missing is None else ~checked.missing[cells]
+    X, measured = checked.X[cells], None if checked.missing is None else ~checked.missing[cells]
+    score = checked.score[evidence.rows]
+    both = [farthest_patients(X, evidence.known, measured)] if of_labels else goes_with(X, score, measured)
     decided = [
         (float(change), place, one)
-        for one in goes_with(checked.X[cells], checked.score[evidence.rows], measured)
-        for place, change in enumerate(np.abs(one.without - one.with_all))
-        if one.apart[place] >= STANDS_APART
-        and max(abs(one.with_all[place]), abs(one.without[place])) >= DIFFERS
-        and change >= CHANGE.doubtful
+        for one in both
+        for place, change in enumerate(one.change.tolist())
+        if change
     ]
     if not decided:
         return Decided("fine", 0.0, (), (), "")
@@ -282,30 +208,16 @@ def _on_columns(evidence: Evidence, checked: Checked) -> Decided:
         size,
         [int(evidence.rows[one.row[place]]) for _, place, one in decided],
         list(dict.fromkeys(names)),
-        f"Without one patient, {one_line(names[0], 40)} goes with {checked.words.happening} by "
-        f"{abs(of_worst.without[worst]):.1f} standard errors instead of {abs(of_worst.with_all[worst]):.1f}",
+        f"Without one patient, {said.format(one_line(names[0], 40))} by {abs(of_worst.without[worst]):.1f} "
+        f"standard errors instead of {abs(of_worst.with_all[worst]):.1f}",
     )
 
 
-@dataclass(frozen=True)
-class GoesWith:
-    """Of each column, one patient who may decide how it goes with the outcome; all (q,).
+def farthest(values: F64, measured: np.ndarray | None) -> tuple[Index, F64, F64, F64]:
+    """Who lies farthest from the average of each row of values (q, n), and how far beyond others, (q,).
 
-    Attributes
-    ----------
-    row : of this patient.
-    apart : how many times as far from the average the patient lies as the next.
-    with_all, without : correlation of column and outcome, in standard errors.
+    Then how far from the average of the others: these (q, n), 0 for who lies farthest, and that one (q,).
     """
-
-    row: Index
-    apart: F64
-    with_all: F64
-    without: F64
-
-
-def farthest(values: F64, measured: np.ndarray | None) -> tuple[Index, F64]:
-    """(q,) who lies farthest from the average of each row of values (q, n), and how far beyond others."""
     columns = np.arange(len(values))
     mean, count = _means(values, measured)
     far = np.abs(values - mean[:, None])
@@ -313,17 +225,43 @@ def farthest(values: F64, measured: np.ndarray | None) -> tuple[Index, F64]:
         far[~measured] = -1.0
     row: Index = far.argmax(axis=1)
     # About the average of the others: that of all bears the weight of this one.
-    others = (mean * count - values[columns, row]) / np.maximum(count - 1, 1)
-    rest = np.abs(values - others[:, None])
+    others = (mean * count - values[columns, row]) / np.maximum(count - 1.0, 1.0)
+    rest = values - others[:, None]
     if measured is not None:
         rest[~measured] = 0.0
     largest = rest[columns, row]
     rest[columns, row] = 0.0
     with np.errstate(over="ignore"):  # where nobody else differs from the average, this one lies apart
-        return row, largest / np.maximum(rest.max(axis=1), np.finfo(float).tiny)
+        apart = np.abs(largest) / np.maximum(np.abs(rest).max(axis=1), np.finfo(float).tiny)
+    return row, apart, rest, largest
 
 
-def goes_with(X: F64, score: F64, measured: np.ndarray | None) -> list[GoesWith]:
+def farthest_patients(X: F64, y: np.ndarray, measured: np.ndarray | None = None) -> Farthest:
+    """What the farthest patient of each column of X (n, q) does to how far cases and controls differ.
+
+    Values that were not ``measured`` (n, q) count for nothing here.
+    """
+    n, q = X.shape
+    row = np.zeros(q, dtype=np.intp)
+    apart, with_all, without = np.zeros((3, q))
+    of_label = np.stack([y == label for label in (0, 1)]).astype(np.float64)
+    sizes = of_label.sum(axis=1)
+
+    def work(some: slice) -> None:
+        there = None if measured is None else measured[:, some].T
+        row[some], apart[some], rest, largest = farthest(np.ascontiguousarray(X[:, some].T), there)
+        of_class = np.repeat(sizes[:, None], len(rest), axis=1) if there is None else of_label @ there.T
+        own = np.stack([y[row[some]] == label for label in (0, 1)]).astype(np.float64)
+        total, squares = of_label @ rest.T, of_label @ np.square(rest).T
+        others = ColumnMoments(sizes, total, squares, measured=of_class - own)
+        this_one = ColumnMoments(sizes, own * largest, own * largest**2, measured=own)
+        with_all[some], without[some] = welch_t(others + this_one)[0], welch_t(others)[0]
+
+    in_blocks(work, q, n)
+    return Farthest(row, apart, with_all, without)
+
+
+def goes_with(X: F64, score: F64, measured: np.ndarray | None) -> list[Farthest]:
     """How columns (n, q) go with the outcome's score (n,) with and without who lies farthest.
 
     Once that is who lies farthest in the column, once in the outcome.
@@ -331,18 +269,18 @@ def goes_with(X: F64, score: F64, measured: np.ndarray | None) -> list[GoesWith]
     n, q = X.shape
     row = np.zeros((2, q), dtype=np.intp)
     apart, with_all, without = np.zeros((3, 2, q))
-    row[1], apart[1] = farthest(score[None], None)
+    row[1], apart[1], *_ = farthest(score[None], None)
 
     def work(some: slice) -> None:
         values = np.ascontiguousarray(X[:, some].T)
         there = None if measured is None else np.ascontiguousarray(measured[:, some].T)
-        row[0, some], apart[0, some] = farthest(values, there)
+        row[0, some], apart[0, some], *_ = farthest(values, there)
         with_all[:, some] = _correlation(values, score, there)
         for which in (0, 1):
             without[which, some] = _correlation(values, score, there, row[which, some])
 
     in_blocks(work, q, n)
-    return [GoesWith(*of) for of in zip(row, apart, with_all, without, strict=True)]
+    return [Farthest(*of) for of in zip(row, apart, with_all, without, strict=True)]
 
 
 def _correlation(values: F64, score: F64, measured: np.ndarray | None, but: Index | None = None) -> F64:

@@ -7,8 +7,9 @@ by it, it is the outcome in another form, or it was measured after. Limits are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -32,23 +33,29 @@ from ..screening.leakage import (
     corrected,
     share_equal,
 )
-from ..wording import pasted, plural, quoted
+from ..wording import pasted, plural
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict
 from .power import POWER
 from .ranks import correlations_of, rank_correlations, ranks_of
-from .specification import CheckSpec, Text, from_size
+from .specification import CheckSpec, Text, filled, from_size
 
-HAPPENING = "the diagnosis"
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75
 # One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis.
 DOMINATES, MODEL_DECIDES = 0.90, 0.95
 REASONS_SAID = 3
+MANY = FEWEST_TO_CONDEMN
 # With fewer values, a correlation says nothing.
 FEWEST = 20
 # More rows would not change what goes with what; of times, all pairs of so many are looked at.
 ROWS_AT_MOST, TIMES_AT_MOST = 5_000, 1_000
+
+AN_END = "{name:q} is named like something that is known only in the end, and "
+A_COPY = (
+    "{name:q} alone correlates with the outcome by {cut}, as a copy of it does, another unit of it, or what "
+    "it is reckoned from"
+)
 
 
 def _spec(number: str, fine: str, few: Text, *limits: tuple[str, str]) -> CheckSpec:
@@ -151,203 +158,207 @@ class Reason:
         return -VERDICTS.index(self.verdict), -self.area
 
 
-def check_leakage(checked: Checked, y: np.ndarray) -> Check:
-    """Of a diagnosis, for all columns of the cohort, also those that the model left out."""
-    layout, names = _layout(checked), [str(name) for name in checked.named.names]
-    found = areas_of(checked, y, layout)
-    n_cases, largest = int(y.sum()), float(found.max(initial=0.5))
-    n_controls = y.size - n_cases
-    smallest = smallest_auc(n_cases, n_controls, len(names), LIMITS["number"].p_doubtful, POWER)
-    reasons = [*by_labels(checked, y, layout, found), *_of_model(checked, y, names)]
-    if reasons:
-        return given_away(OF_DIAGNOSES, reasons, names, smallest, HAPPENING)
-    if smallest > LIMITS["number"].broken:
-        return OF_DIAGNOSES.check("cannot tell", smallest=smallest, n_cases=n_cases, n_controls=n_controls)
-    close = [
-        names[variable]
-        for variable in np.flatnonzero(found >= CLOSE_LEVELS).tolist()
-        if layout.discrete[layout.columns_of(variable)[0]]
-    ]
-    return OF_DIAGNOSES.check(
-        "cannot tell" if close else "fine",
-        largest,
-        case="levels",
-        names=close,
-        smallest=smallest,
-        pairs=pairs(largest),
-    )
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The variables of some patients, also those that the model left out.
 
-
-def _layout(checked: Checked) -> Layout:
-    return checked.model.layout or Layout.numbers(checked.X.shape[1])
-
-
-def areas_of(checked: Checked, y: np.ndarray, layout: Layout) -> F64:
-    """(p,) how well each variable alone tells the labels y (n,) apart."""
-    rows = rows_of_both(y)
-    return aucs(checked.X[rows], None if checked.missing is None else checked.missing[rows], y[rows], layout)
-
-
-def by_labels(
-    checked: Checked, y: np.ndarray, layout: Layout, found: F64, happening: str = HAPPENING
-) -> list[Reason]:
-    """What gives labels y (n,) away, a diagnosis or an event, as it is ``happening``.
-
-    ``found`` (p,) are the areas of :func:`areas_of`.
+    Attributes
+    ----------
+    names : (p,).
+    X, missing : (n, q) of these patients.
+    happening : what is known of a patient once it is, such as the diagnosis.
     """
-    rows = rows_of_both(y)
-    values = checked.X if rows.size == y.size else checked.X[rows]
-    missing = None if checked.missing is None else checked.missing[rows]
-    names = [str(name) for name in checked.named.names]
-    counts = measured_of_both(missing, y[rows], layout)
-    return [
-        *_deciding(
-            names, by_values(found, counts, layout.discrete[layout.first_columns]), layout, values, happening
-        ),
-        *_ends(names, found, layout, counts, happening),
-        *_absent(names, checked.missing, y, layout, happening),
-        *_only_cases(names, layout, values, missing, y[rows], happening),
-    ]
 
+    names: Sequence[str]
+    layout: Layout
+    X: F64
+    missing: np.ndarray | None
+    happening: str
 
-def _deciding(
-    names: Sequence[str], leaks: Sequence[Leak], layout: Layout, values: F64, happening: str
-) -> list[Reason]:
-    reasons = []
-    for leak in leaks:
-        column, name = layout.columns_of(leak.column)[0], quoted(names[leak.column], 40)
-        sentence = f"{name} alone tells patients with and without {happening} apart in {pairs(leak.size)}"
-        if leak.size == 1.0:
-            two = layout.columns_of(leak.column).size == 1 and np.unique(values[:, column]).size == 2
-            sentence += f": it is {happening} itself, in other words" if two else ": a limit of it decides"
-        reasons.append(Reason(leak.column, leak.grade, leak.size, leak.p, sentence))
-    return reasons
+    @classmethod
+    def of(cls, checked: Checked, rows: Index | None = None) -> _Asked:
+        X, missing = checked.X, checked.missing
+        if rows is not None and rows.size < len(X):
+            X, missing = X[rows], None if missing is None else missing[rows]
+        layout = checked.model.layout or Layout.numbers(X.shape[1])
+        names = [str(name) for name in checked.named.names]
+        return cls(names, layout, X, missing, checked.words.happening)
 
+    @property
+    def absent(self) -> np.ndarray | None:
+        """(n, p)."""
+        return None if self.missing is None else self.missing[:, self.layout.first_columns]
 
-def _only_cases(
-    names: Sequence[str],
-    layout: Layout,
-    values: F64,
-    missing: np.ndarray | None,
-    y: np.ndarray,
-    happening: str,
-) -> list[Reason]:
-    """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
-    counts = []
-    for variable, column in enumerate(layout.first_columns.tolist()):
-        if not layout.discrete[column]:
-            counts.append((np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)))
-            continue
-        known = slice(None) if missing is None else ~missing[:, column]
-        own = values[known][:, layout.columns_of(variable)].round()
-        _, level = np.unique(own, axis=0, return_inverse=True)
-        rows = np.bincount(level.ravel())
-        counts.append((rows, np.bincount(level.ravel()[y[known] == 1], minlength=rows.size)))
-    reasons = []
-    for leak in by_levels(counts, float(y.mean())):
-        rows, cases = (of[leak.level] for of in counts[leak.column])
-        sentence = (
-            f"{cases:,} of {rows:,} patients with one and the same level of {quoted(names[leak.column], 40)} "
-            f"have {happening}"
+    @property
+    def there(self) -> Index:
+        """(p,) in how many it was measured."""
+        absent = self.absent
+        n, p = len(self.X), self.layout.n_variables
+        return np.full(p, n) if absent is None else n - absent.sum(axis=0)
+
+    @property
+    def ends(self) -> list[int]:
+        """Variables whose names speak of the end, unless the user said that they come first."""
+        beside, first = ends_beside(self.names), self.layout.kept & ~self.layout.covariate
+        return [
+            variable
+            for variable, name in enumerate(self.names)
+            if (name in beside or says_end(name)) and not first[self.layout.first_columns[variable]]
+        ]
+
+    def reason(
+        self, variable: int, verdict: Verdict, size: float, p: float, said: str, **facts: Any
+    ) -> Reason:
+        cut = f"{np.floor(1000.0 * size) / 1000.0:.3g}"  # nothing is rounded up to a copy
+        facts |= {"size": size, "cut": cut, "pairs": pairs(size), "happening": self.happening}
+        return Reason(variable, verdict, size, p, filled(said, name=self.names[variable], **facts))
+
+    def beyond(
+        self, limit: str, said: str, found: Iterable[tuple[int, float, float]], n_fewest: int = MANY
+    ) -> list[Reason]:
+        """Of variables, sizes and p-values, those beyond a limit; ``n_fewest`` may be too few to condemn."""
+        return [
+            self.reason(variable, condemned(grade, n_fewest) or grade, size, p, said)
+            for variable, size, p in found
+            if (grade := LIMITS[limit].grade(size, p)) is not None
+        ]
+
+    def dominating(self, checked: Checked, knows: float, p_value: float, said: str) -> list[Reason]:
+        """One variable that makes up nearly all of a model that knows nearly every outcome.
+
+        ``knows`` is how well the model tells it, ``p_value`` whether by chance.
+        """
+        spread = checked.model.importance() ** 2
+        if not spread.sum() or p_value >= LIMITS["number"].p_doubtful:
+            return []
+        largest = int(spread.argmax())
+        variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
+        said = "{name:q} makes up {part:.0%} of what the model knows, and " + said
+        return (
+            [self.reason(variable, "doubtful", knows, p_value, said, part=part)] if part >= DOMINATES else []
         )
-        reasons.append(Reason(leak.column, leak.grade, leak.size, leak.p, sentence))
-    return reasons
 
 
-def named_like_an_end(names: Sequence[str], layout: Layout) -> list[int]:
-    """Variables whose names speak of the end, unless the user said that they come first."""
-    beside, first = ends_beside(names), layout.kept & ~layout.covariate
-    return [
-        variable
-        for variable, name in enumerate(names)
-        if (name in beside or says_end(name)) and not first[layout.first_columns[variable]]
-    ]
-
-
-def _ends(names: Sequence[str], found: F64, layout: Layout, counts: Index, happening: str) -> list[Reason]:
-    reasons = []
-    for variable in named_like_an_end(names, layout):
-        area = float(found[variable])
-        n_controls, n_cases = counts[:, variable].tolist()
-        p_value = corrected(chance_of(area, n_cases, n_controls), len(names))
-        verdict = LIMITS["name of an end"].grade(area, p_value)
-        if verdict is None:
-            continue
-        sentence = (
-            f"{quoted(names[variable], 40)} is named like something that is known only in the end, and tells "
-            f"patients with and without {happening} apart in {pairs(area)}"
-        )
-        reasons.append(Reason(variable, verdict, area, p_value, sentence))
-    return reasons
-
-
-def _absent(
-    names: Sequence[str], missing: np.ndarray | None, y: np.ndarray, layout: Layout, happening: str
-) -> list[Reason]:
-    """Columns of which it tells the diagnosis that they are missing, or that they are there."""
-    if missing is None:
-        return []
-    first = layout.first_columns
-    absent = np.stack([missing[y == label][:, first].sum(axis=0) for label in (0, 1)])
-    sizes = np.bincount(y, minlength=2)
-    reasons = []
-    for leak in by_absence(absent, sizes):
-        of_controls, of_cases = (absent[:, leak.column] / sizes).tolist()
-        sentence = (
-            f"{quoted(names[leak.column], 40)} is missing in {of_cases:.0%} of the patients with {happening} "
-            f"and in {of_controls:.0%} of those without: whether it was measured tells {happening}"
-        )
-        reasons.append(Reason(leak.column, leak.grade, 0.5 + leak.size / 2.0, leak.p, sentence))
-    return reasons
-
-
-def _of_model(checked: Checked, y: np.ndarray, names: Sequence[str]) -> list[Reason]:
-    area = rank_auc(ranks_of(checked.stated), y)
-    n_cases = int(y.sum())
-    p_value = corrected(chance_of(area, n_cases, y.size - n_cases), len(names))
-    telling = f"the model tells patients with and without the diagnosis apart in {pairs(area)}"
-    return dominating(checked, names, area, p_value, telling) if area >= MODEL_DECIDES else []
-
-
-def dominating(
-    checked: Checked, names: Sequence[str], knows: float, p_value: float, telling: str
-) -> list[Reason]:
-    """One variable that makes up nearly all of a model that knows nearly every outcome.
-
-    ``knows`` is how well the model tells it, ``p_value`` whether by chance, and ``telling`` that in words.
-    """
-    spread = checked.model.importance() ** 2
-    if not spread.sum() or p_value >= LIMITS["number"].p_doubtful:
-        return []
-    largest = int(spread.argmax())
-    variable, part = int(checked.model.order[largest]), float(spread[largest] / spread.sum())
-    if part < DOMINATES:
-        return []
-    sentence = f"{quoted(names[variable], 40)} makes up {part:.0%} of what the model knows, and {telling}"
-    return [Reason(variable, "doubtful", knows, p_value, sentence)]
-
-
-def given_away(
-    spec: CheckSpec, all_reasons: Sequence[Reason], names: Sequence[str], smallest: float, happening: str
-) -> Check:
+def _judged(spec: CheckSpec, asked: _Asked, reasons: Sequence[Reason], smallest: float) -> Check | None:
     """The check where at least one variable leaks the outcome, each for the worst of its reasons."""
     of_each: dict[int, Reason] = {}
-    for reason in sorted(all_reasons, key=lambda reason: reason.rank):
+    for reason in sorted(reasons, key=lambda reason: reason.rank):
         of_each.setdefault(reason.variable, reason)
-    reasons = [*of_each.values()]
-    found = [names[reason.variable] for reason in reasons]
-    more = len(reasons) - REASONS_SAID
-    said = "; ".join(reason.sentence for reason in reasons[:REASONS_SAID])
+    if not of_each:
+        return None
+    worst, *_ = kept = [*of_each.values()]
+    found = [asked.names[reason.variable] for reason in kept]
+    more = len(kept) - REASONS_SAID
+    said = "; ".join(reason.sentence for reason in kept[:REASONS_SAID])
     return spec.check(
-        reasons[0].verdict,
-        reasons[0].area,
-        reasons[0].p_value,
+        worst.verdict,
+        worst.area,
+        worst.p_value,
         names=found,
         smallest=smallest,
         reasons=said + (f"; and so on for {plural(more, 'column')} more" if more > 0 else ""),
-        happening=happening,
-        leave_out=advice_to_leave_out(found, happening),
+        happening=asked.happening,
+        leave_out=advice_to_leave_out(found, asked.happening),
     )
+
+
+def check_leakage(checked: Checked, y: np.ndarray) -> Check:
+    """Of a diagnosis."""
+    asked, found, reasons = _of_labels(checked, y)
+    n_cases, largest = int(y.sum()), float(found.max(initial=0.5))
+    n_controls, p = y.size - n_cases, len(asked.names)
+    area = rank_auc(ranks_of(checked.stated), y)
+    if area >= MODEL_DECIDES:
+        chance = corrected(chance_of(area, n_cases, n_controls), p)
+        said = "the model tells patients with and without the diagnosis apart in {pairs}"
+        reasons += asked.dominating(checked, area, chance, said)
+    smallest = smallest_auc(n_cases, n_controls, p, LIMITS["number"].p_doubtful, POWER)
+    leaks = _judged(OF_DIAGNOSES, asked, reasons, smallest)
+    if leaks is not None:
+        return leaks
+    if smallest > LIMITS["number"].broken:
+        return OF_DIAGNOSES.check("cannot tell", smallest=smallest, n_cases=n_cases, n_controls=n_controls)
+    discrete = asked.layout.discrete[asked.layout.first_columns]
+    close = [
+        asked.names[variable] for variable in np.flatnonzero((found >= CLOSE_LEVELS) & discrete).tolist()
+    ]
+    verdict: Verdict = "cannot tell" if close else "fine"
+    return OF_DIAGNOSES.check(
+        verdict, largest, case="levels", names=close, smallest=smallest, pairs=pairs(largest)
+    )
+
+
+def _of_labels(checked: Checked, y: np.ndarray) -> tuple[_Asked, F64, list[Reason]]:
+    """How well each variable alone (p,) tells labels y (n,) apart, and which leak them.
+
+    These are a diagnosis, or whether the event came.
+    """
+    rows = rows_of_both(y)
+    asked, some = _Asked.of(checked, rows), y[rows]
+    layout = asked.layout
+    found = aucs(asked.X, asked.missing, some, layout)
+    counts = measured_of_both(asked.missing, some, layout)
+    chances = (chance_of(float(found[v]), int(counts[1, v]), int(counts[0, v])) for v in asked.ends)
+    ends = [(v, float(found[v]), corrected(p, found.size)) for v, p in zip(asked.ends, chances, strict=True)]
+    return (
+        asked,
+        found,
+        [
+            *_deciding(asked, by_values(found, counts, layout.discrete[layout.first_columns])),
+            *asked.beyond(
+                "name of an end",
+                AN_END + "tells patients with and without {happening} apart in {pairs}",
+                ends,
+            ),
+            *_absent(_Asked.of(checked), y),
+            *_only_cases(asked, some),
+        ],
+    )
+
+
+def _deciding(asked: _Asked, leaks: Sequence[Leak]) -> Iterator[Reason]:
+    for leak in leaks:
+        columns, itself = asked.layout.columns_of(leak.column), ""
+        if leak.size == 1.0:
+            two = columns.size == 1 and np.unique(asked.X[:, columns[0]]).size == 2
+            itself = f": it is {asked.happening} itself, in other words" if two else ": a limit of it decides"
+        said = "{name:q} alone tells patients with and without {happening} apart in {pairs}{itself}"
+        yield asked.reason(leak.column, leak.grade, leak.size, leak.p, said, itself=itself)
+
+
+def _only_cases(asked: _Asked, y: np.ndarray) -> Iterator[Reason]:
+    """Levels that next to nobody has without the diagnosis, as of what is done only after it."""
+    counts = []
+    for variable, column in enumerate(asked.layout.first_columns.tolist()):
+        if not asked.layout.discrete[column]:
+            counts.append((np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)))
+            continue
+        known = slice(None) if asked.missing is None else ~asked.missing[:, column]
+        own = asked.X[known][:, asked.layout.columns_of(variable)].round()
+        _, level = np.unique(own, axis=0, return_inverse=True)
+        rows = np.bincount(level.ravel())
+        counts.append((rows, np.bincount(level.ravel()[y[known] == 1], minlength=rows.size)))
+    for leak in by_levels(counts, float(y.mean())):
+        rows, cases = (of[leak.level] for of in counts[leak.column])
+        said = "{cases:,} of {rows:,} patients with one and the same level of {name:q} have {happening}"
+        yield asked.reason(leak.column, leak.grade, leak.size, leak.p, said, rows=rows, cases=cases)
+
+
+def _absent(asked: _Asked, y: np.ndarray) -> Iterator[Reason]:
+    """Columns of which it tells the diagnosis that they are missing, or that they are there."""
+    gone = asked.absent
+    if gone is None:
+        return
+    absent = np.stack([gone[y == label].sum(axis=0) for label in (0, 1)])
+    sizes = np.bincount(y, minlength=2)
+    for leak in by_absence(absent, sizes):
+        of_controls, of_cases = (absent[:, leak.column] / sizes).tolist()
+        said = (
+            "{name:q} is missing in {of_cases:.0%} of the patients with {happening} and in {of_controls:.0%} "
+            "of those without: whether it was measured tells {happening}"
+        )
+        shares = {"of_cases": of_cases, "of_controls": of_controls}
+        yield asked.reason(leak.column, leak.grade, 0.5 + leak.size / 2.0, leak.p, said, **shares)
 
 
 def option_for(option: str, names: Sequence[str]) -> str:
@@ -380,24 +391,32 @@ def pairs(area: float) -> str:
 
 
 def check_leakage_of_times(checked: Checked) -> Check:
-    """For all columns of the cohort, also those that the model left out."""
+    """Of the time of an event, and whether it came."""
     assert checked.known is not None
-    layout, happening = _layout(checked), checked.words.happening
-    names = [str(name) for name in checked.named.names]
     event = checked.known[:, 1].astype(np.intp)
-    found = np.full(len(names), 0.5)
-    reasons: list[Reason] = []
-    if np.bincount(event, minlength=2).min() >= ROWS_PER_CLASS:
-        found = areas_of(checked, event, layout)
-        reasons += by_labels(checked, event, layout, found, happening)
     rows = _some(event)
-    ranked = ranking(checked, layout, rows)
-    reasons += _ranking(names, ranked, layout, int(event[rows].sum()))
-    reasons += _following(names, checked, layout, rows)
-    reasons += _of_model_of_times(names, checked, rows)
-    smallest = smallest_concordance(int(event[rows].sum()), len(names), LIMITS["number"].p_doubtful)
-    if reasons:
-        return given_away(OF_TIMES, reasons, names, smallest, happening)
+    asked, n_events = _Asked.of(checked, rows), int(event[rows].sum())
+    p, known = len(asked.names), checked.known[rows]
+    found, reasons = np.full(p, 0.5), list[Reason]()
+    if np.bincount(event, minlength=2).min() >= ROWS_PER_CLASS:
+        _, found, reasons = _of_labels(checked, event)
+    ranked = ranking(asked, known, checked.score[rows])
+    chances = [_chance_of_ranking(share, n_events, p) for share in ranked.tolist()]
+    first = "ranks who has the event first in {pairs}"
+    every = list(zip(range(p), ranked.tolist(), chances, strict=True))
+    reasons += (alone := asked.beyond("number", "{name:q} alone " + first, every, n_events))
+    others = [every[variable] for variable in asked.ends if variable not in {one.variable for one in alone}]
+    reasons += asked.beyond("name of an end", AN_END + first, others, n_events)
+    reasons += _following(asked, known[:, 0])
+    share = concordance(checked.stated[rows], *known.T)
+    if share >= MODEL_DECIDES:  # NaN where no two can be compared
+        reasons += asked.dominating(
+            checked, share, _chance_of_ranking(share, n_events, p), f"the model {first}"
+        )
+    smallest = smallest_concordance(n_events, p, LIMITS["number"].p_doubtful)
+    leaks = _judged(OF_TIMES, asked, reasons, smallest)
+    if leaks is not None:
+        return leaks
     if smallest > LIMITS["number"].broken:
         return OF_TIMES.check("cannot tell", smallest=smallest, n_events=int(event.sum()))
     best, told = float(ranked.max(initial=0.5)), float(found.max(initial=0.5))
@@ -405,7 +424,7 @@ def check_leakage_of_times(checked: Checked) -> Check:
         "fine",
         max(told, best),
         smallest=smallest,
-        happening=happening,
+        happening=asked.happening,
         ranked=pairs(best),
         told=pairs(told),
     )
@@ -420,25 +439,26 @@ def _some(event: np.ndarray) -> Index:
     )
 
 
-def ranking(checked: Checked, layout: Layout, rows: Index) -> F64:
-    """(p,): concordance of each variable alone with the times of some rows, whichever way round.
+def ranking(asked: _Asked, known: F64, score: F64) -> F64:
+    """(p,): concordance of each variable alone with times and events (n, 2), whichever way round.
 
     Of levels without an order, by how many events were expected of who has each. 0.5 where none is measured.
     """
-    assert checked.known is not None
-    known, score = checked.known[rows], checked.score[rows]
-    first = layout.first_columns
-    values = checked.X[np.ix_(rows, first)].T
-    for variable in np.flatnonzero(np.bincount(layout.variable) > 1).tolist():
-        dummies = checked.X[np.ix_(rows, layout.columns_of(variable))]
-        levels, of_level = np.unique(dummies.round(), axis=0, return_inverse=True)
-        of_level = of_level.ravel()
-        mean = np.bincount(of_level, score, len(levels)) / np.bincount(of_level, minlength=len(levels))
-        values[variable] = mean[of_level]
-    if checked.missing is not None:
-        values = np.where(checked.missing[np.ix_(rows, first)].T, np.nan, values)
+    values = asked.X[:, asked.layout.first_columns].T
+    for variable in np.flatnonzero(np.bincount(asked.layout.variable) > 1).tolist():
+        values[variable] = _means_of_levels(asked.X[:, asked.layout.columns_of(variable)], score)
+    if (absent := asked.absent) is not None:
+        values = np.where(absent.T, np.nan, values)
     shares = concordances(values, *known.T)
     return np.where(np.isnan(shares), 0.5, np.maximum(shares, 1.0 - shares))
+
+
+def _means_of_levels(dummies: F64, score: F64) -> F64:
+    """(n,) the mean score of each patient's level, by its dummies (n, d)."""
+    _, level = np.unique(dummies.round(), axis=0, return_inverse=True)
+    level = level.ravel()
+    means: F64 = (np.bincount(level, score) / np.bincount(level))[level]
+    return means
 
 
 def concordance_error(n_events: int) -> float:
@@ -457,184 +477,90 @@ def _chance_of_ranking(share: float, n_events: int, n_variables: int) -> float:
     return corrected(float(2.0 * ndtr(-abs(share - 0.5) / concordance_error(n_events))), n_variables)
 
 
-def _ranking(names: Sequence[str], ranked: F64, layout: Layout, n_events: int) -> list[Reason]:
-    """Variables that alone rank nearly all patients, and those named like an end that rank many."""
-    reasons = []
-    ends = set(named_like_an_end(names, layout))
-    for variable, share in enumerate(ranked.tolist()):
-        p_value = _chance_of_ranking(share, n_events, len(names))
-        verdict = LIMITS["number"].grade(share, p_value)
-        name = quoted(names[variable], 40)
-        sentence = f"{name} alone ranks who has the event first in {pairs(share)}"
-        if verdict is None and variable in ends:
-            verdict = LIMITS["name of an end"].grade(share, p_value)
-            sentence = (
-                f"{name} is named like something that is known only in the end, and ranks who has the event "
-                f"first in {pairs(share)}"
-            )
-        verdict = condemned(verdict, n_events)
-        if verdict is not None:
-            reasons.append(Reason(variable, verdict, share, p_value, sentence))
-    return reasons
-
-
-def _following(names: Sequence[str], checked: Checked, layout: Layout, rows: Index) -> list[Reason]:
+def _following(asked: _Asked, time: F64) -> list[Reason]:
     """Numbers that are the time of follow-up in another unit, or nearly, or are it in many rows."""
-    assert checked.known is not None
-    first = layout.first_columns
-    missing = None if checked.missing is None else checked.missing[np.ix_(rows, first)]
-    found = rank_correlations(checked.X[np.ix_(rows, first)], missing, checked.known[rows, 0])
-    there = np.full(first.size, rows.size) if missing is None else (~missing).sum(axis=0)
-    numbers = ~layout.discrete[first] & (there >= FEWEST_TO_CONDEMN)
-    asked = numbers & (found >= LIMITS["follow-up"].doubtful)
+    first, absent, there = asked.layout.first_columns, asked.absent, asked.there
+    found = rank_correlations(asked.X[:, first], absent, time)
+    numbers = ~asked.layout.discrete[first] & (there >= FEWEST_TO_CONDEMN)
+    close = numbers & (found >= LIMITS["follow-up"].doubtful)
     reasons = []
-    for variable in np.flatnonzero(numbers & ~asked).tolist():
-        values = checked.X[rows, first[variable]]
-        known = slice(None) if missing is None else ~missing[:, variable]
-        share = share_equal(values[known], checked.known[rows, 0][known])
+    for variable in np.flatnonzero(numbers & ~close).tolist():
+        known = slice(None) if absent is None else ~absent[:, variable]
+        share = share_equal(asked.X[known, first[variable]], time[known])
         if share:
-            sentence = (
-                f"{quoted(names[variable], 40)} is exactly the time of follow-up in {share:.0%} of rows"
-            )
-            reasons.append(Reason(variable, "doubtful", float(found[variable]), 0.0, sentence))
-    for variable in np.flatnonzero(asked).tolist():
-        correlation = float(found[variable])
-        p_value = corrected(float(2.0 * norm.sf(correlation * np.sqrt(there[variable]))), len(names))
-        verdict = LIMITS["follow-up"].grade(correlation, p_value)
-        if verdict is not None:
-            sentence = (
-                f"{quoted(names[variable], 40)} is the time of follow-up in other words: their ranks "
-                f"correlate by {np.floor(1000.0 * correlation) / 1000.0:.3g}"
-            )
-            reasons.append(Reason(variable, verdict, correlation, p_value, sentence))
-    return reasons
-
-
-def _of_model_of_times(names: Sequence[str], checked: Checked, rows: Index) -> list[Reason]:
-    assert checked.known is not None
-    known = checked.known[rows]
-    share = concordance(checked.stated[rows], *known.T)
-    if not share >= MODEL_DECIDES:  # NaN where no two can be compared
-        return []
-    p_value = _chance_of_ranking(share, int(known[:, 1].sum()), len(names))
-    telling = f"the model ranks who has the event first in {pairs(share)}"
-    return dominating(checked, names, share, p_value, telling)
+            said = "{name:q} is exactly the time of follow-up in {share:.0%} of rows"
+            reasons.append(asked.reason(variable, "doubtful", float(found[variable]), 0.0, said, share=share))
+    p_values = 2.0 * norm.sf(found * np.sqrt(there))
+    judged = [
+        (v, float(found[v]), corrected(float(p_values[v]), first.size))
+        for v in np.flatnonzero(close).tolist()
+    ]
+    said = "{name:q} is the time of follow-up in other words: their ranks correlate by {cut}"
+    return reasons + asked.beyond("follow-up", said, judged)
 
 
 def check_leakage_of_numbers(checked: Checked) -> Check:
-    """For all columns of the cohort, also those that the model left out."""
+    """Of a number: a copy of it, another unit, a part of how it is reckoned."""
     assert checked.known is not None
-    layout, happening = _layout(checked), checked.words.happening
-    names = [str(name) for name in checked.named.names]
     n = checked.known.size
     rows = np.linspace(0, n - 1, min(n, ROWS_AT_MOST)).astype(np.intp)
-    y, X = checked.known[rows], checked.X[rows]
-    missing = None if checked.missing is None else checked.missing[rows]
-    found = correlations(X, missing, y, layout)
-    reasons = [
-        *_copies(names, found, missing, layout, n),
-        *_ends_of_numbers(names, found, layout, n),
-        *_absent_of_numbers(names, missing, y, layout),
-        *_of_model_of_numbers(names, checked),
-    ]
-    sure = norm.isf(LIMITS["correlation"].p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
+    asked, y = _Asked.of(checked, rows), checked.known[rows]
+    p, found = len(asked.names), correlations(asked, y)
+    measured = (n * (asked.there / len(rows))).astype(np.intp).tolist()
+    alone = [(v, size, _chance_of_correlation(size, measured[v], p)) for v, size in enumerate(found.tolist())]
+    ends = [(v, float(found[v]), _chance_of_correlation(float(found[v]), n, p)) for v in asked.ends]
+    reasons = asked.beyond("correlation", A_COPY, alone)
+    reasons += asked.beyond(
+        "name of an end, correlation", AN_END + "correlates with the outcome by {size:.2f}", ends
+    )
+    reasons += _absent_of_numbers(asked, y)
+    size = float(correlations_of(checked.stated[None], checked.known)[0])
+    if size >= LIMITS["correlation"].doubtful:
+        chance = _chance_of_correlation(size, n, p)
+        said = "what the model expects correlates with the outcome by {size:.2f}"
+        reasons += asked.dominating(checked, size, chance, said)
+    sure = norm.isf(LIMITS["correlation"].p_doubtful / (2.0 * max(p, 1))) + norm.isf(1.0 - POWER)
     smallest = float(min(sure / np.sqrt(max(n - 2, 1)), 1.0))
-    if reasons:
-        return given_away(OF_NUMBERS, reasons, names, smallest, happening)
-    if n < FEWEST:
-        return OF_NUMBERS.check("cannot tell", smallest=smallest, n=n, happening=happening)
-    return OF_NUMBERS.check("fine", float(found.max(initial=0.0)), smallest=smallest, happening=happening)
+    leaks = _judged(OF_NUMBERS, asked, reasons, smallest)
+    if leaks is not None:
+        return leaks
+    number = float("nan") if n < FEWEST else float(found.max(initial=0.0))
+    verdict: Verdict = "cannot tell" if n < FEWEST else "fine"
+    return OF_NUMBERS.check(verdict, number, smallest=smallest, n=n, happening=asked.happening)
 
 
-def correlations(X: F64, missing: np.ndarray | None, y: F64, layout: Layout) -> F64:
+def correlations(asked: _Asked, y: F64) -> F64:
     """(p,) size of the correlation of each variable alone with y: of values, or of ranks if that is larger.
 
     Of levels without an order, that of their means. Zero where too few have a value.
     """
-    first = layout.first_columns
-    values, absent = X[:, first], None if missing is None else missing[:, first]
-    for variable in np.flatnonzero(np.bincount(layout.variable) > 1).tolist():
+    values, absent = asked.X[:, asked.layout.first_columns], asked.absent
+    for variable in np.flatnonzero(np.bincount(asked.layout.variable) > 1).tolist():
         there = slice(None) if absent is None else ~absent[:, variable]
-        dummies, of_y = X[there][:, layout.columns_of(variable)], y[there]
-        levels, of_level = np.unique(dummies.round(), axis=0, return_inverse=True)
-        of_level = of_level.ravel()
-        mean = np.bincount(of_level, of_y, len(levels)) / np.bincount(of_level, minlength=len(levels))
-        values[there, variable] = mean[of_level]
+        dummies = asked.X[there][:, asked.layout.columns_of(variable)]
+        values[there, variable] = _means_of_levels(dummies, y[there])
     of_values = correlations_of(values.T, y, None if absent is None else ~absent.T)
-    count = len(y) if absent is None else (~absent).sum(axis=0)
-    return np.where(count >= FEWEST, np.maximum(of_values, rank_correlations(values, absent, y)), 0.0)
+    either = np.maximum(of_values, rank_correlations(values, absent, y))
+    return np.where(asked.there >= FEWEST, either, 0.0)
 
 
 def _chance_of_correlation(correlation: float, n: int, n_variables: int) -> float:
     return corrected(float(2.0 * ndtr(-correlation * np.sqrt(max(n - 2, 1)))), n_variables)
 
 
-def _copies(
-    names: Sequence[str], found: F64, missing: np.ndarray | None, layout: Layout, n: int
-) -> list[Reason]:
-    reasons = []
-    for variable, size in enumerate(found.tolist()):
-        column = layout.first_columns[variable]
-        share = 1.0 if missing is None else float((~missing[:, column]).mean())
-        p_value = _chance_of_correlation(size, int(n * share), len(names))
-        verdict = LIMITS["correlation"].grade(size, p_value)
-        if verdict is not None:
-            sentence = (
-                f"{quoted(names[variable], 40)} alone correlates with the outcome by "
-                f"{np.floor(1000.0 * size) / 1000.0:.3g}, as a copy of it does, another unit of it, or what "
-                "it is reckoned from"
-            )
-            reasons.append(Reason(variable, verdict, size, p_value, sentence))
-    return reasons
-
-
-def _ends_of_numbers(names: Sequence[str], found: F64, layout: Layout, n: int) -> list[Reason]:
-    reasons = []
-    for variable in named_like_an_end(names, layout):
-        size = float(found[variable])
-        p_value = _chance_of_correlation(size, n, len(names))
-        sentence = (
-            f"{quoted(names[variable], 40)} is named like something that is known only in the end, and "
-            f"correlates with the outcome by {size:.2f}"
-        )
-        verdict = LIMITS["name of an end, correlation"].grade(size, p_value)
-        if verdict is not None:
-            reasons.append(Reason(variable, verdict, size, p_value, sentence))
-    return reasons
-
-
-def _absent_of_numbers(
-    names: Sequence[str], missing: np.ndarray | None, y: F64, layout: Layout
-) -> list[Reason]:
+def _absent_of_numbers(asked: _Asked, y: F64) -> list[Reason]:
     """Columns of which it tells the number that they are missing, or that they are there."""
-    if missing is None:
+    if (absent := asked.absent) is None:
         return []
     reasons, ranks = [], ranks_of(y)
-    for variable in range(len(names)):
-        gone = missing[:, layout.first_columns[variable]].astype(np.intp)
+    for variable, gone in enumerate(absent.T.astype(np.intp)):
         n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
         if min(n_gone, n_there) < FEWEST:
             continue
         area = rank_auc(ranks, gone)
         error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
-        p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(names))
-        size = max(area, 1.0 - area)
-        sentence = (
-            f"{quoted(names[variable], 40)} is missing where the outcome is "
-            f"{'high' if area > 0.5 else 'low'} (in {size:.0%} of pairs): whether it was measured tells the "
-            "outcome"
-        )
-        verdict = LIMITS["absence, pairs"].grade(size, p_value)
-        if verdict is not None:
-            reasons.append(Reason(variable, verdict, size, p_value, sentence))
+        p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(asked.names))
+        said = "{name:q} is missing where the outcome is " + ("high" if area > 0.5 else "low")
+        said += " (in {size:.0%} of pairs): whether it was measured tells the outcome"
+        reasons += asked.beyond("absence, pairs", said, [(variable, max(area, 1.0 - area), p_value)])
     return reasons
-
-
-def _of_model_of_numbers(names: Sequence[str], checked: Checked) -> list[Reason]:
-    assert checked.known is not None
-    size = float(correlations_of(checked.stated[None], checked.known)[0])
-    p_value = _chance_of_correlation(size, checked.known.size, len(names))
-    telling = f"what the model expects correlates with the outcome by {size:.2f}"
-    return (
-        dominating(checked, names, size, p_value, telling) if size >= LIMITS["correlation"].doubtful else []
-    )

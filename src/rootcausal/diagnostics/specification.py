@@ -46,7 +46,7 @@ class Scale(Limit):
 class Text:
     """What is said in one case: the finding, what not to read or to bear in mind, and what to do.
 
-    Braces hold facts, as :class:`_Filled` reads them.
+    Braces hold facts, as :func:`filled` reads them.
     """
 
     statement: str = ""
@@ -97,14 +97,13 @@ class CheckSpec:
         """What is said of these figures; ``names`` are the columns concerned, the worst first."""
         facts |= {"number": number, "p": p_value, "names": tuple(names), "smallest": smallest}
         statement, limit, advice = (
-            _FILLED.vformat(self._said(verdict, case, part), (), facts)
-            for part in ("statement", "limit", "advice")
+            filled(self._said(verdict, case, part), **facts) for part in ("statement", "limit", "advice")
         )
         unseen = verdict in ("cannot tell", "not checked") and self.touches_unseen is not None
         touches = self.touches_unseen if unseen else self.touches
         return Check(
             self.name,
-            _FILLED.vformat(self.question, (), facts),
+            filled(self.question, **facts),
             verdict,
             number,
             p_value,
@@ -124,7 +123,7 @@ class CheckSpec:
 
     def row(self, **facts: Any) -> tuple[str, str, str, str, str]:
         """Of the guide's table: name, question, number, doubtful from, broken from."""
-        question, number = (_FILLED.vformat(said, (), facts) for said in (self.question, self.number))
+        question, number = (filled(said, **facts) for said in (self.question, self.number))
         scale = self.scale
         doubtful = self.doubtful_from or from_size(scale.doubtful, scale.p_doubtful, self.percent)
         broken = self.broken_from or from_size(scale.broken, scale.p_broken, self.percent)
@@ -142,14 +141,17 @@ def in_words(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
 
 
-class _Filled(Formatter):
-    """Facts in a text, beside Python's own formats.
+def filled(text: str, **facts: Any) -> str:
+    """A text with its facts, for which there are some formats beside Python's own.
 
     ``{n:# event}`` is the count with its noun; ``{names:it is|they are}`` the first where it is one, or true;
     ``{p:p}`` the p-value in words; ``{names}`` columns in quotes, five at most, and ``{names:3}`` three;
     ``{name:q}`` one in quotes, and ``{name:name}`` without.
     """
+    return _FILLED.vformat(text, (), facts)
 
+
+class _Filled(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if "|" in format_spec:
             one, other = format_spec.split("|")
