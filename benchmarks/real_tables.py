@@ -20,7 +20,6 @@ import pandas as pd
 from measure import table
 from plain_logistic import log_loss, plain_logistic
 from real_cohorts import TABLES, RealTable
-from rootcausal.scoring import area
 from rows_file import read_rows, write_rows
 from sklearn.base import ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -33,6 +32,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rootcausal import RCI, __version__
+from rootcausal.outcomes.binary import area
 
 FOLDS, REPEATS = 5, 5
 MOST_ROWS = 2000

@@ -15,7 +15,7 @@ import numpy as np
 from ..core.moments import FLAT, SMALLEST
 from ..core.outcome import Outcome
 from ..core.table import F64, LARGEST
-from ..errors import InputError
+from ..errors import InputError, caller
 from ..outcomes.binary import Binary
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from ..outcomes.follow_up import Clock
@@ -24,7 +24,6 @@ from ..wording import listed, plain, plural, quoted
 from .from_frame import own_name
 from .itself import refuse_itself
 from .labels import asks_who_is_well, place_of_disease
-from .matrices import caller
 from .patients import Patients
 from .rules import NAMED_AT_MOST, Findings
 from .target import MOST_LABELS, encode_known, encode_target, labels_of, of_one_kind, row_labels
