@@ -39,6 +39,23 @@ def read(names: Sequence[str]) -> Reading:
     return Reading(tuple(name for name in first if name not in late), found)
 
 
+def measured_later(names: Sequence[str], than: str | None = None) -> tuple[str, ...]:
+    """Columns of a later visit than that of a column or, of none, than the first visit, by their names."""
+    found: set[str] = set()
+    for times in read(names).schedules:
+        if than is None:
+            found |= _after_the_earliest(times)
+        elif than in times:
+            found |= {name for name, time in times.items() if time > times[than]}
+    return tuple(name for name in names if name in found)
+
+
+def measured_first(names: Sequence[str]) -> set[str]:
+    """Columns of the first of several visits, by their names."""
+    found = [(set(times), _after_the_earliest(times)) for times in read(names).schedules]
+    return set().union(*(all_of - late for all_of, late in found))
+
+
 def _after_the_earliest(times: Schedule) -> set[str]:
     earliest = min(times.values())
     return {name for name, time in times.items() if time > earliest}

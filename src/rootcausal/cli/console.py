@@ -257,14 +257,29 @@ def say_mechanism(model: "Estimator") -> None:
         say(line)
 
 
+def names_with_levels(model: "Estimator") -> list[str]:
+    """Names of variables; of two levels that are no numbers also which one is up, unless that is yes."""
+    from ..inputs.labels import ANSWERS
+
+    yes, found = {answer for _, answer in ANSWERS}, []
+    for name, variable in zip(
+        short_names(model._encoding.shown_names), model._encoding.variables, strict=True
+    ):
+        up = variable.levels[-1] if variable.kind == "binary" else None
+        say_it = isinstance(up, str) and up.strip().casefold() not in yes
+        found.append(f"{name} = {one_line(str(up), 20)}" if say_it else name)
+    return found
+
+
 def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
+    order, called = [int(k) for k in model.causal_order_], names_with_levels(model)
     if model.covariates_.size:
-        adjusted = listed([called[k] for k in model.covariates_], 10)
+        shown = short_names(model._encoding.shown_names)
+        adjusted = listed([shown[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
     if not order:
         say(f"no variable depends on {lines.subject}: all Shapley values are zero")

@@ -10,14 +10,13 @@ from scipy.stats import norm
 
 from ..core.layout import Layout
 from ..core.table import F64
-from ..screening.auc import rank_auc
-from ..screening.leakage import LIMITS
+from ..screening.leakage import LIMITS, by_absence_of_number
 from ..wording import plural, quoted
 from .checked import Checked
 from .diagnosis import Check
 from .giveaway import Reason, dominating, given_away, named_like_an_end, question
 from .many_tests import corrected
-from .ranks import correlations_of, rank_correlations, ranks_of
+from .ranks import correlations_of, rank_correlations
 from .visible import POWER
 
 FEWEST = 20
@@ -39,7 +38,7 @@ def check_giveaway_of_numbers(checked: Checked) -> Check:
     reasons = [
         *_copies(names, found, missing, layout, n),
         *_ends(names, found, layout, n),
-        *_absent(names, missing, y, layout),
+        *absent(names, missing, y, layout, "absence, pairs", "the outcome"),
         *_of_model(names, checked),
     ]
     sure = norm.isf(LIMITS["correlation"].p_doubtful / (2.0 * max(len(names), 1))) + norm.isf(1.0 - POWER)
@@ -119,28 +118,20 @@ def _ends(names: Sequence[str], found: F64, layout: Layout, n: int) -> list[Reas
     return reasons
 
 
-def _absent(names: Sequence[str], missing: np.ndarray | None, y: F64, layout: Layout) -> list[Reason]:
-    """Columns of which it tells the number that they are missing, or that they are there."""
+def absent(
+    names: Sequence[str], missing: np.ndarray | None, y: F64, layout: Layout, limit: str, called: str
+) -> list[Reason]:
+    """Columns of which it tells a number, such as the outcome, that they are missing, or are there."""
     if missing is None:
         return []
-    reasons, ranks = [], ranks_of(y)
-    for variable in range(len(names)):
-        gone = missing[:, layout.first_columns[variable]].astype(np.intp)
-        n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
-        if min(n_gone, n_there) < FEWEST:
-            continue
-        area = rank_auc(ranks, gone)
-        error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
-        p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(names))
-        size = max(area, 1.0 - area)
+    reasons = []
+    for leak in by_absence_of_number(y, missing[:, layout.first_columns], LIMITS[limit]):
+        size, high = max(leak.size, 1.0 - leak.size), "high" if leak.size > 0.5 else "low"
         sentence = (
-            f"{quoted(names[variable], 40)} is missing where the outcome is "
-            f"{'high' if area > 0.5 else 'low'} (in {size:.0%} of pairs): whether it was measured tells the "
-            "outcome"
+            f"{quoted(names[leak.column], 40)} is missing where {called} is {high} (in {size:.0%} of pairs): "
+            f"whether it was measured tells {called}"
         )
-        verdict = LIMITS["absence, pairs"].grade(size, p_value)
-        if verdict is not None:
-            reasons.append(Reason(variable, verdict, size, p_value, sentence))
+        reasons.append(Reason(leak.column, leak.grade, size, leak.p, sentence))
     return reasons
 
 

@@ -28,6 +28,7 @@ from .giveaway import (
     pairs,
     question,
 )
+from .giveaway_numbers import absent
 from .many_tests import corrected
 from .ranks import rank_correlations
 from .visible import POWER
@@ -53,6 +54,10 @@ def check_giveaway_of_times(checked: Checked) -> Check:
     n_events = int(event.sum())
     reasons += _ranking(names, ranked, layout, int(event[rows].sum()))
     reasons += _following(names, checked, layout, rows)
+    missing = None if checked.missing is None else checked.missing[rows]
+    reasons += absent(
+        names, missing, checked.known[rows, 0], layout, "absence, follow-up", "the time of follow-up"
+    )
     reasons += _of_model(names, checked, rows)
     smallest = smallest_concordance(int(event[rows].sum()), len(names), LIMITS["number"].p_doubtful)
     if reasons:

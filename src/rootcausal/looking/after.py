@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from scipy.stats import rankdata
 
-from ..asking.ends import ends_beside, level_says_end, says_diagnosis, says_end, says_whether
+from ..asking.ends import (
+    counterparts,
+    ends_beside,
+    level_says_end,
+    says_accrued,
+    says_diagnosis,
+    says_end,
+    says_whether,
+    time_of,
+)
+from ..asking.reading import measured_later
 from ..core.table import Index
 from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
 from ..screening.leakage import LIMITS, share_equal
 from ..wording import quoted
+from .copies import is_cut
 from .counted import Counted
 from .findings import Finding, by_number, columns_in_words, dropping, measured_after
 from .names import near, says_year
@@ -24,8 +34,8 @@ ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
 CALENDAR = (1900, 2100)
-# Of a number that is cut into levels: fewer rows beyond the cut lie there by chance.
-ROWS_BEYOND_A_CUT = 5
+# A time within follow-up is longer than that in hardly anybody.
+OFTEN_LONGER = 0.2
 TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 
 
@@ -43,7 +53,12 @@ def find_itself(
     values = [of for _, of in numbers]
     ways = (True, False) if linear else (False,)
     again = {numbers[c][0] for way in ways for c in outcome_again(outcome.numbers, values, linear=way)}
-    cut = {c.name for c in asked if linear and c.name not in again and _is_cut(c, outcome.numbers)}
+    cut = {
+        c.name
+        for c in asked
+        if linear and c.name not in again and c.codes is not None
+        if c.n_observed >= ROWS_TO_CORRELATE and is_cut(c.codes, outcome.numbers)
+    }
     found = []
     for some, how in (
         (again, "as it is, in another unit or on another scale"),
@@ -57,19 +72,6 @@ def find_itself(
             )
             found.append(Finding("the outcome itself", names, sentence, measured_after(names), True))
     return found
-
-
-def _is_cut(cells: Counted, numbers: np.ndarray) -> bool:
-    """Whether each level has a range of the numbers to itself."""
-    if cells.codes is None or cells.n_observed < ROWS_TO_CORRELATE:
-        return False
-    there = cells.codes >= 0
-    codes, values = cells.codes[there], numbers[there]
-    levels, rows = np.unique(codes, return_counts=True)
-    if levels.size < 2 or codes.size - rows.max() < ROWS_BEYOND_A_CUT:
-        return False
-    ends = sorted((values[codes == level].min(), values[codes == level].max()) for level in levels)
-    return all(one[1] < other[0] for one, other in pairwise(ends))
 
 
 def find_after(
@@ -87,32 +89,21 @@ def find_after(
     names = [cells.name for cells in asked]
     beside = ends_beside([*names, target])
     diagnoses = tuple(name for name in names if says_diagnosis(name) and name not in beside)
-    after = tuple(c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses))
-    alike = tuple(name for name in names if name not in (*after, *diagnoses) and near(name, target))
-    found = []
-    if after:
-        found.append(
-            Finding(
-                "after the outcome",
-                after,
-                f"{columns_in_words(after)} by name or levels may come after the outcome, or be it: what is "
-                "known only then is no cause. Keep what was known before.",
-                measured_after(after),
-                True,
-            )
-        )
-    if diagnoses:
-        found.append(
-            Finding(
-                "diagnosis",
-                diagnoses,
-                f"{columns_in_words(diagnoses)} {by_number(diagnoses, 'is', 'are')} named as a diagnosis: "
-                "why patients came, or what they turned out to have? In the second case leave "
-                f"{by_number(diagnoses, 'it', 'them')} out.",
-                measured_after(diagnoses),
-            )
-        )
-    found += _with_follow_up(asked, after, sample, time)
+    ends = [c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses)]
+    before = _before_follow_up([c for c in asked if c.name in ends and c.name not in beside], asked, time)
+    ends = [name for name in ends if name not in before]
+    like_ends = counterparts(ends, [name for name in names if name not in ends])
+    after = tuple(name for name in names if name in (*ends, *like_ends))
+    later = measured_later([*names, target], target if time is None else None)
+    later = tuple(name for name in later if name not in (*after, target))
+    alike = tuple(name for name in names if name not in (*after, *later, *diagnoses) and near(name, target))
+    found = [
+        *_after(after),
+        *_later(later, target, time),
+        *_longer(before, time),
+        *_diagnoses(diagnoses),
+        *_with_follow_up(asked, (*after, *later), sample, time),
+    ]
     said = {name for one in found for name in one.columns}
     if alike:
         found.append(
@@ -126,6 +117,77 @@ def find_after(
             )
         )
     return found + _years([one for one in asked if one.name not in said], time is not None)
+
+
+def _after(names: tuple[str, ...]) -> list[Finding]:
+    if not names:
+        return []
+    sentence = (
+        f"{columns_in_words(names)} by name or levels may come after the outcome, or be it: what is known "
+        "only then is no cause. Keep what was known before."
+    )
+    return [Finding("after the outcome", names, sentence, measured_after(names), True)]
+
+
+def _later(names: tuple[str, ...], target: str, time: Counted | None) -> list[Finding]:
+    """Columns of later visits: than that of the target, or than the start of follow-up."""
+    if not names:
+        return []
+    than = f"after {quoted(target)}" if time is None else "after the first visit, where follow-up begins"
+    why = (
+        ""
+        if time is None
+        else " Who had the event early, or was lost, has none of it; if patients are "
+        "followed from a later visit, keep what was known by then."
+    )
+    sentence = (
+        f"{columns_in_words(names)} by {by_number(names, 'its name was', 'their names were')} measured "
+        f"{than}: what comes later is no cause.{why}"
+    )
+    return [Finding("measured later", names, sentence, measured_after(names), True)]
+
+
+def _before_follow_up(
+    ends: Sequence[Counted], columns: Sequence[Counted], time: Counted | None
+) -> dict[str, float]:
+    """Times whose event no column says, longer than follow-up in this share of patients: past, perhaps."""
+    if time is None or time.numbers is None:
+        return {}
+    found = {}
+    for cells in ends:
+        whether = any(says_whether(cells.name, other.name) for other in columns)
+        if cells.numbers is None or not time_of(cells.name) or whether:
+            continue
+        both = ~np.isnan(cells.numbers) & ~np.isnan(time.numbers)
+        longer = float((cells.numbers[both] > time.numbers[both]).mean()) if both.any() else 0.0
+        if longer >= OFTEN_LONGER:
+            found[cells.name] = longer
+    return found
+
+
+def _longer(before: dict[str, float], time: Counted | None) -> list[Finding]:
+    if not before or time is None:
+        return []
+    names = tuple(before)
+    shown = columns_in_words(
+        names, lambda name: f"longer than {quoted(time.name)} in {before[name]:.0%} of patients"
+    )
+    sentence = (
+        f"{shown} {by_number(names, 'is', 'are')} named like a time to an end, and no column says whether it "
+        "ended with one: was it over before follow-up began, or did it come after? In the second case leave "
+        f"{by_number(names, 'it', 'them')} out."
+    )
+    return [Finding("before or after", names, sentence, measured_after(names))]
+
+
+def _diagnoses(names: tuple[str, ...]) -> list[Finding]:
+    if not names:
+        return []
+    sentence = (
+        f"{columns_in_words(names)} {by_number(names, 'is', 'are')} named as a diagnosis: why patients came, "
+        f"or what they turned out to have? In the second case leave {by_number(names, 'it', 'them')} out."
+    )
+    return [Finding("diagnosis", names, sentence, measured_after(names))]
 
 
 def _is_after(cells: Counted) -> bool:
@@ -161,22 +223,36 @@ def _with_follow_up(
             found[name] = f"exactly {quoted(to_time)} in {equal:.0%} of rows"
     for cells in columns:
         of_times = (one for one in (*times, *found) if says_whether(one, cells.name))
-        its_time = None if cells.n_different > 2 or cells.name in after else next(of_times, None)
+        its_time = None if cells.n_different > MOST_LEVELS or cells.name in after else next(of_times, None)
         if its_time is not None:
             found[cells.name] = f"says whether {quoted(its_time)} ended with an event"
+    accrued = _accrued({n: v for n, v in numbers.items() if n not in (*after, *found)}, times, sample)
+    if not found:
+        return accrued
+    names = tuple(found)
+    sentence = (
+        f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'goes', 'go')} with what may come "
+        f"after the outcome, so {by_number(names, 'it', 'they')} may too."
+    )
+    return [Finding("goes with follow-up", names, sentence, measured_after(names), True), *accrued]
+
+
+def _accrued(numbers: dict[str, np.ndarray], times: dict[str, np.ndarray], sample: Index) -> list[Finding]:
+    """Numbers that go closely with what grew until the end, as an average over a stay does with its cost."""
+    grown = [name for name in times if says_accrued(name)]
+    found: dict[str, str] = {}
+    for name, values in numbers.items() if grown else ():
+        r, of = max((abs(_rank_correlation(values[sample], times[one])), one) for one in grown)
+        if r >= LIMITS["accrued"].doubtful:
+            found[name] = f"rank correlation {r:.2f} with {quoted(of)}"
     if not found:
         return []
     names = tuple(found)
-    return [
-        Finding(
-            "goes with follow-up",
-            names,
-            f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'goes', 'go')} with what may "
-            f"come after the outcome, so {by_number(names, 'it', 'they')} may too.",
-            measured_after(names),
-            True,
-        )
-    ]
+    sentence = (
+        f"{columns_in_words(names, found.__getitem__)}: recorded at the start, or over the whole stay? In "
+        f"the second case leave {by_number(names, 'it', 'them')} out."
+    )
+    return [Finding("goes with the stay", names, sentence, measured_after(names))]
 
 
 def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:

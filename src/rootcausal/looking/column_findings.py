@@ -11,14 +11,14 @@ from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
-from ..wording import listed, plural, quoted
+from ..inputs.ranges import order_of_ranges
+from ..wording import listed, one_line, plural, quoted
 from .codes import not_known
 from .copies import keys_of
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
 from .patients import differing, unique_within
-from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
 # Of a column that is mostly missing: fewer values are those of any other column by chance.
@@ -276,32 +276,26 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
             )
         )
     nominal = [cells for cells in columns if kinds[cells.name] == "nominal" and cells.form == "text"]
-    options = {cells.name: option for cells in nominal if (option := _order_of(cells))}
-    ordered = tuple(options)
+    ordered = {cells.name: order for cells in nominal if (order := _order_of(cells))}
     if ordered:
-        found.append(
-            Finding(
-                "order",
-                ordered,
-                f"{columns_in_words(ordered)} {by_number(ordered, 'has', 'have')} levels whose names "
-                "say an order.",
-                tuple(("--kind", option) for option in options.values()),
-                True,
-            )
-        )
+        names = tuple(ordered)
+        shown = columns_in_words(names, lambda name: " < ".join(one_line(text, 20) for text in ordered[name]))
+        sentence = f"{shown} {by_number(names, 'has', 'have')} levels that say an order."
+        options = tuple(("--kind", f"{name}=ordinal") for name in names)
+        found.append(Finding("order", names, sentence, options, True))
     return found
 
 
-def _order_of(cells: Counted) -> str | None:
-    """What to write after --kind of levels that say their order; None where they do not."""
+def _order_of(cells: Counted) -> tuple[str, ...]:
+    """The levels from low to high where these or the name say that they have an order; else none."""
     levels = [str(level) for level in cells.different if not says_missing(str(level))]
-    if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
-        return kind_of_ranges(cells.name, levels)
+    says = says_order(cells.name) or all(map(says_order, levels)) or order_of_ranges(levels) is not None
+    if len(levels) < 3 or not says or "=" in cells.name:
+        return ()
     try:
-        variable_of_texts(cells.name, levels, "ordinal")
+        return tuple(map(str, variable_of_texts(cells.name, levels, "ordinal").levels))
     except InputError:
-        return kind_of_ranges(cells.name, levels)
-    return f"{cells.name}=ordinal"
+        return ()
 
 
 def _of_kind(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from .column_findings import (
     find_too_large,
     find_unclear_commas,
 )
-from .copies import find_coarser, find_copies, find_repeated_rows
+from .copies import find_coarser, find_copies, find_recorded, find_repeated_rows
 from .counted import Counted, counted_of
 from .findings import Finding
 from .follow_up import (
@@ -54,7 +54,15 @@ from .target import (
     is_number,
     target_of,
 )
-from .telling import CASES, EVENTS, Who, find_deciding, find_parts, find_telling_absence
+from .telling import (
+    CASES,
+    EVENTS,
+    Who,
+    find_absence_with,
+    find_deciding,
+    find_parts,
+    find_telling_absence,
+)
 
 # Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
 ROWS_ASKED = 20_000
@@ -160,9 +168,13 @@ def look(
             findings += find_itself(variables, kinds, amount, linear=number)
         of_time = None if time is None else by_name[time]
         findings += _of_outcome(_kept(variables, findings), kinds, target, ill, rows, who, of_time)
+        if number or time is not None:
+            limit = "absence, pairs" if number else "absence, follow-up"
+            findings += find_absence_with(_kept(variables, findings), kinds, amount, limit)
     findings += find_mostly_missing(_kept(variables, findings), kinds)
     findings += find_copies(_kept(variables, findings), kinds, rows)
     findings += find_coarser(_kept(variables, findings), kinds, rows)
+    findings += find_recorded(variables, kinds, _left_out(findings))
     out = _left_out(findings)
     findings += [
         *find_codes(columns, kinds, out, told),

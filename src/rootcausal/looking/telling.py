@@ -10,11 +10,11 @@ from scipy.stats import norm
 
 from ..core.table import Index
 from ..screening.auc import auc_of
-from ..screening.leakage import by_absence, by_levels, by_values
-from ..wording import one_line, plural
+from ..screening.leakage import LIMITS, by_absence, by_absence_of_number, by_levels, by_values
+from ..wording import one_line, plural, quoted
 from .codes import not_known
 from .counted import Counted, as_text
-from .findings import Finding, by_number, columns_in_words, dropping
+from .findings import Finding, by_number, columns_in_words, dropping, measured_after
 from .shape import FITTED, Shape
 
 # Chance of a word on a table in which no column has to do with the target.
@@ -129,6 +129,33 @@ def find_telling_absence(
         if coded[cells.name].any() and not any(cells.name in some for some in found.values()):
             partly |= _partly_told(cells, coded[cells.name][labelled], y, _least_z(len(asked)), who)
     return [*_absence_tells(found[True], True), *_absence_tells(found[False], False), *_unknown_tells(partly)]
+
+
+def find_absence_with(
+    columns: Sequence[Counted], kinds: dict[str, Shape], amount: Counted, limit: str
+) -> list[Finding]:
+    """Columns of which it goes with a number, such as the time of follow-up, that they are missing."""
+    asked = [c for c in columns if kinds[c.name] in FITTED and c.n_missing]
+    if amount.numbers is None or not asked:
+        return []
+    there = ~np.isnan(amount.numbers)
+    missing = np.stack([cells.missing | not_known(cells) for cells in asked], axis=1)[there]
+    found: dict[str, str] = {}
+    for leak in by_absence_of_number(amount.numbers[there], missing, LIMITS[limit]):
+        less = leak.size < 0.5
+        pairs = f"{max(leak.size, 1.0 - leak.size):.0%} of pairs"
+        found[asked[leak.column].name] = (
+            f"who lacks it has the {'lower' if less else 'higher'} {quoted(amount.name)} in {pairs}"
+        )
+    if not found:
+        return []
+    names = tuple(found)
+    sentence = (
+        f"{columns_in_words(names, found.__getitem__)}: whether a value is there goes with "
+        f"{quoted(amount.name)}, as of what was measured only in those who were still there. No filling in "
+        f"mends that: leave {by_number(names, 'it', 'them')} out, if so."
+    )
+    return [Finding("absence goes with", names, sentence, measured_after(names))]
 
 
 def _partly_told(cells: Counted, coded: np.ndarray, y: Index, least_z: float, who: Who) -> dict[str, str]:
