@@ -253,3 +253,15 @@ def test_effects_of_two_levels_say_which_is_up(tmp_path: Path) -> None:
     frame.assign(ill=ill).drop(columns="c").to_csv(tmp_path / "t.csv", index=False)
     said = ok("fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci")
     assert "service = Surgical  +" in said and "smoker  " in said and "smoker =" not in said
+
+
+def test_a_doubt_about_the_strongest_is_said_by_the_fit(tmp_path: Path) -> None:
+    noise = np.random.default_rng(2).laplace(size=(600, 5))
+    frame = pd.DataFrame(noise[:, :4], columns=["a", "b", "c", "age"])
+    frame["age"] += 1.5 * frame["a"]  # a number at birth, perhaps, that the name of an age speaks against
+    ill = frame["age"] + 0.2 * frame["b"] + noise[:, 4] > 0.4
+    table = frame.assign(ill=ill.astype(int))
+    for name, doubted in (("age", True), ("dose", False)):
+        table.rename(columns={"age": name}).to_csv(tmp_path / "t.csv", index=False)
+        said = run("fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci").stderr
+        assert ("warning: the checks doubt: Read nothing as a cause of 'age'" in said) is doubted

@@ -42,6 +42,8 @@ SECONDS_BEFORE_STATUS = 2.0
 # Where the text of a line starts: behind a verdict or the space below it, a number, or the mark of a list.
 BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- |\d+\. )?")
 NARROWEST = 40
+# A doubt about one of these is said at once.
+STRONGEST = 3
 LIMIT_LETTERS = 240
 DOUBTS_SAID = 3
 
@@ -413,7 +415,7 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
     """Print a line on stderr where the checks say that something is not to be read.
 
     ``who`` says the rest, such as "the page". Of a model that was just ``fitted``, what its fit warned of is
-    not said twice.
+    not said twice, and doubts about its strongest variables are said too.
     """
     nothing_found = fitted is not None and not fitted.causal_order_.size
     broken = [
@@ -425,6 +427,16 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
         complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")
+    strongest = set() if fitted is None or nothing_found else _strongest(fitted)
+    for check in diagnosis.limits:
+        if check not in broken and check.verdict == "doubtful" and strongest.intersection(check.variables):
+            complain(f"warning: the checks doubt: {one_line(check.limit, LIMIT_LETTERS)} ({who} says why)")
+
+
+def _strongest(model: "Fitted") -> set[str]:
+    """The columns whose shocks move the outcome most."""
+    order = sorted(map(int, model.causal_order_), key=lambda k: -abs(float(model._unit_effects[k])))
+    return {str(model.feature_names_in_[k]) for k in order[:STRONGEST]}
 
 
 def patient_label(patients: "Patients", row: int) -> str:
