@@ -221,6 +221,8 @@ def test_a_number_cut_into_groups() -> None:
     columns["over"][np.argmax(age)] = "n"
     one = named(seen_by({"a": NOISE[:, 0], **columns, "ill": ILL}, target="ill"), "coarser")
     assert one is not None and one.columns == ("AgeGroup",)
+    numbered = {"b": NOISE[:, 2], "bed": np.sort(NOISE[:, 3]), "treatment": np.arange(N) // 150, "ill": ILL}
+    assert named(seen_by(numbered, target="ill"), "coarser") is None  # by whose number the arm was dealt
     # Where the number is missing and the group is known, the group would be lost.
     columns["Age"] = np.where(np.arange(N) % 10, age, np.nan)
     assert named(seen_by({"a": NOISE[:, 0], **columns, "ill": ILL}, target="ill"), "coarser") is None

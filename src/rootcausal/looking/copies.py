@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..asking.before_all import says_treatment
 from ..core.table import F64, LARGEST
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.rules import is_copy
@@ -115,8 +116,8 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
                 finer[coarse.name] = fine.name
                 break
     numbers = [c for c in columns if kinds[c.name] == "number" and c.numbers is not None]
-    # Measured in another unit at another site, a number says where it was measured, too.
-    groups = [c for c in asked if c.name not in finer and not says_site(c.name)] if numbers else []
+    # Measured in another unit at another site, a number says where; and patients are numbered by their arm.
+    groups = [c for c in asked if not (says_site(c.name) or says_treatment(c.name) or c.name in finer)]
     finer |= {cells.name: of for cells in groups if (of := _cut_of(cells, numbers))}
     if not finer:
         return []
@@ -131,7 +132,8 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
 
 def _cut_of(levels: Counted, numbers: Sequence[Counted]) -> str | None:
     """The first column of numbers that was cut into these levels: their ranges do not overlap."""
-    assert levels.codes is not None
+    if levels.codes is None or not numbers:
+        return None
     # A few rows of each level acquit nearly all numbers.
     rows = [np.flatnonzero(levels.codes == level)[:ROWS_A_LEVEL] for level in range(len(levels.different))]
     some = np.concatenate(rows)
