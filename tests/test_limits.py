@@ -16,8 +16,8 @@ from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics import Diagnosis
-from rootcausal.diagnostics.catalogue import described
 from rootcausal.diagnostics.diagnosis import VERDICTS
+from rootcausal.diagnostics.outcomes import table
 
 
 @given(st.lists(st.sampled_from(VERDICTS), max_size=12))
@@ -181,5 +181,5 @@ def test_every_check_is_described_as_it_asks(kind):
         "number": (number.to_numpy(),),
     }[kind]
     asked = {check.name: check.question for check in OUTCOMES[kind].fit(X, *known).diagnose(X, *known).checks}
-    told = {one.name: one.question for of in ("any", kind) for one in described(of)}
+    told = {name: question for of in ("any", kind) for name, question, *_ in table(of)}
     assert {**asked, "learned": told["learned"]} == told

@@ -13,11 +13,9 @@ from rootcausal.backends.pair_counts import concordances
 from rootcausal.backends.threads import one_thread
 from rootcausal.core.layout import NO_LEVELS, Layout
 from rootcausal.data import simulate
-from rootcausal.diagnostics.curves import share_explained
-from rootcausal.diagnostics.evidence import fit_plain, joint_score_tests
-from rootcausal.diagnostics.rank_scores import rank_scores
-from rootcausal.diagnostics.ranks import Ranked, rank_correlations, ranks_of
-from rootcausal.diagnostics.score_tests import GROUPS_AT_ONCE
+from rootcausal.diagnostics.dependence import share_explained
+from rootcausal.diagnostics.ranks import Ranked, rank_correlations, rank_scores, ranks_of
+from rootcausal.diagnostics.regressions import GROUPS_AT_ONCE, fit_plain, joint_score_tests
 from rootcausal.scoring import concordance
 from rootcausal.screening.auc import aucs
 

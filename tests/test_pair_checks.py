@@ -12,11 +12,11 @@ from scipy.special import expit
 
 from rootcausal import RCI, Knowledge
 from rootcausal.diagnostics import Checked
+from rootcausal.diagnostics.confounding import SCALE
 from rootcausal.diagnostics.dependence import Dependence, dependent_pairs
 from rootcausal.diagnostics.evidence import Evidence, gather, standardized, ties_restored
-from rootcausal.diagnostics.independence import SCALE
 from rootcausal.diagnostics.moments import MOMENTS, functions_of, moments_of
-from rootcausal.diagnostics.visible import smallest_visible
+from rootcausal.diagnostics.power import smallest_visible
 
 N = 3000
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {

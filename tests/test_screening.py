@@ -12,6 +12,7 @@ import pytest
 from command_line import ok, run
 from zoo import ZOO
 
+from rootcausal import RCISurvival
 from rootcausal.looking.findings import Finding
 from rootcausal.looking.fit_line import fit_arguments, look_arguments
 from rootcausal.looking.look import Look, look
@@ -267,3 +268,12 @@ def test_a_doubt_about_the_strongest_is_said_by_the_fit(tmp_path: Path) -> None:
         table.rename(columns={"age": name}).to_csv(tmp_path / "t.csv", index=False)
         said = run("fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci").stderr
         assert ("warning: the checks doubt: Read nothing as a cause of 'age'" in said) is doubted
+
+
+def test_the_check_sees_who_was_measured_too() -> None:
+    there = (np.median(TIME) < TIME) | (RNG.random(N) < 0.1)
+    X = pd.DataFrame({"a": NOISE[:, 0], "lab": np.where(there, NOISE[:, 1], np.nan), "c": NOISE[:, 2]})
+    diagnosis = RCISurvival().fit(X, TIME, EVENT).diagnose(X, TIME, EVENT)
+    (check,) = (one for one in diagnosis.checks if one.name == "gives_away")
+    assert check.verdict == "doubtful" and check.variables == ("lab",)
+    assert "'lab' is missing where the time of follow-up is low" in check.statement

@@ -25,7 +25,7 @@ from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
 from .diagnostics import Checked, Diagnosis, diagnose, read_together
-from .diagnostics.kept import IN_SHORT, Found
+from .diagnostics.findings import IN_SHORT, Found
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed

@@ -10,7 +10,7 @@ import numpy as np
 
 from .backends.blas import one_blas_thread
 from .core.precedence import Precedence
-from .diagnostics.kept import Found
+from .diagnostics.findings import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples

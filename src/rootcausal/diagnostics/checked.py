@@ -72,6 +72,11 @@ class Checked:
         return words_of(self.model.attribution)
 
     @property
+    def moved(self) -> str:
+        """What shocks add to, in words: ``the log-odds``, or the outcome itself."""
+        return f"the {self.words.scale}" if self.words.is_chance else self.words.happening
+
+    @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
         return OUTCOMES[self.model.attribution.outcome]

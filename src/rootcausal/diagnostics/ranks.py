@@ -1,14 +1,31 @@
-"""Ranks of many columns at once."""
+"""Ranks of many columns, a few at a time on all cores; correlations of ranks, and smooth curves over them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from ..backends.on_demand import in_threads
 from ..core.table import F64, Index
-from .blocks import in_blocks
+
+# Columns are taken together as far as their values stay near the processor.
+VALUES_AT_ONCE = 1 << 16
+
+
+def in_blocks(
+    work: Callable[[slice], None], n_columns: int, n_rows: int, values_at_once: int = VALUES_AT_ONCE
+) -> None:
+    """Call work(columns) for all columns of so many rows: the same blocks whatever the number of threads."""
+    step = max(1, values_at_once // max(n_rows, 1))
+
+    def blocks(first: int, last: int) -> None:
+        for start in range(first * step, min(last * step, n_columns), step):
+            work(slice(start, min(start + step, n_columns)))
+
+    in_threads(blocks, -(-n_columns // step), n_columns * n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +114,33 @@ def _standardized(values: F64, there: np.ndarray | None) -> F64:
     sd = np.sqrt(np.einsum("mn,mn->m", centred, centred) / count)
     centred /= np.where(sd > 0, sd, 1.0)[:, None]
     return centred
+
+
+def rank_scores(values: F64, n_terms: int) -> F64:
+    """(k, n_terms, n): √2 cos(π a u) of the ranks u of each column of values (n, k); a = 1 … n_terms.
+
+    They are standardized.
+    """
+    n, k = values.shape
+    scores = np.empty((k, n_terms, n))
+
+    def work(some: slice) -> None:
+        for column, of_column in zip(values.T[some], scores[some], strict=True):
+            _fill_cosines(ranks_of(column), of_column)
+
+    in_blocks(work, k, n)
+    return scores
+
+
+def _fill_cosines(ranks: F64, scores: F64) -> None:
+    """The scores (n_terms, n) of one column with these ranks."""
+    straight = np.cos(np.pi * ((ranks - 0.5) / ranks.size))
+    # cos (a + 1) x = 2 cos x cos a x − cos (a − 1) x.
+    before, here = np.ones(ranks.size), straight
+    for term in scores:
+        term[:] = here
+        before, here = here, 2.0 * straight * here - before
+    scores -= scores.mean(axis=1, keepdims=True)
+    sd = np.sqrt(np.einsum("an,an->a", scores, scores) / ranks.size)
+    # Ties leave a column of few values without its finer scores.
+    scores /= np.maximum(sd, 1e-3)[:, None]

@@ -1,4 +1,4 @@
-"""Does a variable respond to another in the same way in cases and controls?
+"""Interaction (effect modification): do variables respond to each other alike in cases and controls?
 
 The paper's first limitation: it considers changes of the errors, not of the functions. If the slope between
 two variables differs between cases and controls, the log-odds of D contain their product, by Bayes' theorem;
@@ -14,14 +14,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..core.table import F64, Index
-from ..wording import one_line, plural, quoted
-from .blocks import in_blocks
-from .diagnosis import Check, Scale, Verdict, in_words
-from .evidence import Evidence, PlainLogit
-from .many_tests import smallest_of_many
-from .visible import smallest_visible
+from .diagnosis import Check
+from .evidence import Evidence
+from .power import smallest_of_many, smallest_visible
+from .ranks import in_blocks
+from .regressions import PlainLogit
+from .specification import CheckSpec, Scale, Text
 
-QUESTION = "Do variables respond to each other in the same way in cases and controls?"
 # Log-odds by which the effect of one shock differs between patients with the other one standard deviation
 # above and below what is expected.
 SCALE = Scale(0.4, 1.0, p_doubtful=0.001, p_broken=0.0001)
@@ -35,6 +34,52 @@ LEAST_OF_ITS_OWN = 0.05
 VALUES_AT_ONCE = 1 << 18
 # Excess kurtosis beyond which a score is not nearly normal: a few of a rare kind decide, such as five cases.
 LARGEST_KURTOSIS = 0.2
+
+FOUND = (
+    "A response that differs between cases and controls shows as an effect that depends on another variable. "
+    "The largest difference: the effect of a shock of {one:name} on the log-odds is {number:.2f} "
+    "{larger:larger|smaller} in patients with {other:name} one standard deviation above what is expected "
+    "than in those one below ({p:p} after correction for {n_pairs:# pair} among the {n_columns:# column} "
+    "that matter most{seen})."
+)
+ONE_COLUMN = "The model has no two columns whose shocks could act together."
+SPEC = CheckSpec(
+    "same_mechanism",
+    "Is there no effect modification: do variables respond to each other in the same way in cases and "
+    "controls?",
+    "log-odds by which one shock's effect differs with another",
+    {
+        "fine": Text(FOUND),
+        "fine, one column": Text(ONE_COLUMN),
+        "cannot tell": Text(
+            FOUND,
+            "Underpowered to detect effect modification: a response that the disease has changed would not "
+            "be seen among these patients.",
+            "more patients of the rarer kind, cases or controls, would show it.",
+        ),
+        "cannot tell, one column": Text(ONE_COLUMN),
+        "cannot tell, no pair": Text(
+            "Not to be seen: no two shocks vary together in enough cases and controls."
+        ),
+        "cannot tell, separated": Text(
+            "Not to be seen: the shocks tell cases and controls apart without a single exception, and then "
+            "any further difference between them fits."
+        ),
+        "doubtful": Text(
+            FOUND,
+            "Values of {one:q} and {other:q} may be too large in some patients and too small in others.",
+            "compare {one:name} with {other:name} in cases and in controls, one picture each: if the slopes "
+            "differ, the response may itself be what is ill, and values, which describe shocks only, cannot "
+            "show that.",
+        ),
+        "broken": Text(
+            limit="Do not read the values and ranks of {one:q} and {other:q}: what one does to the other, or "
+            "to the risk, is not the same in all patients."
+        ),
+    },
+    SCALE,
+    touches="variables",
+)
 
 
 class Products(NamedTuple):
@@ -94,7 +139,7 @@ def _sums_of(products: F64, y: np.ndarray, fit: PlainLogit) -> F64:
     return np.stack([score, left, information, fourth])
 
 
-def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
+def check_interaction(evidence: Evidence, fit: PlainLogit) -> Check:
     strongest = np.sort(np.argsort(-evidence.importance, kind="stable")[:COLUMNS_AT_MOST])
     looked_at = strongest[:0] if fit.separated else strongest
     found = product_tests(evidence.errors[:, looked_at], evidence.known, fit, evidence.owner[looked_at])
@@ -106,82 +151,28 @@ def check_mechanism(evidence: Evidence, fit: PlainLogit) -> Check:
     needed = smallest_visible(1, 1, found.p_values.size, SCALE.p_doubtful)
     smallest = needed * float(np.median(found.standard_error))
     verdict = SCALE.judge(p_value, abs(difference), smallest)
-    pair = tuple(evidence.names[place] for place in strongest[found.pairs[worst]])
-    one, other = (one_line(name, 40) for name in pair)
-    visible = "" if verdict in ("doubtful", "broken") else f"; it would be seen from about {smallest:.2g} on"
-    statement = (
-        "A response that differs between cases and controls shows as an effect that depends on another "
-        f"variable. The largest difference: the effect of a shock of {one} on the log-odds is "
-        f"{abs(difference):.2f} {'larger' if difference > 0 else 'smaller'} in patients with {other} one "
-        f"standard deviation above what is expected than in those one below ({in_words(p_value)} after "
-        f"correction for {plural(len(found.pairs), 'pair')} among the {plural(strongest.size, 'column')} "
-        f"that matter most{visible})."
+    one, other = (evidence.names[place] for place in strongest[found.pairs[worst]])
+    return SPEC.check(
+        verdict,
+        abs(difference),
+        p_value,
+        names=(one, other) if verdict in ("doubtful", "broken") else (),
+        smallest=smallest if np.isfinite(smallest) else None,
+        one=one,
+        other=other,
+        larger=difference > 0,
+        n_pairs=len(found.pairs),
+        n_columns=strongest.size,
+        seen="" if verdict in ("doubtful", "broken") else f"; it would be seen from about {smallest:.2g} on",
     )
-    concerned = pair if verdict in ("doubtful", "broken") else ()
-    return _check(verdict, abs(difference), p_value, statement, concerned, smallest)
 
 
 def _without_products(fit: PlainLogit, n_columns: int) -> Check:
     """Nothing to judge: fine only where a second column, had there been one, would have shown it."""
-    smallest = float("inf")
-    if fit.separated:
-        statement = (
-            "Not to be seen: the shocks tell cases and controls apart without a single exception, and then "
-            "any further difference between them fits."
-        )
-    elif n_columns > 1:
-        statement = "Not to be seen: no two shocks vary together in enough cases and controls."
-    else:
-        statement = "The model has no two columns whose shocks could act together."
+    smallest, case = float("inf"), "separated" if fit.separated else "no pair"
+    if not fit.separated and n_columns <= 1:
         information = float((fit.risk * (1.0 - fit.risk)).sum())
         smallest = smallest_visible(1, 1, 1, SCALE.p_doubtful) * 2.0 / np.sqrt(information)
-    return _check(SCALE.judge(1.0, 0.0, smallest), 0.0, None, statement, (), smallest)
-
-
-def _check(
-    verdict: Verdict,
-    size: float,
-    p_value: float | None,
-    statement: str,
-    pair: tuple[str, ...],
-    smallest: float,
-) -> Check:
-    return Check(
-        "same_mechanism",
-        QUESTION,
-        verdict,
-        size,
-        p_value,
-        statement,
-        _advice(verdict, pair),
-        pair,
-        limit=_limit(verdict, pair),
-        touches="" if verdict == "fine" else "variables",
-        smallest=smallest if np.isfinite(smallest) else None,
-    )
-
-
-def _limit(verdict: Verdict, pair: tuple[str, ...]) -> str:
-    if verdict == "fine":
-        return ""
-    if verdict == "cannot tell":
-        return "A response that the disease has changed would not be seen among these patients."
-    one, other = (quoted(name, 40) for name in pair)
-    if verdict == "broken":
-        return (
-            f"Do not read the values and ranks of {one} and {other}: what one does to the other, or to the "
-            "risk, is not the same in all patients."
-        )
-    return f"Values of {one} and {other} may be too large in some patients and too small in others."
-
-
-def _advice(verdict: Verdict, pair: tuple[str, ...]) -> str:
-    if verdict == "fine":
-        return ""
-    if verdict == "cannot tell":
-        return "more patients of the rarer kind, cases or controls, would show it."
-    one, other = (one_line(name, 40) for name in pair)
-    return (
-        f"compare {one} with {other} in cases and in controls, one picture each: if the slopes differ, the "
-        "response may itself be what is ill, and values, which describe shocks only, cannot show that."
-    )
+        case = "one column"
+    verdict = SCALE.judge(1.0, 0.0, smallest)
+    return SPEC.check(verdict, 0.0, case=case, smallest=smallest if np.isfinite(smallest) else None)

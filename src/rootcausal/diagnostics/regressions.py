@@ -1,18 +1,20 @@
 """Plain regressions of an outcome on the errors, which score tests need: shrinkage would bias them.
 
-One of the hazard, :class:`PlainHazard`, and one of a number, :class:`PlainLine`; that of a diagnosis is in
-:mod:`.evidence`. Both are asked the same: does something else, beside the errors, go with what they leave,
-and by how much does one patient move a coefficient?
+One for each outcome: :class:`PlainLogit`, :class:`PlainHazard`, :class:`PlainLine`. All are asked the same:
+does something else, beside the errors, go with what they leave, and by how much does one patient move a
+coefficient?
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from ..backends.choose import choose_table
 from ..core.clock import Clock
@@ -20,7 +22,115 @@ from ..core.holes import HoledRaw
 from ..core.regression import regress
 from ..core.survival import HazardLoss
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
-from .score_tests import blocks_of
+from ..core.yes_no import fit_logit
+from .ranks import in_blocks
+
+# Steps after which patients who can be told apart are, how long they are, and what keeps them finite.
+APART_STEPS, LONGEST_STEP, APART_RIDGE = 25, 5.0, 1e-6
+LARGEST_LOG_ODDS = 30.0
+# Of what extra regressors vary by, below which the model already holds them.
+NOTHING_NEW = 1e-6
+# Groups that are tested at once: products of matrices then pay, and those between groups cost little.
+GROUPS_AT_ONCE = 8
+
+
+def joint_tests(score: F64, left: F64, whole: F64) -> tuple[F64, Index]:
+    """Chi-square statistics (m,) of m groups of w regressors, and their degrees of freedom (m,).
+
+    There are fewer than w where the model already holds some of them, as with a column of two values.
+
+    Parameters
+    ----------
+    score : (m, w).
+    left, whole : (m, w, w) information on them that is not the model's, and all of it.
+    """
+    size, direction = np.linalg.eigh(left)
+    new = size > NOTHING_NEW * np.maximum(np.trace(whole, axis1=1, axis2=2), 1e-300)[:, None]
+    along = np.einsum("mij,mi->mj", direction, score)
+    return np.where(new, along**2 / np.where(new, size, 1.0), 0.0).sum(axis=1), new.sum(axis=1)
+
+
+def blocks_of(matrix: F64, width: int) -> F64:
+    """(m, w, w): those on the diagonal of a matrix (m w, m w)."""
+    m = len(matrix) // width
+    each = np.arange(m)
+    return matrix.reshape(m, width, m, width)[each, :, each]
+
+
+def in_groups(work: Callable[[slice], None], n_groups: int, n_rows: int) -> None:
+    """Call work(groups) for all of them, a few at a time, on all cores."""
+    in_blocks(work, n_groups, n_rows, GROUPS_AT_ONCE * n_rows)
+
+
+@dataclass(frozen=True)
+class PlainLogit:
+    """Maximum likelihood of D on the errors, which score tests need: shrinkage would bias them.
+
+    Attributes
+    ----------
+    design : (n, k + 1) errors and a column of ones.
+    risk : (n,) fitted.
+    covariance : (k + 1, k + 1) of the coefficients.
+    coef : (k + 1,), the intercept last.
+    separated : whether the errors tell all patients apart, so that only a weak prior keeps the coefficients
+        finite, and no test means anything.
+    """
+
+    design: F64
+    risk: F64
+    covariance: F64
+    coef: F64
+    separated: bool
+
+
+def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
+    n, k = errors.shape
+    raw = choose_table("auto", errors, y)
+    assert not isinstance(raw, HoledRaw)
+    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+    logit = fit_logit(table, np.arange(k), float(y.mean()))
+    design = np.vstack([errors.T, np.ones(n)]).T
+    coef = np.append(logit.coef, logit.baseline)
+    risk = expit(design @ coef)
+    information = (design * (risk * (1.0 - risk))[:, None]).T @ design
+    separated = logit.separated and _tell_all_apart(design, y, coef)
+    return PlainLogit(design, risk, np.linalg.pinv(information), coef, separated)
+
+
+def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
+    """Whether some coefficients leave not a single exception, rather than decide for a few patients.
+
+    Where there are such, each step of Newton's method cuts what the likelihood lacks to about a third.
+    """
+    for _ in range(APART_STEPS):
+        log_odds = design @ coef
+        if log_odds[y == 1].min() > log_odds[y == 0].max():
+            return True
+        risk = expit(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+        information = (design * (risk * (1.0 - risk))[:, None]).T @ design
+        step = np.linalg.solve(information + APART_RIDGE * np.eye(coef.size), design.T @ (y - risk))
+        longest = max(LONGEST_STEP, float(np.abs(coef).max()))
+        coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
+    return False
+
+
+def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, Index]:
+    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
+    m, width, n = extra.shape
+    weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
+    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
+
+    def work(some: slice) -> None:
+        rows = extra[some].reshape(-1, n)
+        weighted = rows * weight
+        cross, information = weighted @ fit.design, weighted @ rows.T
+        left = information - cross @ fit.covariance @ cross.T
+        statistic[some], freedom[some] = joint_tests(
+            (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
+        )
+
+    in_groups(work, m, n)
+    return statistic, freedom
 
 
 class PlainFit(ABC):
@@ -63,7 +173,7 @@ class PlainFit(ABC):
     def beside(self, extra: F64) -> tuple[F64, F64, F64]:
         """Of m groups of extra regressors (m, w, n): score (m, w), and what the errors do not hold.
 
-        That is information (m, w, w); then all of it: what :func:`.score_tests.joint_tests` takes.
+        That is information (m, w, w); then all of it: what :func:`joint_tests` takes.
         """
         m, width, n = extra.shape
         columns = extra.reshape(m * width, n).T

@@ -1,4 +1,4 @@
-"""How large a violation must be for so many patients to show it."""
+"""Power and multiplicity: how large a violation must be to be seen, and the smallest of many p-values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
+
+from ..core.table import F64
+from ..screening.leakage import corrected as corrected
 
 #: The share of cohorts in which it is to be seen.
 POWER = 0.9
@@ -31,3 +34,8 @@ def smallest_visible(n_rows: int, freedom: int, n_tests: int, level: float) -> f
         return float(chndtr(critical, freedom, noncentrality)) - (1.0 - POWER)
 
     return float(np.sqrt(brentq(missed, 0.0, 10.0 * critical + 100.0) / n_rows))
+
+
+def smallest_of_many(p_values: F64) -> float:
+    """The smallest p-value, corrected for looking at all of them."""
+    return corrected(float(p_values.min()), p_values.size) if p_values.size else 1.0

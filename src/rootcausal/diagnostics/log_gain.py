@@ -24,7 +24,7 @@ from ..core.layout import Layout
 from ..core.moments import describe_columns
 from ..core.ordering import VARIANTS, order_columns
 from ..core.table import F64, Index
-from .evidence import ties_restored
+from .evidence import standardized, ties_restored
 
 # Rows and columns that are enough to see it, and still take a fraction of a second.
 ROWS_AT_MOST = 4_000
@@ -88,7 +88,7 @@ class Scales:
     @cached_property
     def standard(self) -> F64:
         """(n, 2q + 1) of mean zero and variance one: values, logarithms and the outcome."""
-        return _standardized(np.column_stack([self.values, self.logs, self.score]))
+        return standardized(np.column_stack([self.values, self.logs, self.score]))
 
     @cached_property
     def products(self) -> F64:
@@ -207,7 +207,7 @@ def gain_of(scales: Scales, column: int, chosen: Sequence[int] = ()) -> Gain:
     if scales.measured is None:
         products = scales.products[np.ix_(others, others)], scales.products[np.ix_(others, both)]
     else:
-        values = _standardized(values[scales.measured[:, column]])
+        values = standardized(values[scales.measured[:, column]])
         products = (
             values[:, 2:].T @ values[:, 2:] / len(values),
             values[:, 2:].T @ values[:, :2] / len(values),
@@ -265,7 +265,7 @@ def _errors(values: F64, layout: Layout) -> F64:
 
 def _scores(errors: F64) -> F64:
     """(2, n, q): of each error a straight and a U-shaped function of its rank."""
-    ranks = (rankdata(ties_restored(_standardized(errors)), axis=0) - 0.5) / len(errors)
+    ranks = (rankdata(ties_restored(standardized(errors)), axis=0) - 0.5) / len(errors)
     return np.stack([np.cos(np.pi * ranks), np.cos(2.0 * np.pi * ranks)])
 
 
@@ -278,13 +278,6 @@ def _dependence(scores: F64, place: int, layout: Layout) -> tuple[float, int]:
     others = ~layout.discrete & ~(layout.kept & layout.kept[place])
     others[place] = False
     n = scores.shape[1]
-    straight, bent = (_standardized(one) for one in scores)
+    straight, bent = (standardized(one) for one in scores)
     found = [own[:, place] @ other[:, others] / n for own in (straight, bent) for other in (straight, bent)]
     return n * float((np.array(found) ** 2).sum()), 4 * int(others.sum())
-
-
-def _standardized(values: F64) -> F64:
-    """Mean zero and variance one; zero where nothing varies."""
-    centred = values - values.mean(axis=0)
-    spread = centred.std(axis=0)
-    return centred / np.where(spread > 0.0, spread, np.inf)
