@@ -17,7 +17,7 @@ from rootcausal.cli.console import say_order
 from rootcausal.cli.explain import Asked, _Scores, print_root_causes
 from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.patients import Patients

@@ -271,7 +271,7 @@ def test_a_doubt_about_the_strongest_is_said_by_the_fit(tmp_path: Path) -> None:
 
 
 def test_the_check_sees_who_was_measured_too() -> None:
-    there = (np.median(TIME) < TIME) | (RNG.random(N) < 0.1)
+    there = (np.median(TIME) < TIME) | (np.random.default_rng(0).random(N) < 0.3)
     X = pd.DataFrame({"a": NOISE[:, 0], "lab": np.where(there, NOISE[:, 1], np.nan), "c": NOISE[:, 2]})
     diagnosis = RCISurvival().fit(X, TIME, EVENT).diagnose(X, TIME, EVENT)
     (check,) = (one for one in diagnosis.checks if one.name == "gives_away")

@@ -35,10 +35,9 @@ from .inputs.encoding import Encoding
 from .inputs.from_frame import patient_ids, with_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
-from .inputs.matrices import Matrix, matrix_for_scoring
+from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
-from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .parameters import (
     TransformIsAParameter,
@@ -100,20 +99,21 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
-        self._check_parameters()
-        wishes, settings, known = self._wishes(), self._settings(), self.knowledge
-        asked = (self.backend, settings.prevalence, wishes, groups, known, gpu_will_do(settings))
+        settings, wishes = self._check_parameters()
+        asked = (self.backend, settings.prevalence, wishes, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked) as cohort:
-            return self._learn(cohort)
+            return self._learn(cohort, settings)
 
-    def _check_parameters(self) -> None:
-        self._settings()
-        self._wishes()
+    def _check_parameters(self) -> tuple[Settings, Wishes]:
+        """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
+        settings = self._settings()
+        wishes = chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
         chosen_confounding(self.confounding)
         check_backend(self.backend)
+        return settings, wishes
 
-    def _learn(self, cohort: Cohort) -> Self:
-        settings, merge = self._settings(), chosen_confounding(self.confounding)
+    def _learn(self, cohort: Cohort, settings: Settings) -> Self:
+        merge = chosen_confounding(self.confounding)
         backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
             raise InputError(
@@ -193,9 +193,6 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _take_classes(self, cohort: Cohort) -> list[str]:
         """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
         return []
-
-    def _wishes(self) -> Wishes:
-        return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
 
     def _set_model(
         self,

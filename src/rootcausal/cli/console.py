@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ..estimator import Estimator
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
-    from ..inputs.matrices import Readings
-    from ..inputs.patients import Patients
+    from ..inputs.patients import Patients, Readings
     from ..loading import Fitted
     from ..provenance import LeftOut
     from .outcome_lines import OutcomeLines

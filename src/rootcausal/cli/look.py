@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..files.table_file import TableFile
+from ..files.header import TableFile
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow

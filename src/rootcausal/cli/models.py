@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..errors import InputError
+from ..files.header import TableFile
 from ..files.memory import address_space_left
-from ..files.table_file import TableFile
 from ..files.tables import described, refuse_streams, table_format
 from ..wording import listed, one_line, printable, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow

@@ -19,12 +19,11 @@ from ..core.outcome import Outcome
 from ..core.survival import FEWEST_EVENTS, Survival
 from ..core.table import F64, LARGEST
 from ..core.yes_no import YesNo
-from ..errors import InputError
+from ..errors import InputError, caller
 from ..wording import listed, plain, plural, quoted
 from .from_frame import own_name
 from .itself import refuse_itself
 from .labels import asks_who_is_well, place_of_disease
-from .matrices import caller
 from .patients import Patients
 from .rules import NAMED_AT_MOST, Findings
 from .target import MOST_LABELS, encode_known, encode_target, labels_of, of_one_kind, row_labels

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from ..files.cells import says_missing
-from ..inputs.guess import MixedError, of_texts
-from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, TooManyLevelsError, variable_of_numbers
+from ..inputs.guess import of_texts
+from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnError, variable_of_numbers
 from .calendar import is_calendar
 from .counted import Counted, as_text, is_whole_date
 from .names import says_date, says_id, says_rank, says_row_number, says_site
@@ -129,7 +129,7 @@ def _guess(cells: Counted) -> Shape:
     try:
         of_texts(cells.name, known, None, cells.order)  # as it is once words for missing are gone
         return of_texts(cells.name, counts, None, cells.order).kind
-    except (TooManyLevelsError, MixedError):
+    except ColumnError:
         return "text"
 
 
