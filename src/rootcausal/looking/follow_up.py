@@ -15,11 +15,11 @@ from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease, says_ill
 from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
 from ..wording import amount, listed, plural, quoted
+from .after import auc_z
 from .counted import Counted
 from .findings import Finding
 from .shape import Shape
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
-from .telling import auc_z
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2

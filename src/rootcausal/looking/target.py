@@ -9,7 +9,7 @@ import numpy as np
 
 from ..asking.before_all import says_first
 from ..asking.ends import says_end
-from ..asking.reading import measured_first
+from ..asking.visits import measured_first
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
