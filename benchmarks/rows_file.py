@@ -6,7 +6,7 @@ import csv
 import io
 from pathlib import Path
 
-from rootcausal.files.atomic_write import atomic_write
+from rootcausal.files.writing import atomic_write
 
 
 def write_rows(path: Path, rows: list[dict[str, object]], mode: str = "a") -> None:

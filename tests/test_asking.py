@@ -22,8 +22,7 @@ from page_facts import facts_of
 from rootcausal import RCI, Knowledge
 from rootcausal.asking.before_all import says_first, says_treatment
 from rootcausal.asking.question import Question, ask
-from rootcausal.asking.saying import LONGEST_TEXT, as_option, in_python, options
-from rootcausal.asking.suggestion import suggest
+from rootcausal.asking.suggestion import LONGEST_TEXT, as_option, in_python, options, suggest
 from rootcausal.asking.visits import in_tiers, schedules
 from rootcausal.asking.words import tokens
 from rootcausal.core.precedence import Opening

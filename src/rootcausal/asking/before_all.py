@@ -13,11 +13,11 @@ _BESIDE = words(
     "at in of on the is patient patients pt pts subject subj participant person case code cd coded num "
     "numeric number no cat category categorical group grp grouped band class bin binned range bracket flag "
     "ind indicator dummy var variable value val raw demo demog demographic demographics dem base baseline bl "
-    "entry enrollment enrolment enrolled inclusion study trial screening recruitment registration admission "
-    "admit hospital icu visit exam examination assessment interview survey randomization randomisation "
-    "reported self recorded calc calculated derived estimated est imputed std standardized standardised "
-    "scaled norm normalized normalised zscore centered centred cent sq sqr squared square log ln decade "
-    "decades rounded"
+    "pre op preop preoperative entry enrollment enrolment enrolled inclusion study trial screening "
+    "recruitment registration admission admit hospital icu visit exam examination assessment interview "
+    "survey randomization randomisation reported self recorded calc calculated derived estimated est "
+    "imputed std standardized standardised scaled norm normalized normalised zscore centered centred cent "
+    "sq sqr squared square log ln decade decades rounded"
 )
 _BESIDE_AGE = words(
     "years year yrs yr months month mos mo days day weeks week dx diag diagnosis surgery operation op "

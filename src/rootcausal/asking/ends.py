@@ -11,8 +11,10 @@ from .words import tokens, words
 _END = words(
     "death deaths dead died dies deceased dth dod mortality survival survived survivor followup fup futime "
     "cens censor censored censoring recurrence recurred recurrent recur relapse relapsed rfs dfs pfs "
-    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos lenfol charges totcst totmcst"
+    "rfstime event events outcome outcomes endpoint autopsy hospdead los slos lenfol charges totcst totmcst "
+    "offtrt offtreatment offstudy discontinued dropout"
 )
+_ACCRUED = words("los slos lenfol charges totcst totmcst")
 # With these words alone, or beside one of those above, a name is about the end; else it is about anything.
 _TIME = words("time times day days week weeks month months years tstart tstop")
 _STATUS = frozenset(("status", "state"))
@@ -70,6 +72,11 @@ def says_end(name: str) -> bool:
     if _DIAGNOSIS & set(parts):
         return plain or bool(others & _BESIDE_DIAGNOSIS)
     return ("follow" in parts and "up" in parts) or joined in ("fu", "os")
+
+
+def says_accrued(name: str) -> bool:
+    """Whether a name is that of what grows until the end of a stay: its length, its costs."""
+    return bool(_ACCRUED & set(tokens(name)))
 
 
 def says_diagnosis(name: str) -> bool:
@@ -139,6 +146,8 @@ def time_of(name: str) -> str | None:
 def event_of(name: str) -> str:
     """What happens where a column says that it did: "p" of ``pstat``, "os" of ``OS_STATUS``, "death"."""
     parts = [part for part in tokens(name) if part not in _WHETHER]
+    if len(parts) == 1 and _is_survival(parts[0]):  # censdead: whether death came, or who was censored
+        parts = [re.sub(r"^cens(?:ored|or)?(?=[a-z]{3})", "", parts[0])]
     last = parts[-1] if parts else ""
     ending = next((word for word in ("status", "stat", "event") if last.endswith(word)), "")
     return "".join([*parts[:-1], last.removesuffix(ending)])
@@ -154,6 +163,23 @@ def belong_together(time: str, event: str) -> bool:
 
 
 def says_whether(time: str, name: str) -> bool:
-    """Whether a column by its name says what ended a time: agvhd of time.to.agvhd, da of ta, D1 of T1."""
+    """Whether a column says what ended a time: agvhd of time.to.agvhd, da of ta, dnr of dnrday."""
     short, other = time.strip().casefold(), name.strip().casefold()
-    return belong_together(time, name) or (short[:1] == "t" and other == f"d{short[1:]}")
+    stem = re.sub(r"[._ -]?(time|days?|dates?)$", "", short)
+    glued = other in (stem, f"d{short[1:]}" if short[:1] == "t" else stem) and bool(stem) and other != short
+    return belong_together(time, name) or glued
+
+
+def counterparts(ends: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Names with the numbers and units of columns that say an end: prg2m and prg6m beside surv2m, surv6m."""
+    tails: dict[str, set[tuple[str, ...]]] = {}
+    for name in ends:
+        stem, *tail = tokens(name) or [""]
+        if len(tail) > 1 and any(map(str.isdigit, tail)):
+            tails.setdefault(stem, set()).add(tuple(tail))
+    of_stem: dict[str, list[str]] = {}
+    for name in names:
+        stem, *tail = tokens(name) or [""]
+        if any(tuple(tail) in some for some in tails.values()):
+            of_stem.setdefault(stem, []).append(name)
+    return [name for some in of_stem.values() if len(some) > 1 for name in some]

@@ -8,10 +8,9 @@ from typing import Any
 
 from ..wording import plural, quoted
 from .before_all import says_first
-from .given import Given
-from .merging import merged
-from .reading import Reading, read
+from .given import Given, merged
 from .suggestion import NAMED_AT_MOST, Suggestion, with_tiers
+from .visits import Reading, read
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .before_all import says_first, says_unchanging
 from .words import tokens, words
 
 # Words before the number of a visit, and which of them count the same; a letter may mean something else.
@@ -26,6 +27,16 @@ _DAYS = {
 _STRONG = frozenset(word for word in (*_VISIT_WORDS, *_DAYS) if len(word) > 1)
 _BASELINE, _AT_BASELINE = words("baseline bl"), "baseline"
 _FOLLOW_UP = words("followup fu")
+
+# Around an operation: when each phase begins, in days from the operation.
+_PHASES: dict[tuple[str, ...], float] = {
+    **dict.fromkeys((("preop",), ("pre", "op"), ("preoperative",)), -1.0),
+    **dict.fromkeys((("intraop",), ("intra", "op"), ("intraoperative",)), 0.0),
+    **dict.fromkeys((("extubation",), ("extub",)), 0.01),
+    **dict.fromkeys((("postop",), ("post", "op"), ("postoperative",), ("pacu",)), 0.02),
+    **dict.fromkeys((("pod",), ("postopday",)), 0.02),
+}
+_MINUTES = dict.fromkeys(("min", "mins", "minute", "minutes"), 1 / 1440)
 
 # Numbers behind these tell one from another, not one visit from the next: items, components, genes, levels.
 _NO_VISITS = words(
@@ -87,6 +98,8 @@ def schedules(
     read: dict[str, list[_Read]] = defaultdict(list)
     for name in names:
         _note(name, read)
+    for one in _glued(names):
+        read[one.scheme].append(one)
     joining: dict[str, list[_Read]] = defaultdict(list)
     for name in guests:
         _note(name, joining)
@@ -160,6 +173,9 @@ def _read(name: str) -> _Read | None:
     parts = tokens(joined)
     if len(parts) < 2:
         return None
+    of_operation = _by_phase(name, parts)
+    if of_operation is not None:
+        return of_operation
     word, number, rest = parts[-2], parts[-1], parts[:-2]
     if len(parts) > 2 and word in _STRONG and _is_number(number):
         return _by_word(name, tuple(rest), word, number, sure=True)
@@ -174,6 +190,54 @@ def _read(name: str) -> _Read | None:
         if word in _FOLLOW_UP:
             return _Read(name, tuple(others), "followup", 1.0, sure=True)
     return _by_number(name)
+
+
+def _by_phase(name: str, parts: list[str]) -> _Read | None:
+    """``preOp_pain``, ``pacu30min_pain``, ``postOp4hour_pain``, ``pod1am_pain``: a phase, how long after."""
+    length = next((size for size in (2, 1) if tuple(parts[:size]) in _PHASES), 0)
+    if not length:
+        return None
+    begins, rest = _PHASES[tuple(parts[:length])], parts[length:]
+    if len(rest) > 1 and _is_number(rest[0]):
+        unit = 1.0 if parts[0] in ("pod", "postopday") else (_DAYS | _MINUTES).get(rest[1])
+        if unit is not None:
+            behind = rest[1:] if parts[0] in ("pod", "postopday") else rest[2:]
+            later = 0.5 if behind[:1] == ["pm"] else 0.0
+            begins, rest = begins + int(rest[0]) * unit + later, behind[behind[:1] in (["am"], ["pm"]) :]
+    return _Read(name, tuple(rest), "operation", begins, sure=True) if rest else None
+
+
+def _glued(names: Sequence[str]) -> list[_Read]:
+    """``cd40``, ``cd420``, ``cd496`` beside ``cd80``, ``cd820``: names that end in a digit, and when.
+
+    Two stems at least have to share 0 and another number of more digits, and no number may be left over, or
+    the numbers may count columns.
+    """
+    found: list[_Read] = []
+    by_letters: dict[str, dict[str, str]] = defaultdict(dict)
+    for name in names:
+        parts = re.fullmatch(r"([A-Za-z]+)(\d+)", name)
+        if parts is not None:
+            by_letters[parts[1]][parts[2]] = name
+    for letters, numbers in by_letters.items():
+        stems = {number[:-1] for number in numbers if len(number) > 1 and number[-1] == "0"}
+        times = {
+            stem: {n.removeprefix(stem) for n in numbers if n.startswith(stem) and n != stem}
+            for stem in stems
+            if f"{stem}0"[:-1] not in numbers
+        }
+        shared = Counter(time for some in times.values() for time in some if time[0] != "0")
+        often = {time for time, count in shared.items() if count > 1 and len(time) > 1}
+        times = {stem: some for stem, some in times.items() if some & often}
+        explained = {stem + time for stem, some in times.items() for time in some}
+        few = all(len(some) <= _MOST_VISITS_OF_ONE for some in times.values())
+        if len(times) > 1 and few and explained == set(numbers):
+            found += [
+                _Read(numbers[stem + time], (letters, stem), "glued", float(time), sure=True)
+                for stem, some in times.items()
+                for time in some
+            ]
+    return found
 
 
 def _by_number(name: str) -> _Read | None:
@@ -198,3 +262,55 @@ def _by_word(name: str, stem: Stem, word: str, number: str, sure: bool) -> _Read
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,4}", text) is not None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the names say.
+
+    Attributes
+    ----------
+    first : columns that nothing measured can cause. An age of a later visit is none of them: it comes with
+        its visit.
+    schedules : columns measured at visits, and when: one for each way of counting, the most columns first.
+        Those of ``first`` that have a visit are in them too.
+    """
+
+    first: tuple[str, ...]
+    schedules: tuple[Schedule, ...]
+
+
+def read(names: Sequence[str]) -> Reading:
+    """What these names say of each other."""
+    first = [name for name in names if says_first(name)]
+    others = set(names).difference(first)
+    changing = [name for name in first if not says_unchanging(name)]
+    found = schedules([name for name in names if name in others], changing)
+    if found:
+        # Where there are visits, ages of a number that fits none of them are visits all the same.
+        told = set().union(*found)
+        found += schedules([name for name in changing if name not in told], visited=True)
+    late = set().union(*map(_after_the_earliest, found))
+    return Reading(tuple(name for name in first if name not in late), found)
+
+
+def measured_later(names: Sequence[str], than: str | None = None) -> tuple[str, ...]:
+    """Columns of a later visit than that of a column or, of none, than the first visit, by their names."""
+    found: set[str] = set()
+    for times in read(names).schedules:
+        if than is None:
+            found |= _after_the_earliest(times)
+        elif than in times:
+            found |= {name for name, time in times.items() if time > times[than]}
+    return tuple(name for name in names if name in found)
+
+
+def measured_first(names: Sequence[str]) -> set[str]:
+    """Columns of the first of several visits, by their names."""
+    found = [(set(times), _after_the_earliest(times)) for times in read(names).schedules]
+    return set().union(*(all_of - late for all_of, late in found))
+
+
+def _after_the_earliest(times: Schedule) -> set[str]:
+    earliest = min(times.values())
+    return {name for name, time in times.items() if time > earliest}

@@ -10,10 +10,11 @@ import typer
 
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
-from ..wording import plural, short_names, shown
+from ..wording import plural, shown
 from .console import (
     kinds_lines,
     made_with,
+    names_with_levels,
     provenance,
     say,
     say_cohort,
@@ -267,7 +268,7 @@ def say_arrows(model: "Estimator", words: "Words") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    called = short_names(model._encoding.shown_names)
+    called = names_with_levels(model)
     names = [called[variable] for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)

@@ -159,8 +159,7 @@ def _print_line(arguments: list[str]) -> None:
 
 def _print_hint(seen: "Look") -> None:
     """What names suggest about the causal order; it is never in the line, since names are no knowledge."""
-    from ..asking.saying import as_option
-    from ..asking.suggestion import suggest
+    from ..asking.suggestion import as_option, suggest
     from ..looking.look import variables_left
 
     hint = suggest(variables_left(seen), {})
@@ -253,8 +252,7 @@ def _paragraph(text: str, indent: str = "") -> None:
 
 def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
     """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
-    from ..asking.saying import options
-    from ..asking.suggestion import suggest
+    from ..asking.suggestion import options, suggest
     from ..looking.fit_line import as_line, fit_arguments
     from ..looking.look import variables_left
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..asking.question import ask
-from ..asking.saying import as_option, in_python
-from ..asking.suggestion import Suggestion
+from ..asking.suggestion import Suggestion, as_option, in_python
 from ..core.table import F64
 from ..wording import listed, one_line, plural
 from .checked import Checked

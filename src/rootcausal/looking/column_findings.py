@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..core.table import LARGEST
+from ..asking.before_all import says_age, says_unchanging
+from ..asking.words import tokens, words
+from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
-from ..wording import listed, plural, quoted
+from ..inputs.ranges import order_of_ranges
+from ..wording import amount, listed, one_line, plural, quoted
 from .codes import not_known
 from .copies import keys_of
 from .counted import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
 from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
-from .patients import differing, unique_within
-from .ranges import kind_of_ranges
 from .shape import FITTED, Shape, is_row_number
 
 # Of a column that is mostly missing: fewer values are those of any other column by chance.
@@ -27,6 +28,29 @@ FEWEST_VALUES = 5
 COLUMN = "COLUMN"
 # Of counts, most values are no more common than the one before.
 MOSTLY_FALLING = 0.8
+# Of patients whose sex or year of birth was mistyped there are fewer.
+SHARE_MISTYPED = 0.1
+# Nobody is followed for longer.
+LONGEST_YEARS = 30.0
+# A whole name, without what may stand beside it, and the range in which living patients are.
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("age", "ageyears", "ageyrs", "patientage"), (0, 125)),
+    **dict.fromkeys(
+        ("sbp", "sysbp", "systolic", "systolicbp", "systolicbloodpressure", "bpsys", "aphi"), (30, 330)
+    ),
+    **dict.fromkeys(
+        ("dbp", "diabp", "diastolic", "diastolicbp", "diastolicbloodpressure", "bpdia", "aplo"), (10, 220)
+    ),
+    **dict.fromkeys(("bp", "bloodpressure", "trestbps", "restbp", "map"), (10, 330)),
+    **dict.fromkeys(("heartrate", "pulse", "hr", "heartrte", "pulserate"), (10, 350)),
+    **dict.fromkeys(("bmi", "bodymassindex"), (7, 130)),
+    **dict.fromkeys(("spo2", "sao2", "oxygensaturation", "lvef", "ejectionfraction"), (0, 100)),
+}
+_BESIDE = words(
+    "at baseline bl admission entry visit exam diagnosis dx patient in years yrs mmhg rest resting"
+)
+# Where more are outside, the column is in another unit, such as an age in days.
+_MOST_OUTSIDE = 0.05
 
 
 def find_ids(
@@ -276,32 +300,26 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
             )
         )
     nominal = [cells for cells in columns if kinds[cells.name] == "nominal" and cells.form == "text"]
-    options = {cells.name: option for cells in nominal if (option := _order_of(cells))}
-    ordered = tuple(options)
+    ordered = {cells.name: order for cells in nominal if (order := _order_of(cells))}
     if ordered:
-        found.append(
-            Finding(
-                "order",
-                ordered,
-                f"{columns_in_words(ordered)} {by_number(ordered, 'has', 'have')} levels whose names "
-                "say an order.",
-                tuple(("--kind", option) for option in options.values()),
-                True,
-            )
-        )
+        names = tuple(ordered)
+        shown = columns_in_words(names, lambda name: " < ".join(one_line(text, 20) for text in ordered[name]))
+        sentence = f"{shown} {by_number(names, 'has', 'have')} levels that say an order."
+        options = tuple(("--kind", f"{name}=ordinal") for name in names)
+        found.append(Finding("order", names, sentence, options, True))
     return found
 
 
-def _order_of(cells: Counted) -> str | None:
-    """What to write after --kind of levels that say their order; None where they do not."""
+def _order_of(cells: Counted) -> tuple[str, ...]:
+    """The levels from low to high where these or the name say that they have an order; else none."""
     levels = [str(level) for level in cells.different if not says_missing(str(level))]
-    if len(levels) < 3 or not (says_order(cells.name) or all(map(says_order, levels))):
-        return kind_of_ranges(cells.name, levels)
+    says = says_order(cells.name) or all(map(says_order, levels)) or order_of_ranges(levels) is not None
+    if len(levels) < 3 or not says or "=" in cells.name:
+        return ()
     try:
-        variable_of_texts(cells.name, levels, "ordinal")
+        return tuple(map(str, variable_of_texts(cells.name, levels, "ordinal").levels))
     except InputError:
-        return kind_of_ranges(cells.name, levels)
-    return f"{cells.name}=ordinal"
+        return ()
 
 
 def _of_kind(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:
@@ -314,3 +332,73 @@ def by_example(columns: Sequence[Counted]) -> Callable[[str], str]:
     return lambda name: (
         quoted(as_text(by_name[name].different[0]), 20) if by_name[name].different else "empty"
     )
+
+
+def differing(of_id: Index, columns: Sequence[Counted]) -> dict[str, int]:
+    """Columns that cannot change in a patient and do so within ids (n,), with the number of those ids.
+
+    Not where so few ids are concerned that it may be typing errors. Ages alone are no sign: children may be
+    followed for so many months.
+    """
+    order = np.argsort(of_id, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(of_id[order]) != 0])
+    n_repeated = int((np.diff(np.r_[starts, of_id.size]) > 1).sum())
+    found: dict[str, int] = {}
+    for cells in columns:
+        allowed = 0.0 if says_unchanging(cells.name) else LONGEST_YEARS if says_age(cells.name) else None
+        values = _values(cells)
+        if allowed is None or values is None:
+            continue
+        with np.errstate(invalid="ignore"):  # infinite ends
+            spans = np.fmax.reduceat(values[order], starts) - np.fmin.reduceat(values[order], starts)
+            n_ids = int((spans > allowed).sum())
+        if n_ids > max(1.0, SHARE_MISTYPED * n_repeated):
+            found[cells.name] = n_ids
+    return found if any(map(says_unchanging, found)) else {}
+
+
+def unique_within(of_id: Index, columns: Sequence[Counted]) -> str | None:
+    """The site within which each id (n,) can be one patient, if there is one."""
+    for site in columns:
+        if site.codes is not None and says_site(site.name):
+            both = of_id * (len(site.different) + 1) + site.codes + 1
+            if not differing(both, columns):
+                return site.name
+    return None
+
+
+def _values(cells: Counted) -> F64 | None:
+    """(n,) numbers that differ where the cells do, NaN where missing; None of texts with many values."""
+    if cells.numbers is not None or cells.codes is None:
+        return cells.numbers
+    return np.where(cells.codes < 0, np.nan, cells.codes.astype(np.float64))
+
+
+def find_implausible(columns: Sequence[Counted]) -> list[Finding]:
+    """Columns with a few values that nobody can have."""
+    found = {cells.name: said for cells in columns if (said := _outside(cells))}
+    if not found:
+        return []
+    names = tuple(found)
+    sentence = (
+        f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'holds', 'hold')} values that no "
+        "patient can have in the usual unit: correct them in the file, or take them out. A single one can "
+        "bend what is learned."
+    )
+    return [Finding("implausible", names, sentence)]
+
+
+def _outside(cells: Counted) -> str:
+    """What is outside, in words; empty where nothing is."""
+    if cells.numbers is None or cells.n_observed == 0:
+        return ""
+    name = "".join(word for word in tokens(cells.name) if word not in _BESIDE)
+    if name not in _RANGES:
+        return ""
+    low, high = _RANGES[name]
+    known = cells.numbers[~np.isnan(cells.numbers)]
+    outside = known[(known < low) | (known > high)]
+    if not outside.size or outside.size > _MOST_OUTSIDE * known.size:
+        return ""
+    some = " and ".join(dict.fromkeys(amount(float(x)) for x in (outside.min(), outside.max())))
+    return f"{plural(outside.size, 'cell')} such as {some}, outside {amount(low)} to {amount(high)}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..asking.before_all import says_treatment
 from ..core.table import F64, LARGEST
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.rules import is_copy
 from ..wording import listed, plural, quoted
-from .counted import Counted
-from .findings import Finding, dropping
-from .names import says_id
+from .counted import Counted, as_text
+from .findings import Finding, by_number, columns_in_words, dropping
+from .names import says_id, says_site
 from .shape import FITTED, Shape, is_row_number
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
@@ -57,8 +58,48 @@ def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.
     ]
 
 
+def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[str]) -> list[Finding]:
+    """Columns of two levels that say whether another was measured; some columns are left ``out`` already."""
+    asked = [cells for cells in columns if kinds[cells.name] in FITTED]
+    holed: dict[bytes, list[str]] = {}
+    for cells in asked:
+        if min(cells.n_missing, cells.n_observed) >= ROWS_A_LEVEL:
+            holed.setdefault(np.packbits(cells.missing).tobytes(), []).append(cells.name)
+    found: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    beside: dict[str, list[str]] = {}
+    for cells in asked if holed else ():
+        if cells.codes is None or cells.n_different != 2 or cells.n_missing or cells.name in out:
+            continue
+        for level, value in enumerate(cells.different):
+            others = holed.get(np.packbits(cells.codes == level).tobytes(), [])
+            if others:
+                named = listed([quoted(name) for name in others], 3)
+                verb = by_number(others, "is", "are")
+                said = f"{quoted(as_text(value), 20)} exactly where {named} {verb} missing"
+                found[out >= set(others)][cells.name] = said
+                beside[cells.name] = others
+    return [one for sure, some in found.items() for one in _recorded(some, beside, sure)]
+
+
+def _recorded(found: dict[str, str], beside: dict[str, list[str]], sure: bool) -> list[Finding]:
+    if not found:
+        return []
+    names = tuple(found)
+    says = by_number(names, "says whether that was measured", "say whether these were measured")
+    sentence = f"{columns_in_words(names, found.__getitem__)} {says}: "
+    if sure:
+        sentence += "what was left out comes back with it. Leave it out as well."
+        return [Finding("says whether measured", names, sentence, dropping(names), True)]
+    sentence += (
+        "why that was done is no property of a patient. Or does a blank there mean none? Then write none "
+        "into the file, as a level. Keep one of both."
+    )
+    either = tuple(dict.fromkeys(name for one in names for name in (one, *beside[one])))
+    return [Finding("says whether measured", names, sentence, dropping(either))]
+
+
 def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
-    """Columns with levels that a finer one decides: a class of diagnoses beside the diagnosis itself.
+    """Columns with levels that a finer one decides, as a class of diagnoses by the diagnosis, a group by age.
 
     They are suspected by the rows ``sample``.
     """
@@ -74,15 +115,54 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
             if suspected and _decides(fine, coarse, slice(None), ROWS_A_LEVEL):
                 finer[coarse.name] = fine.name
                 break
+    numbers = [c for c in columns if kinds[c.name] == "number" and c.numbers is not None]
+    # Measured in another unit at another site, a number says where; and patients are numbered by their arm.
+    groups = [c for c in asked if not (says_site(c.name) or says_treatment(c.name) or c.name in finer)]
+    finer |= {cells.name: of for cells in groups if (of := _cut_of(cells, numbers))}
     if not finer:
         return []
     names = tuple(finer)
     shown = ", ".join(f"{quoted(name)} from {quoted(fine)}" for name, fine in list(finer.items())[:5])
     sentence = (
-        f"{plural(len(names), 'column')} {'follows' if len(names) == 1 else 'follow'} from the levels of "
-        f"another: {shown}. Keep the one that you ask about."
+        f"{plural(len(names), 'column')} {by_number(names, 'follows', 'follow')} from another: {shown}. "
+        "Keep the one that you ask about."
     )
     return [Finding("coarser", names, sentence, dropping(names), True)]
+
+
+def _cut_of(levels: Counted, numbers: Sequence[Counted]) -> str | None:
+    """The first column of numbers that was cut into these levels: their ranges do not overlap."""
+    if levels.codes is None or not numbers:
+        return None
+    # A few rows of each level acquit nearly all numbers.
+    rows = [np.flatnonzero(levels.codes == level)[:ROWS_A_LEVEL] for level in range(len(levels.different))]
+    some = np.concatenate(rows)
+    values = np.stack([cells.numbers[some] for cells in numbers if cells.numbers is not None])
+    starts = np.cumsum([0, *(of.size for of in rows[:-1])])
+    low, high = (end.reduceat(values, starts, axis=1) for end in (np.minimum, np.maximum))
+    order = np.argsort(low, axis=1)
+    low, high = (np.take_along_axis(ends, order, axis=1) for ends in (low, high))
+    for place in np.flatnonzero((high[:, :-1] < low[:, 1:]).all(axis=1)).tolist():
+        whole = numbers[place].numbers
+        if whole is not None and is_cut(levels.codes, whole):
+            return numbers[place].name
+    return None
+
+
+def is_cut(codes: np.ndarray, numbers: np.ndarray) -> bool:
+    """Whether each level of codes (n,), -1 where missing, has a range of the numbers (n,) to itself.
+
+    Not where few rows lie beyond the cut, and not where a level is known and no number.
+    """
+    there = codes >= 0
+    codes, values = codes[there], numbers[there]
+    if np.isnan(values).any():
+        return False
+    levels, rows = np.unique(codes, return_counts=True)
+    if levels.size < 2 or codes.size - rows.max() < ROWS_A_LEVEL:
+        return False
+    ends = sorted((values[codes == level].min(), values[codes == level].max()) for level in levels)
+    return all(one[1] < other[0] for one, other in pairwise(ends))
 
 
 def _decides(fine: Counted, coarse: Counted, rows: slice | np.ndarray, least: int) -> bool:

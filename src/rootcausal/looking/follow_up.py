@@ -11,15 +11,15 @@ from scipy.stats import rankdata
 from ..asking.ends import belong_together, intervals_in, says_end, time_of
 from ..core.table import Index
 from ..files.cells import says_missing
-from ..inputs.labels import place_of_disease
+from ..inputs.labels import place_of_disease, says_ill
 from ..outcomes.survival import FEWEST_EVENTS
 from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
 from ..wording import amount, listed, plural, quoted
+from .after import auc_z
 from .counted import Counted
 from .findings import Finding
 from .shape import Shape
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
-from .telling import auc_z
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
@@ -153,6 +153,7 @@ def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
     elif facts.others:
         sentence = f"{quoted(facts.disease, 30)} is the event of {name} by its words, among {shown}. {others}"
         found.append(Finding("target", (facts.name,), sentence, (("--positive", facts.disease),), True))
+    found += _competing(facts)
     unknown = tuple(label for label, _ in facts.labels if says_missing(label))
     if unknown and len(facts.labels) - len(unknown) > 1:
         shown = listed([quoted(label, 30) for label in unknown])
@@ -175,6 +176,25 @@ def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
         )
         found.append(Finding("time", (time.name,), sentence))
     return found
+
+
+def _competing(facts: TargetFacts) -> list[Finding]:
+    """Labels that are neither the event nor the mere end of follow-up, as a transplant is before death."""
+    others = [
+        f"{quoted(label, 30)} ({count})"
+        for label, count in facts.labels
+        if label != facts.disease and says_ill(label) is not False and not says_missing(label)
+    ]
+    if facts.guessed or not others or len(facts.labels) < 3:
+        return []
+    counts = "counts" if len(others) == 1 else "count"
+    sentence = (
+        f"{listed(others)} in {quoted(facts.name)} {counts} as the end of follow-up without the event. What "
+        "keeps the event from coming, or takes away those who are the worst, is a competing event: risks "
+        f"then are those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens. Count it "
+        "as the event too, in the file, if you ask for either."
+    )
+    return [Finding("competing event", (facts.name,), sentence)]
 
 
 def in_words(time: Counted) -> str:

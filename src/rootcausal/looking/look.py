@@ -11,13 +11,24 @@ import numpy as np
 from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
-from .after import find_after, find_itself
-from .calendar import days_since
+from ..wording import listed, plural
+from .after import (
+    CASES,
+    EVENTS,
+    Who,
+    find_absence_with,
+    find_after,
+    find_deciding,
+    find_itself,
+    find_parts,
+    find_telling_absence,
+)
 from .codes import find_codes, find_unmeasured, find_zeros
 from .column_findings import (
     find_dates,
     find_empty,
     find_ids,
+    find_implausible,
     find_kinds,
     find_mostly_missing,
     find_people,
@@ -26,7 +37,7 @@ from .column_findings import (
     find_too_large,
     find_unclear_commas,
 )
-from .copies import find_coarser, find_copies, find_repeated_rows
+from .copies import find_coarser, find_copies, find_recorded, find_repeated_rows
 from .counted import Counted, counted_of
 from .findings import Finding
 from .follow_up import (
@@ -40,9 +51,7 @@ from .follow_up import (
     pairs_of,
     time_beside,
 )
-from .header import find_headers, repeated_headers
-from .plausible import find_implausible
-from .shape import FITTED, ColumnFacts, Shape, facts_of, shape_of
+from .shape import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
 from .target import (
     MOST_LABELS,
     TargetFacts,
@@ -54,12 +63,12 @@ from .target import (
     is_number,
     target_of,
 )
-from .telling import CASES, EVENTS, Who, find_deciding, find_parts, find_telling_absence
 
 # Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
 ROWS_ASKED = 20_000
 CELLS_ASKED = 50_000_000
 LEAST_ROWS_ASKED = 500
+ROWS_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -160,9 +169,13 @@ def look(
             findings += find_itself(variables, kinds, amount, linear=number)
         of_time = None if time is None else by_name[time]
         findings += _of_outcome(_kept(variables, findings), kinds, target, ill, rows, who, of_time)
+        if number or time is not None:
+            limit = "absence, pairs" if number else "absence, follow-up"
+            findings += find_absence_with(_kept(variables, findings), kinds, amount, limit)
     findings += find_mostly_missing(_kept(variables, findings), kinds)
     findings += find_copies(_kept(variables, findings), kinds, rows)
     findings += find_coarser(_kept(variables, findings), kinds, rows)
+    findings += find_recorded(variables, kinds, _left_out(findings))
     out = _left_out(findings)
     findings += [
         *find_codes(columns, kinds, out, told),
@@ -296,3 +309,40 @@ def variables_left(look: Look) -> list[str]:
         for column in look.columns
         if column.kind in FITTED and column.name not in out and column.name not in told
     ]
+
+
+def repeated_headers(table: Any) -> Index:
+    """Which rows of a pyarrow table hold the name of its column in every cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows: Any = None
+    named = [name for name in table.column_names if name.strip()]
+    for name in named:
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            return np.empty(0, dtype=np.intp)
+        same = pc.equal(pc.utf8_trim_whitespace(column), name.strip()).fill_null(False)
+        rows = same if rows is None else pc.and_(rows, same)
+        if not pc.any(rows).as_py():
+            return np.empty(0, dtype=np.intp)
+    # Of a single column the name may be a level.
+    if rows is None or len(named) < 2:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(rows.to_numpy()).astype(np.intp)
+
+
+def find_headers(rows: Index) -> list[Finding]:
+    """What to say of rows, counted from 0, that were left out of the look."""
+    if not rows.size:
+        return []
+    shown = listed([str(row + 1) for row in rows.tolist()], ROWS_NAMED)
+    many = rows.size > 1
+    sentence = (
+        f"{'Rows' if many else 'Row'} {shown} {'repeat' if many else 'repeats'} the header: remove "
+        f"{'them' if many else 'it'} from the file. What is said here, and the line, is without "
+        f"{plural(rows.size, 'row') if many else 'it'}."
+    )
+    return [Finding("repeated header", (), sentence)]

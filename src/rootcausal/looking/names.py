@@ -24,7 +24,9 @@ _BESIDE_SITE = words(
 )
 _PERSON = words("surname lastname firstname forename familyname fullname givenname middlename")
 _BEFORE_NAME = words("first last family given middle full maiden sur fore patient person doctor physician")
-_ROW_NUMBER = frozenset(("", "index", "rownames", "rowname", "row", "x", "obs", "unnamed: 0", "row.names"))
+_ROW_NUMBER = frozenset(
+    ("", "index", "rownames", "rowname", "row", "x", "obs", "unnamed: 0", "row.names", "serial", "serialno")
+) | frozenset(f"{word}{gap}no" for word in ("s", "sl", "serial") for gap in ("", ".", "_", " ", ". "))
 _RANK = words("rank ranks ranking position place")
 _DATE = words("date dates datum dob datetime timestamp birthdate")
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..asking.before_all import says_first
 from ..asking.ends import says_end
+from ..asking.visits import measured_first
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
@@ -247,15 +249,23 @@ def in_doubt(facts: TargetFacts) -> str:
 
 
 def candidates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[str]:
-    """Columns that could be the target, those whose names say so first."""
+    """Columns that could be the target, those whose names say so first.
+
+    What nothing measured can cause, such as sex or a treatment drawn by lot, is none; nor is what was
+    measured before all other visits.
+    """
+    early = measured_first([cells.name for cells in columns])
     could = [
         cells
         for cells in columns
-        if kinds[cells.name] == "binary"
-        or (
-            kinds[cells.name] in ("ordinal", "nominal")
-            and says_end(cells.name)
-            and cells.n_different <= MOST_LABELS
+        if not (says_first(cells.name) or cells.name in early)
+        and (
+            kinds[cells.name] == "binary"
+            or (
+                kinds[cells.name] in ("ordinal", "nominal")
+                and says_end(cells.name)
+                and cells.n_different <= MOST_LABELS
+            )
         )
     ]
     return [cells.name for cells in sorted(could, key=lambda cells: not says_end(cells.name))]

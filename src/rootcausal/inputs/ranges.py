@@ -1,4 +1,4 @@
-"""Levels that are ranges of numbers, such as under 20, 20-50 and over 50: their order, and how to say it."""
+"""Levels that are ranges of numbers, such as <20, 20-50 and >50: their order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
 
-from ..inputs.kinds import KINDS
-
 _NUMBER = r"(\d+(?:\.\d+)?)"
-_BELOW = re.compile(rf"(?:under|below|less than|up to|at most|≤) ?{_NUMBER}")
+_BELOW = re.compile(rf"(?:<=?|≤|under|below|less than|up to|at most) ?{_NUMBER}")
 _ABOVE = re.compile(rf"(?:>=?|≥|over|above|more than|at least) ?{_NUMBER}")
 _AND_MORE = re.compile(rf"{_NUMBER} ?(?:\+|plus|(?:and|or) (?:more|over|above|older))")
 _BETWEEN = re.compile(rf"{_NUMBER} ?(?:-|–|to) ?{_NUMBER}")
@@ -18,18 +16,15 @@ _BETWEEN = re.compile(rf"{_NUMBER} ?(?:-|–|to) ?{_NUMBER}")
 _AT_NUMBERS = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d)k\b|[$€£%]")
 
 
-def kind_of_ranges(name: str, levels: Sequence[str]) -> str | None:
-    """What to write after ``--kind``: the levels in order; None where they are no ranges, or it cannot."""
+def order_of_ranges(levels: Sequence[str]) -> list[str] | None:
+    """The levels from low to high; None where they are no ranges, or these overlap."""
     ranges = {level: _range_of(level) for level in levels}
     if len(levels) < 3 or None in ranges.values():
         return None
     found = sorted((ends, level) for level, ends in ranges.items() if ends is not None)
     apart = all(first[1] <= second[0] for (first, _), (second, _) in pairwise(found))
     inner = any(-inf < low < high < inf for (low, high), _ in found)
-    text = f"{name}={'<'.join(level for _, level in found)}"
-    # Between levels stands "<", after the name "=": who has these already cannot be said.
-    can_be_said = not any("<" in level for level in levels) and "=" not in name
-    return text if apart and inner and can_be_said and not text.endswith(KINDS) else None
+    return [level for _, level in found] if apart and inner else None
 
 
 def _range_of(level: str) -> tuple[float, float] | None:
