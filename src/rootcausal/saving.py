@@ -23,6 +23,7 @@ from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
 from .inputs.rules import Findings
 from .uncertainty.resample import Bootstrap
+from .unshrunk.effects import Effects
 
 if TYPE_CHECKING:
     from .estimator import Estimator
@@ -125,6 +126,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    if "effects" in saved.provenance:
+        Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]
