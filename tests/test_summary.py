@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import ok
+from page_facts import facts_of
 from scipy import optimize, stats
 from scipy.special import expit
 from survival_oracle import gbsg2
 
-from rootcausal import RCI, RCIRegressor, RCISurvival, load
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, load, plots
+from rootcausal.backends.blas import one_blas_thread
 from rootcausal.core.clock import Clock
 from rootcausal.data import load_pbc
 from rootcausal.unshrunk.likelihoods import HazardLikelihood, LogitLikelihood
@@ -156,7 +159,8 @@ def test_intervals_cover_the_effect_of_a_randomised_arm() -> None:
     for seed in range(200):
         X, y = trial(seed)
         Z = (X - X.mean()) / X.std()
-        found = maximum(LogitLikelihood(Z.to_numpy(), y.astype(float)))
+        with one_blas_thread():
+            found = maximum(LogitLikelihood(Z.to_numpy(), y.astype(float)))
         effect, error = found.beta[-1], np.sqrt(found.covariance[-1, -1])
         inside.append(abs(effect + 0.75 * X["arm"].std()) < 1.96 * error)
     assert 0.93 <= np.mean(inside) <= 0.97
@@ -279,3 +283,33 @@ def test_the_papers_attribution_has_no_probabilities() -> None:
     assert found.frame["probability"].isna().all()
     # Without a screen or a prior, its risks are those of logistic regression: what differs is the penalty.
     assert (np.abs(found.frame["effect_per_sd"] - found.frame["shrunk_per_sd"]) < 0.15).all()
+
+
+def test_the_page_and_the_figure_show_the_same(tmp_path: Path) -> None:
+    X, y = pbc()
+    X = X.assign(ward=np.where(np.arange(len(X)) % 3, "<b>A", "B"))
+    model = RCI().fit(X, y).set_labels({"bili": "Bilirubin"})
+    model.report(X, tmp_path / "page.html", y=y, target="died", units={"bili": "mg/dl"})
+    effects = facts_of(tmp_path / "page.html")["effects"]
+    assert effects["heading"].startswith("Effects on log-odds of died, of 258 rows")
+    (row,) = [row for row in effects["rows"] if row[0] == "Bilirubin"]
+    found = model.summary().frame.loc["bili"]
+    assert row[1] == f"{found['effect_per_sd']:+.2f}"
+    assert row[6] == "1 mg/dl"
+    ax = plots.forest(model)
+    squares = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "s"]
+    assert np.allclose(squares, model.summary().frame["effect_per_sd"])
+    assert [tick.get_text() for tick in ax.get_yticklabels()][1] == "Bilirubin"
+    with pytest.raises(InputError, match="too few"):
+        plots.forest(RCI().fit(X[:30], y[:30]))
+
+
+def test_fit_prints_the_surest(tmp_path: Path) -> None:
+    X, y = pbc()
+    X.assign(died=y).to_csv(tmp_path / "cohort.csv", index=False)
+    said = ok("fit", str(tmp_path / "cohort.csv"), "--target", "died", "--out", str(tmp_path / "m.rci"))
+    model = load(tmp_path / "m.rci")
+    term = model.summary().strongest()[0]
+    (line,) = [line for line in said.splitlines() if line.startswith(f"  {term.label} ") and ", p " in line]
+    assert f"{term.effect_per_sd:+.3f}" in line
+    assert f"by the model {term.shrunk_per_sd:+.3f}" in line

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Term:
 
     Attributes
     ----------
-    term, variable : what the column and its variable are called.
+    term, variable : the names of the column and of its variable.
+    label : what the column is called where people read of it.
     level, reference : the level whose effect it is, and with which it is compared; None of a number.
     covariate : whether it is adjusted for, and no root cause.
     per : what the effect is for, in words: ``1 mg/dl``, ``doubling``, ``male, not female``.
@@ -52,6 +53,7 @@ class Term:
 
     term: str
     variable: str
+    label: str
     level: str | None
     reference: str | None
     covariate: bool
@@ -96,6 +98,17 @@ class Summary:
     _words: OutcomeWords
     _rows: int
 
+    HEAD: ClassVar[tuple[str, ...]] = (
+        "per SD",
+        "95 % interval",
+        "p",
+        "shrunk",
+        "own unit",
+        "for",
+        "shock",
+        "P(cause)",
+    )
+
     @classmethod
     def of(
         cls,
@@ -115,6 +128,16 @@ class Summary:
         if covariates:
             adjusted += f", {plural(covariates, 'covariate')} among them"
         return cls(terms, _method(effects), adjusted, effects.none, words, effects.rows)
+
+    def called(self, words: OutcomeWords, units: Mapping[str, str]) -> Summary:
+        """The same with these words of the outcome, and these units of variables, where there are any."""
+        terms = tuple(
+            replace(term, per=f"1 {one_line(units[term.variable])}")
+            if term.per.split(" ")[0] == "1" and units.get(term.variable)
+            else term
+            for term in self.terms
+        )
+        return replace(self, terms=terms, _words=words)
 
     @property
     def frame(self) -> Any:
@@ -152,8 +175,8 @@ class Summary:
     def lines(self, terms: Sequence[Term] | None = None) -> list[str]:
         """The table as text, of some terms or of all."""
         terms = self.terms if terms is None else terms
-        names = short_names([term.term for term in terms], NAME_LETTERS)
-        head = ["", "per SD", "95 % interval", "p", "shrunk", "own unit", "for", "shock", "P(cause)"]
+        names = short_names([term.label for term in terms], NAME_LETTERS)
+        head = ["", *self.HEAD]
         cells = [[name, *self.cells(term)] for name, term in zip(names, terms, strict=True)]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
         texts = (0, head.index("for"))
@@ -172,7 +195,7 @@ class Summary:
         if term.estimable:
             effect = self._size(term.effect_per_sd)
             interval = f"{self._size(term.lower_per_sd)} to {self._size(term.upper_per_sd)}"
-            p = f"<{LEAST_P:g}" if term.p < LEAST_P else f"{term.p:.3f}"
+            p = self.p_text(term)
             own = f"{'+' if term.effect >= 0 else '-'}{amount(float(f'{abs(term.effect):.3g}'))}"
         by_model = [
             MISSING if some is None else self._size(some) for some in (term.shrunk_per_sd, term.shock)
@@ -180,6 +203,11 @@ class Summary:
         probability = MISSING if term.probability is None else f"{term.probability:.2f}"
         per = one_line(term.per, NAME_LETTERS)
         return [effect, interval, p, by_model[0], own, per, by_model[1], probability]
+
+    @staticmethod
+    def p_text(term: Term) -> str:
+        """The p-value with three digits behind the point, or that it is smaller: ``<0.001``."""
+        return f"<{LEAST_P:g}" if term.p < LEAST_P else f"{term.p:.3f}"
 
     def _size(self, value: float) -> str:
         return self._words.beside(value) if isinstance(self._words, NumberWords) else f"{value:+.2f}"
@@ -197,7 +225,7 @@ class Summary:
         if any(term.shrunk is None for term in self.terms):
             said.append("Where relations are bent, the model's effect differs between patients.")
         for note in dict.fromkeys(term.note for term in self.terms if term.note):
-            names = [one_line(term.term, NAME_LETTERS) for term in self.terms if term.note == note]
+            names = [one_line(term.label, NAME_LETTERS) for term in self.terms if term.note == note]
             said.append(f"{', '.join(names)}: {note}.")
         return said
 
@@ -207,7 +235,7 @@ class Summary:
     __repr__ = __str__
 
 
-_TEXTS = ("term", "variable", "level", "reference", "per", "note")
+_TEXTS = ("term", "variable", "label", "level", "reference", "per", "note")
 _FRAME_TYPES: dict[str, Any] = {
     name: object if name in _TEXTS else bool if name == "covariate" else np.float64
     for name in Term.__dataclass_fields__
@@ -246,6 +274,7 @@ def _terms(
         yield Term(
             term=encoding.column_names[column],
             variable=variable.name,
+            label=f"{variable.shown} = {level}" if variable.kind == "nominal" else variable.shown,
             level=level,
             reference=reference,
             covariate=covariate,
