@@ -154,7 +154,7 @@ def test_a_number_has_the_effects_of_least_squares() -> None:
 
 
 def test_intervals_cover_the_effect_of_a_randomised_arm() -> None:
-    """Of 200 trials with 79 events and 31 columns: README and docs name the figure of 1,000."""
+    """Of 200 trials of 600 patients with 85 events and 31 columns: docs name the figure of 1,000 others."""
     inside = []
     for seed in range(200):
         X, y = trial(seed)

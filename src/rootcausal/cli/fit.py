@@ -244,8 +244,8 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_mechanism(model)
     say_order(model, lines)
     say_names(model, known.knowledge)
-    say_arrows(model, lines)
     say_effects(model, lines)
+    say_arrows(model, lines)
     say_filled_in(model)
     say_sets(model)
     for line in lines.populations():
@@ -259,10 +259,7 @@ def say_effects(model: "Estimator", lines: "OutcomeLines") -> None:
         say(f"no effects without a prior: {found.none}")
         return
     shown = [term for term in found.strongest() if term.estimable][:EFFECTS_SHOWN]
-    say(
-        "direct effects of one SD without a prior, all other columns held fixed, the surest first "
-        f"({found.method}):"
-    )
+    say(f"direct effects of one SD without a prior ({found.method}), the surest first:")
     names = short_names([term.label for term in shown])
     width = max(map(len, names), default=0)
     for name, term in zip(names, shown, strict=True):
