@@ -56,11 +56,17 @@ from .provenance import (
     warn_of_resamples,
     warn_of_sets,
 )
+from .summary import Summary
 from .uncertainty.cross_validation import fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
+from .unshrunk.effects import Effects, unshrunk_effects
 from .wording import listed, one_line, plain, quoted
 
+NO_ROWS = (
+    "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
+    "file is of an older version)"
+)
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
@@ -236,8 +242,49 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Patients stay in this process: a copy of the model travels without them."""
+        """Patients stay in this process: a copy of the model travels without them, and with what it found."""
+        if "_model" in vars(self):
+            self._remember_effects()
         return {**super().__getstate__(), "_cohort": None}
+
+    def summary(self) -> Summary:
+        """The effect of each variable without a prior, and beside it what the model makes of it.
+
+        The outcome is regressed on all columns of the fit at once, covariates among them, by maximum
+        likelihood with Firth's penalty (log-odds, log-hazard) or least squares (a number). So each effect is
+        adjusted for all other columns, and the model's own, beside it, is the same: what one unit of the
+        variable adds with all others held fixed. Missing values are imputed 20 times (Rubin's rules); where
+        patients have several rows, standard errors allow for it; a ``prevalence`` moves the intercept only.
+
+        Returns
+        -------
+        A :class:`rootcausal.summary.Summary`: ``print`` shows a table, ``frame`` is a pandas DataFrame. Where
+        columns are too many for the patients, ``none`` says so and there are no such effects; a column that
+        others explain wholly, or that tells some patients' outcome for certain, is "not estimable".
+
+        Notes
+        -----
+        It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
+        """
+        check_is_fitted(self)
+        found = self._effects, self._unit_effects, self.ancestor_probability_
+        return Summary.of(self._model, self._encoding, *found, self.provenance_)
+
+    @property
+    def _effects(self) -> Effects:
+        """Effects without a prior; where there are none it says why."""
+        self._remember_effects()
+        kept = self.provenance_.get("effects")
+        n_columns = self._model.n_columns
+        if kept is None:
+            return Effects.nothing(n_columns, self.provenance_["rows"], NO_ROWS)
+        return Effects.of_dict(kept, n_columns)
+
+    def _remember_effects(self) -> None:
+        """Work out effects without a prior, where that was not done, and can be."""
+        rows = self._cohort
+        if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
+            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
 
     def bootstrap(
         self,
@@ -444,6 +491,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
         check_is_fitted(self)
+        self._remember_effects()
         saving.save(self, path)
 
     @classmethod

@@ -23,6 +23,7 @@ from .inputs.naming import namings_of
 from .inputs.rules import IN_PYTHON, Findings
 from .outcomes import OUTCOMES
 from .uncertainty.resample import Bootstrap
+from .unshrunk.effects import Effects
 
 if TYPE_CHECKING:
     from .estimator import Estimator
@@ -123,6 +124,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    if "effects" in saved.provenance:
+        Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]
