@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import CensoredData, ecdf
 
 from ..core.halves import Attribution
 from ..core.linear import NOTABLE_LOG_ODDS
@@ -332,33 +333,17 @@ def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
 
     Weights are the inverse probability of having been followed until then (Graf et al. 1999).
     """
-    order = np.argsort(time, kind="stable")
-    followed = _still_followed(time[order], event[order])
+    # Events come before ends of follow-up at the same time.
+    ends = CensoredData(uncensored=time[event == 0], right=np.nextafter(time[event > 0], -np.inf))
+    followed = ecdf(ends).sf
     happened = (time <= horizon) & (event > 0)
     # Whose follow-up ended at the horizon had no event until then.
     until = (time > horizon) | ((time == horizon) & (event == 0))
     weight = np.zeros(time.size)
     # Before an event counts who is followed just before it, so that its own time does not.
-    place = np.searchsorted(time[order], time[happened], side="left")
-    weight[happened] = 1.0 / np.maximum(followed[place], 1e-12)
-    at = np.searchsorted(time[order], horizon, side="left")
-    weight[until] = 1.0 / np.maximum(followed[at], 1e-12)
+    weight[happened] = 1.0 / np.maximum(followed.evaluate(np.nextafter(time[happened], -np.inf)), 1e-12)
+    weight[until] = 1.0 / np.maximum(followed.evaluate(np.nextafter(horizon, -np.inf)), 1e-12)
     return float(weight @ (happened - risk) ** 2 / time.size)
-
-
-def _still_followed(time: F64, event: F64) -> F64:
-    """(n + 1,) Kaplan-Meier probability that follow-up has not ended before each place of sorted times."""
-    n = time.size
-    times, first = np.unique(time, return_index=True)
-    ended = np.add.reduceat(1.0 - event, first)
-    events = np.add.reduceat(event, first)
-    # Events come before ends of follow-up at the same time.
-    at_risk = (n - first) - events
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kept = np.where(at_risk > 0, 1.0 - ended / at_risk, 1.0)
-    after = np.cumprod(kept)
-    of_place: Index = np.searchsorted(times, time)
-    return np.append(np.append(1.0, after)[of_place], after[-1])
 
 
 def _performance(
