@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -498,6 +498,75 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
         return saving.load(cls, path)
+
+
+class OfOneColumn(Estimator):
+    """An estimator of an outcome that one column tells, y."""
+
+    def _known(self, y: Any) -> Target:
+        """What y says happened to the patients."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
+            its resamples, left out.
+        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
+            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
+            pandas Series with the index of X in another order is refused.
+        """
+        return self._explained(X, ids)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) what happened to them, as in :meth:`fit`, if known: the page then says what the checks of the
+            model found, as far as these patients allow them.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name; that of a number y is the one of ``target``.
+        target : what to call y.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if y is None else self._known(y)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
+            kind, only the checks that need none are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if y is None else self._known(y), ids)
 
 
 def told_of_all(predicted: F64) -> F64:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,18 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.pipeline import Settings
 from .core.table import F64
-from .diagnostics import Diagnosis as Checks
 from .errors import InputError
-from .estimator import Estimator, told_of_all
-from .explanation import Explanation
+from .estimator import OfOneColumn, told_of_all
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import Diagnosis
+from .inputs.outcomes import Diagnosis, Target
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
 
 
-class RCI(ClassifierMixin, Estimator):
+class RCI(ClassifierMixin, OfOneColumn):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
 
     Parameters
@@ -150,7 +146,7 @@ class RCI(ClassifierMixin, Estimator):
             patients, with all of their rows. Also the name of a column of X, which is then no variable (of
             AnnData: of ``obs``).
         """
-        return self._fit(X, Diagnosis(y, self.positive), groups)
+        return self._fit(X, self._known(y), groups)
 
     def _settings(self) -> Settings:
         if self.alpha is None:
@@ -179,63 +175,5 @@ class RCI(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return self.classes_[(told_of_all(self.decision_function(X)) > 0).astype(int)]
 
-    def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """Each patient's root causes, with intervals after :meth:`bootstrap`.
-
-        Parameters
-        ----------
-        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
-            its resamples, left out.
-        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
-            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
-            pandas Series with the index of X in another order is refused.
-        """
-        return self._explained(X, ids)
-
-    def report(
-        self,
-        X: Any,
-        out: str | PathLike[str],
-        y: Any = None,
-        ids: Any = None,
-        *,
-        units: dict[str, str] | None = None,
-        target: str | None = None,
-        notes: Sequence[str] = (),
-        redact_ids: bool = False,
-        groups: Any = None,
-    ) -> None:
-        """Write a page about these patients: one HTML file that works offline and sends nothing.
-
-        Parameters
-        ----------
-        X : patients, with the columns of the cohort.
-        out : the file to write, whole or not at all.
-        y : (n,) their diagnoses, if known: the page then says what the checks of the model found, as far as
-            these patients allow them.
-        ids : what to call them, as in :meth:`explain`.
-        units : unit of each variable, by name.
-        target : what to call the diagnosis.
-        notes : sentences to print under "How it was made".
-        redact_ids : put the numbers 1 to n in place of the ids.
-        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
-        """
-        from .report import write_report
-
-        check_is_fitted(self)
-        known = None if y is None else Diagnosis(y, self.positive)
-        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
-
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Checks:
-        """Check whether the assumptions of the method hold for these patients.
-
-        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
-
-        Parameters
-        ----------
-        X : the cohort of :meth:`fit`, or new patients.
-        y : their diagnosis, as in :meth:`fit`. Without it, or with fewer than two patients of either kind,
-            only the checks that need none are made, and the answer says which were not.
-        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
-        """
-        return self._diagnose(X, None if y is None else Diagnosis(y, self.positive), ids)
+    def _known(self, y: Any) -> Target:
+        return Diagnosis(y, self.positive)
