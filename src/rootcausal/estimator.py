@@ -41,7 +41,6 @@ from .inputs.outcomes import Target
 from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .parameters import (
-    TransformIsAParameter,
     chosen_confounding,
     chosen_settings,
     chosen_wishes,
@@ -64,7 +63,7 @@ from .wording import listed, one_line, plain, quoted
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
-class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
+class Estimator(TransformerMixin, BaseEstimator):
     """Root causes of an outcome, patient by patient; where outcomes differ, what derives from it says so.
 
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
@@ -121,7 +120,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "cluster: fit on a sample of them in memory, or without it"
             )
         said = self._take_classes(cohort)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        parameters = plain_parameters(self.get_params(), cohort.encoding.logged())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
@@ -195,7 +194,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return []
 
     def _wishes(self) -> Wishes:
-        return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
+        return chosen_wishes(self.kinds, self.missing, self.log)
 
     def _set_model(
         self,

@@ -29,7 +29,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not correlate with y. None takes the
         level at which about 20 variables without any effect pass, and never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
 
     Attributes
@@ -53,7 +53,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -64,7 +64,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> RCIRegressor:
