@@ -41,7 +41,6 @@ from .inputs.outcomes import Target
 from .long_work.progress import ordering_progress
 from .outcomes import OUTCOMES
 from .parameters import (
-    TransformIsAParameter,
     chosen_confounding,
     chosen_settings,
     chosen_wishes,
@@ -70,7 +69,7 @@ NO_ROWS = (
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
-class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
+class Estimator(TransformerMixin, BaseEstimator):
     """Root causes of an outcome, patient by patient; where outcomes differ, what derives from it says so.
 
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
@@ -114,7 +113,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> tuple[Settings, Wishes]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
         settings = self._settings()
-        wishes = chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
+        wishes = chosen_wishes(self.kinds, self.missing, self.log)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
         return settings, wishes
@@ -128,7 +127,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "cluster: fit on a sample of them in memory, or without it"
             )
         said = self._take_classes(cohort)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        parameters = plain_parameters(self.get_params(), cohort.encoding.logged())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings

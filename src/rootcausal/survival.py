@@ -38,7 +38,7 @@ class RCISurvival(Estimator):
         Level of the test by which local variants drop variables that do not go with the martingale residuals
         of the cohort. None takes the level at which about 20 variables without any effect pass, and never
         less than 0.2: all of 20 variables, and 40 % of those of 50.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
@@ -73,7 +73,7 @@ class RCISurvival(Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -86,7 +86,7 @@ class RCISurvival(Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:

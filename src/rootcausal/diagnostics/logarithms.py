@@ -278,7 +278,7 @@ def _offered(
         changes=changes,
         new=new,
         unseen=_left_unseen(checked, looked),
-        log=how_to_log(names, checked.transforms, checked.words.estimator),
+        log=how_to_log(names, checked.logged, checked.words.estimator),
     )
 
 
