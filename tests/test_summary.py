@@ -173,7 +173,7 @@ def test_levels_are_told_by_their_own_unit() -> None:
         sex=rng.choice(["female", "male"], len(X)),
         ward=rng.choice(["A", "B", "C"], len(X), p=[0.5, 0.3, 0.2]),
     )
-    model = RCI(transform={"bili": "log"}).fit(X, y)
+    model = RCI(log=["bili"]).fit(X, y)
     found = model.summary().frame
     dummies = [X["sex"] == "male", X["ward"] == "B", X["ward"] == "C"]
     columns = np.column_stack([np.log(X["bili"]) / np.log(2), X["age"], *dummies]).astype(float)
