@@ -15,11 +15,11 @@ import pytest
 from command_line import error, ok, run
 from scipy.stats import rankdata
 
-from rootcausal.asking.ends import says_end
 from rootcausal.data import load_pbc, simulate
-from rootcausal.looking.fit_line import as_line, fit_arguments
-from rootcausal.looking.look import Look, look
-from rootcausal.looking.names import near, says_id
+from rootcausal.name_hints.columns import near, says_id
+from rootcausal.name_hints.endpoints import says_end
+from rootcausal.profiling.fit_line import as_line, fit_arguments
+from rootcausal.profiling.look import Look, look
 from rootcausal.screening.auc import rank_auc
 
 N = 200
@@ -794,7 +794,7 @@ def test_wrong_columns_are_named_at_once(tmp_path: Path) -> None:
 
 
 def test_large_tables_are_asked_in_a_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import rootcausal.looking.look as module
+    import rootcausal.profiling.look as module
 
     monkeypatch.setattr(module, "ROWS_ASKED", 60)
     seen = look(table(marker=NOISE[:, 2] + 9 * ILL, again=NOISE[:, 0] * 2), "ill")

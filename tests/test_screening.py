@@ -13,9 +13,9 @@ from command_line import ok, run
 from zoo import ZOO
 
 from rootcausal import RCISurvival
-from rootcausal.looking.findings import Finding
-from rootcausal.looking.fit_line import fit_arguments, look_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.profiling.findings import Finding
+from rootcausal.profiling.fit_line import fit_arguments, look_arguments
+from rootcausal.profiling.look import Look, look
 
 N = 300
 RNG = np.random.default_rng(11)

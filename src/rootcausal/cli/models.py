@@ -122,7 +122,7 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     import numpy as np
     import pyarrow as pa
 
-    from ..looking.look import look
+    from ..profiling.look import look
 
     if patients.X.num_columns > MOST_COLUMNS:
         return ()

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ..asking.ends import ends_beside, says_end
 from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
+from ..name_hints.endpoints import ends_beside, says_end
 from ..outcomes.survival import concordance
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
 from ..screening.leakage import (

@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from ..asking.ends import belong_together, intervals_in, says_end, time_of
 from ..core.table import Index
 from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease, says_ill
+from ..name_hints.endpoints import belong_together, intervals_in, says_end, time_of
 from ..outcomes.survival import FEWEST_EVENTS
 from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
 from ..wording import amount, listed, plural, quoted
-from .after import auc_z
-from .counted import Counted
+from .column_types import Shape
+from .counts import Counted
 from .findings import Finding
-from .shape import Shape
+from .leakage import auc_z
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.

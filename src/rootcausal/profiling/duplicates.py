@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..asking.before_all import says_treatment
 from ..core.table import F64, LARGEST
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.rules import is_copy
+from ..name_hints.columns import says_id, says_site
+from ..name_hints.exogenous import says_treatment
 from ..wording import listed, plural, quoted
-from .counted import Counted, as_text
+from .column_types import FITTED, Shape, is_row_number
+from .counts import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_id, says_site
-from .shape import FITTED, Shape, is_row_number
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
 PROJECTIONS_DIFFER = 1e-7

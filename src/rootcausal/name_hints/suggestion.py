@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..wording import for_shell, listed, one_line, pasted, quoted
-from .before_all import says_treatment
-from .given import Given, Tiers, merged, named
+from .exogenous import says_treatment
+from .known_order import Given, Tiers, merged, named
 from .visits import Reading, Schedule, read
 
 NAMED_AT_MOST = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..asking.words import tokens, words
+from .words import tokens, words
 
 _ID = words(
     "id ids ident identifier mrn guid uuid pid sid eid usubjid subjid randid pidnum idno idnum patno subjno"

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..asking.words import tokens, words
 from ..files.cells import says_missing
 from ..inputs.guess import of_texts
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnError, variable_of_numbers
-from .counted import Counted, as_text, is_whole_date
-from .names import says_date, says_id, says_rank, says_row_number, says_site
+from ..name_hints.columns import says_date, says_id, says_rank, says_row_number, says_site
+from ..name_hints.words import tokens, words
+from .counts import Counted, as_text, is_whole_date
 
 Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
 FITTED = ("number", "binary", "ordinal", "nominal")

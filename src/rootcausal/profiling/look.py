@@ -12,33 +12,9 @@ from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
 from ..wording import listed, plural
-from .after import (
-    CASES,
-    EVENTS,
-    Who,
-    find_absence_with,
-    find_after,
-    find_deciding,
-    find_itself,
-    find_parts,
-    find_telling_absence,
-)
-from .codes import find_codes, find_unmeasured, find_zeros
-from .column_findings import (
-    find_dates,
-    find_empty,
-    find_ids,
-    find_implausible,
-    find_kinds,
-    find_mostly_missing,
-    find_people,
-    find_sites,
-    find_texts,
-    find_too_large,
-    find_unclear_commas,
-)
-from .copies import find_coarser, find_copies, find_recorded, find_repeated_rows
-from .counted import Counted, counted_of
+from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
+from .counts import Counted, counted_of
+from .duplicates import find_coarser, find_copies, find_recorded, find_repeated_rows
 from .findings import Finding
 from .follow_up import (
     as_event,
@@ -51,7 +27,31 @@ from .follow_up import (
     pairs_of,
     time_beside,
 )
-from .shape import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
+from .leakage import (
+    CASES,
+    EVENTS,
+    Who,
+    find_absence_with,
+    find_after,
+    find_deciding,
+    find_itself,
+    find_parts,
+    find_telling_absence,
+)
+from .missing_codes import find_codes, find_unmeasured, find_zeros
+from .single_columns import (
+    find_dates,
+    find_empty,
+    find_ids,
+    find_implausible,
+    find_kinds,
+    find_mostly_missing,
+    find_people,
+    find_sites,
+    find_texts,
+    find_too_large,
+    find_unclear_commas,
+)
 from .target import (
     MOST_LABELS,
     TargetFacts,

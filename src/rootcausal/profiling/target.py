@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..asking.before_all import says_first
-from ..asking.ends import says_end
-from ..asking.visits import measured_first
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
 from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
+from ..name_hints.endpoints import says_end
+from ..name_hints.exogenous import says_first
+from ..name_hints.visits import measured_first
 from ..wording import amount, listed, plural, quoted
-from .counted import Counted, as_text
+from .column_types import Shape
+from .counts import Counted, as_text
 from .findings import Finding
-from .shape import Shape
 
 # With more labels a target is a code of something else, or a number.
 MOST_LABELS = 10

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..files.cells import may_be_a_level, says_missing
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
+from ..name_hints.columns import says_lab, says_year
 from ..wording import listed, plural, quoted
-from .counted import Counted, as_text
+from .column_types import FITTED, Shape
+from .counts import Counted, as_text
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_lab, says_year
-from .shape import FITTED, Shape
 
 # What people write for "missing" where only numbers fit: all nines, eights and sevens, and 97, 98, 997, 998.
 HIGH = frozenset(float(f"{head}{digit}") for digit in (7, 8, 9) for head in ("", "9", "99", "999", "9999"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..wording import plural, quoted
-from .before_all import says_first
-from .given import Given, merged
+from .exogenous import says_first
+from .known_order import Given, merged
 from .suggestion import NAMED_AT_MOST, Suggestion, with_tiers
 from .visits import Reading, read
 

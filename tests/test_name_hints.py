@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from page_facts import facts_of
 
 from rootcausal import RCI, Knowledge
-from rootcausal.asking.before_all import says_first, says_treatment
-from rootcausal.asking.question import Question, ask
-from rootcausal.asking.suggestion import LONGEST_TEXT, as_option, in_python, options, suggest
-from rootcausal.asking.visits import in_tiers, schedules
-from rootcausal.asking.words import tokens
 from rootcausal.core.precedence import Opening
 from rootcausal.errors import InputError
+from rootcausal.name_hints.exogenous import says_first, says_treatment
+from rootcausal.name_hints.order_check import Question, ask
+from rootcausal.name_hints.suggestion import LONGEST_TEXT, as_option, in_python, options, suggest
+from rootcausal.name_hints.visits import in_tiers, schedules
+from rootcausal.name_hints.words import tokens
 
 # --- names of what comes before all else ------------------------------------------------------------------
 

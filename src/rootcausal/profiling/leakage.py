@@ -9,7 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from ..asking.ends import (
+from ..core.table import Index
+from ..inputs.itself import outcome_again
+from ..inputs.kinds import MOST_LEVELS
+from ..name_hints.columns import near, says_year
+from ..name_hints.endpoints import (
     counterparts,
     ends_beside,
     level_says_end,
@@ -19,19 +23,15 @@ from ..asking.ends import (
     says_whether,
     time_of,
 )
-from ..asking.visits import measured_later
-from ..core.table import Index
-from ..inputs.itself import outcome_again
-from ..inputs.kinds import MOST_LEVELS
+from ..name_hints.visits import measured_later
 from ..screening.auc import auc_of
 from ..screening.leakage import LIMITS, by_absence, by_absence_of_number, by_levels, by_values, share_equal
 from ..wording import one_line, plural, quoted
-from .codes import not_known
-from .copies import is_cut
-from .counted import Counted, as_text
+from .column_types import FITTED, Shape
+from .counts import Counted, as_text
+from .duplicates import is_cut
 from .findings import Finding, by_number, columns_in_words, dropping, measured_after
-from .names import near, says_year
-from .shape import FITTED, Shape
+from .missing_codes import not_known
 
 ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..asking.before_all import says_age, says_unchanging
-from ..asking.words import tokens, words
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.cohort import MOSTLY_MISSING
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
 from ..inputs.ranges import order_of_ranges
+from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
+from ..name_hints.exogenous import says_age, says_unchanging
+from ..name_hints.words import tokens, words
 from ..wording import amount, listed, one_line, plural, quoted
-from .codes import not_known
-from .copies import keys_of
-from .counted import Counted, as_text
+from .column_types import FITTED, Shape, is_row_number
+from .counts import Counted, as_text
+from .duplicates import keys_of
 from .findings import Finding, by_number, columns_in_words, dropping
-from .names import says_codes, says_id, says_order, says_patient, says_person, says_site
-from .shape import FITTED, Shape, is_row_number
+from .missing_codes import not_known
 
 # Of a column that is mostly missing: fewer values are those of any other column by chance.
 FEWEST_VALUES = 5
