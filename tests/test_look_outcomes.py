@@ -12,11 +12,11 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.asking.ends import belong_together, time_of
 from rootcausal.inputs.labels import asks_who_is_well
-from rootcausal.looking.findings import Finding
-from rootcausal.looking.fit_line import fit_arguments, look_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.name_hints.endpoints import belong_together, time_of
+from rootcausal.profiling.findings import Finding
+from rootcausal.profiling.fit_line import fit_arguments, look_arguments
+from rootcausal.profiling.look import Look, look
 
 N = 200
 RNG = np.random.default_rng(3)
@@ -309,7 +309,7 @@ def test_the_line_runs(tmp_path: Path) -> None:
 def test_a_number_on_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path, table(egfr=NOISE[:, 2] * 20 + 70))
     page = json.loads(ok("look", path, "--target", "egfr", "--json"))
-    assert page["outcome"] == "number" and set(page["target"]) == {"name", "labels", "missing"}
+    assert page["outcome"] == "continuous" and set(page["target"]) == {"name", "labels", "missing"}
     assert "number: egfr" in ok(*page["fit"]["arguments"][:-1], tmp_path / "m.rci")
 
 

@@ -136,7 +136,7 @@ def test_too_little_memory_ends_in_a_sentence(tmp_path: Path, left: int) -> None
     (tmp_path / "c.csv").write_text("a,b,d\n" + "1.5,2.5,0\n2.5,1.5,1\n" * 500_000)
     script = f"""
 import resource, sys
-import pandas, pyarrow.csv, rootcausal.looking.look
+import pandas, pyarrow.csv, rootcausal.profiling.look
 from rootcausal.cli.application import main
 taken = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize:"))
 resource.setrlimit(resource.RLIMIT_AS, (taken + {left},) * 2)

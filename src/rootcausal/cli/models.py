@@ -40,7 +40,13 @@ WORTH_A_LINE = (
     "diagnosis",
     "follow-up",
     "named like the target",
+    "measured later",
+    "before or after",
     "goes with follow-up",
+    "goes with the stay",
+    "absence goes with",
+    "says whether measured",
+    "competing event",
     "calendar year",
     "absence tells",
     "part of the outcome",
@@ -69,7 +75,7 @@ def learn(
     """Read a cohort with its outcome, say what was read, and fit the estimator of this outcome."""
     roles = known.with_roles(roles, cohort)
     patients, outcome = _read_labelled(cohort, roles, quiet)
-    told = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    told = {**settings, "knowledge": roles.knowledge, "log": patients.logged()}
     model = estimator_of(outcome, told)
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:
@@ -84,7 +90,7 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     from ..loading import ESTIMATORS
 
     settings = {**settings, **outcome.parameters}
-    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+    if outcome.kind != "binary" and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
             "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
         )
@@ -116,7 +122,7 @@ def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     import numpy as np
     import pyarrow as pa
 
-    from ..looking.look import look
+    from ..profiling.look import look
 
     if patients.X.num_columns > MOST_COLUMNS:
         return ()
@@ -137,13 +143,14 @@ def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     if getattr(roles.outcome, "positive", None) is not None:
         silent.add("contradiction")  # which label it is was said
+    answered = _answered(patients, roles)
     doubts = [
         one
         for one in seen.findings
         if one.name in WORTH_A_LINE
         and one.name not in silent
         and one.columns != (roles.id_column,)
-        and not (one.name == "calendar year" and _adjusted_for(roles).issuperset(one.columns))
+        and (one.in_line or not one.columns or not answered.issuperset(one.columns))
     ]
     for one in doubts[:DOUBTS_SHOWN]:
         typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
@@ -161,10 +168,13 @@ def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
     return said
 
 
-def _adjusted_for(roles: "Roles") -> set[str]:
+def _answered(patients: "Patients", roles: "Roles") -> set[str]:
+    """Columns that the user named as variables, or placed: what was yours to decide of them is decided."""
     known = roles.knowledge
-    given = known.get("covariates", ()) if isinstance(known, dict) else known.covariates if known else ()
-    return {str(name) for name in given}
+    fields = {} if known is None else known if isinstance(known, dict) else known.to_dict()
+    placed = [*(fields.get("tiers") or ()), fields.get("first") or (), fields.get("covariates") or ()]
+    kept = patients.X.column_names if roles.keep else ()
+    return {str(name) for some in (*placed, kept) for name in some}
 
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":

@@ -19,6 +19,7 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
 from .labels import place_of_disease, text_of
+from .ranges import order_of_ranges
 
 Kind = Literal["number", "binary", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = ("number", "binary", "ordinal", "nominal")
@@ -216,7 +217,10 @@ def variable_of_counts(
 
 
 def _in_order(name: str, levels: list[str]) -> list[str]:
-    """Levels such as I, II, III or grade 1, grade 2 in the order that they say themselves."""
+    """Levels such as I, II, III, grade 1, grade 2 or <20, 20-50, >50 in the order that they say."""
+    ranges = order_of_ranges(levels)
+    if ranges is not None:
+        return ranges
     places = {level: _place(level) for level in levels}
     if None in places.values() or len(set(places.values())) < len(levels):
         raise InputError(
