@@ -23,12 +23,11 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.options import chosen_kinds
 from rootcausal.core.completion import Completion
 from rootcausal.files.model_file import COMPLETION
+from rootcausal.inputs.binary import Diagnosis, DiagnosisColumn
 from rootcausal.inputs.cohort import Cohort
 from rootcausal.inputs.door import open_cohort
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
 from rootcausal.inputs.kinds import TOO_MANY_LEVELS, Variable, Wishes
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
-from rootcausal.inputs.outcomes import Diagnosis
 from rootcausal.inputs.roles import Roles
 from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 

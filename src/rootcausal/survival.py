@@ -19,7 +19,7 @@ from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import FollowUp
+from .inputs.survival import FollowUp
 from .outcomes.survival import HazardAttribution, concordance
 
 

@@ -200,8 +200,8 @@ def _fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
-    from ..inputs.follow_up_columns import ChosenFollowUp
     from ..inputs.roles import columns_named, note_of_after
+    from ..inputs.survival import ChosenFollowUp
 
     for file in files:
         refuse_streams(file)

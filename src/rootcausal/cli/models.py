@@ -17,7 +17,7 @@ from .knowing import KnowledgeOptions
 if TYPE_CHECKING:
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
-    from ..inputs.outcome_columns import ChosenOutcome
+    from ..inputs.outcomes import ChosenOutcome
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
     from ..loading import Fitted

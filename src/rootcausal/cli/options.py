@@ -24,7 +24,7 @@ from ..wording import quoted, shown
 from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
-    from ..inputs.outcome_columns import OutcomeColumns
+    from ..inputs.outcomes import OutcomeColumns
     from ..inputs.roles import Roles
 
 
@@ -348,8 +348,9 @@ class OutcomeOptions(NamedOutcome):
 
     def columns(self) -> "OutcomeColumns":
         """Return what the options say of the outcome; options that do not go together are wrong usage."""
-        from ..inputs.follow_up_columns import FollowUpColumns
-        from ..inputs.outcome_columns import DiagnosisColumn, NumberColumn
+        from ..inputs.binary import DiagnosisColumn
+        from ..inputs.continuous import NumberColumn
+        from ..inputs.survival import FollowUpColumns
 
         labels = {"--negative": self.negative, "--prevalence": self.prevalence}
         self.refuse_what_does_not_go_together()

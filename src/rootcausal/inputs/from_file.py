@@ -15,13 +15,14 @@ from ..files.cells import refuse_unclear, with_decimal_commas
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order
 from ..wording import listed, quoted, shown
+from .binary import DiagnosisColumn
 from .cells import Found
 from .dates import in_days, in_days_of_the_cohort
 from .guess import ON_COMMAND_LINE
 from .kinds import Variable
 from .knowledge import note_known
 from .matrices import note_holes, note_usable_readings, settled
-from .outcome_columns import ChosenOutcome, DiagnosisColumn
+from .outcomes import ChosenOutcome
 from .patients import Patients
 from .reading import Reading
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after

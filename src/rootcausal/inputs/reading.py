@@ -21,7 +21,7 @@ from .guess import ON_COMMAND_LINE, read_cells
 from .kinds import Variable
 from .log_columns import NotPositive, refuse_not_positive_patients
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
-from .outcome_columns import OutcomeCells, OutcomeColumns, texts_in
+from .outcomes import OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients
 from .rules import (
     FileWords,
