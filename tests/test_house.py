@@ -61,7 +61,7 @@ MAY_IMPORT = {
         "wording",
     },
     "provenance": {"core", "inputs", "outcomes", "screening", "uncertainty", "version", "wording"},
-    "what_if": {"core", "errors", "inputs", "uncertainty", "wording"},
+    "what_if": {"core", "errors", "inputs", "outcomes", "uncertainty", "wording"},
     "listed_values": {"core", "inputs", "uncertainty"},
     "handing_over": {"core", "errors", "listed_values"},
     "explanation": {

@@ -1,4 +1,4 @@
-"""What the module of an outcome has to bring, and what losses have in common that sum over rows."""
+"""What the module of an outcome has to bring, and what several of them have in common."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from ..core.halves import Attribution
 from ..core.loops import Loops
+from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.outcome import Outcome
-from ..core.table import F64, Index, Table
+from ..core.table import F64, ColumnMoments, Index, Table
 from .simulated import Simulator
 from .words import Words
 
@@ -57,6 +58,7 @@ class Specification:
     estimator : the class that users call.
     called : what it is, in an error: ``a diagnosis``.
     has_classes : whether what is known of a patient is a label, so that a model has two classes.
+    offers : which of ``log_odds`` and ``probability`` explanations have for predictor and prediction.
     unit_name : by which name its unit stands among those of variables, given what users call it; None where
         it has none.
     performance : how well what was said of some folds fits what happened, given the model's attribution and
@@ -73,6 +75,7 @@ class Specification:
     estimator: str
     called: str
     has_classes: bool
+    offers: tuple[str, ...]
     unit_name: Callable[[str | None], str | None]
     performance: Callable[[Sequence[Fold], Attribution, Mapping[str, Any]], dict[str, float]]
     said_of: Mapping[str, str]
@@ -83,6 +86,19 @@ class Specification:
     def name(self) -> str:
         """What parameters, files and attributions call it."""
         return self.outcome.name
+
+
+class Scored:
+    """An outcome whose null score, a number for each patient, columns are screened by and imputed with."""
+
+    def p_values(self, moments: ColumnMoments) -> F64:
+        return correlation_p_values(moments)
+
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
+        return ScoreMoments.of(columns, kept)
+
+    def scores(self, columns: Columns) -> None:
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -296,6 +296,7 @@ BINARY = Specification(
     estimator="RCI",
     called="a diagnosis",
     has_classes=True,
+    offers=("log_odds", "probability"),
     unit_name=lambda called: None,
     performance=_performance,
     said_of={
