@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -13,17 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.pipeline import Settings
 from .core.table import F64
-from .diagnostics import Diagnosis as Checks
 from .errors import InputError
 from .estimator import Estimator, told_of_all
-from .explanation import Explanation
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
-from .scoring import of_diagnosis
-from .uncertainty.cross_validation import Fold
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnosis as Checks
+    from .explanation import Explanation
+    from .uncertainty.cross_validation import Fold
 
 
 class RCI(ClassifierMixin, Estimator):
@@ -166,6 +167,8 @@ class RCI(ClassifierMixin, Estimator):
         return warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=5)
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        from .scoring import of_diagnosis
+
         figures = of_diagnosis(folds)
         return figures if self.prevalence is None else {"auc": figures["auc"]}
 

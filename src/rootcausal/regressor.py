@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .core.table import F64
-from .diagnostics import Diagnosis
 from .estimator import Estimator, told_of_all
-from .explanation import Explanation
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Amount
-from .scoring import of_number
-from .uncertainty.cross_validation import Fold
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnosis
+    from .explanation import Explanation
+    from .uncertainty.cross_validation import Fold
 
 
 class RCIRegressor(RegressorMixin, Estimator):
@@ -79,6 +80,8 @@ class RCIRegressor(RegressorMixin, Estimator):
         return self._fit(X, Amount(y), groups)
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        from .scoring import of_number
+
         return of_number(folds)
 
     def predict(self, X: Any) -> F64:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,15 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from .core.model import CausalModel
 from .core.survival import HazardAttribution
 from .core.table import F64
-from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
-from .explanation import Explanation
 from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
-from .scoring import concordance, of_follow_up
-from .uncertainty.cross_validation import Fold
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnosis
+    from .explanation import Explanation
+    from .uncertainty.cross_validation import Fold
 
 
 class RCISurvival(Estimator):
@@ -114,6 +115,8 @@ class RCISurvival(Estimator):
         return []
 
     def _figures(self, folds: list[Fold]) -> dict[str, float]:
+        from .scoring import of_follow_up
+
         return of_follow_up(folds, self.horizon_)
 
     @property
@@ -153,6 +156,8 @@ class RCISurvival(Estimator):
         """
         hazard = told_of_all(self.predict(X))
         known = FollowUp(time, event, self.positive).known_again(X, len(hazard), self.classes_)
+        from .scoring import concordance
+
         return concordance(hazard, known[:, 0], known[:, 1])
 
     def explain(self, X: Any, ids: Any = None, horizon: float | None = None) -> Explanation:
