@@ -34,14 +34,14 @@ def with_site_and_holes(X: pd.DataFrame) -> pd.DataFrame:
 def survival_model() -> tuple[RCISurvival, pd.DataFrame]:
     X, time, event = survival_cohort(150)
     X, ends = with_site_and_holes(X), np.where(event, "died", "alive")
-    options = {"transform": {"crp": "log"}, "knowledge": Knowledge(covariates=["bmi"]), "positive": "died"}
+    options = {"log": ["crp"], "knowledge": Knowledge(covariates=["bmi"]), "positive": "died"}
     return RCISurvival(horizon=1, **options).fit(X, time, ends).bootstrap(3, random_state=4), X
 
 
 def number_model() -> tuple[RCIRegressor, pd.DataFrame]:
     X, y = number_cohort(150)
     X = with_site_and_holes(X)
-    options = {"transform": {"crp": "log"}, "knowledge": Knowledge(covariates=["bmi"])}
+    options = {"log": ["crp"], "knowledge": Knowledge(covariates=["bmi"])}
     return RCIRegressor(**options).fit(X, y).bootstrap(3, random_state=4), X
 
 

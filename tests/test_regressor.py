@@ -207,7 +207,7 @@ def test_backends_agree_on_columns_of_every_kind(attribution: str, holes: bool) 
     y = pull(X) + 2.0 * (X["site"] == "far") + np.log(X["creatinine"]) + rng.laplace(size=300)
     if holes:
         X = X.apply(lambda column: column.where(rng.random(300) > 0.1))
-    options = {"attribution": attribution, "transform": {"creatinine": "log"}}
+    options = {"attribution": attribution, "log": ["creatinine"]}
     one, other = (RCIRegressor(backend=name, **options).fit(X, y) for name in ("numpy", "numba"))
     assert one.causal_order_.tolist() == other.causal_order_.tolist()
     assert one.coef_ == pytest.approx(other.coef_, rel=1e-6, abs=1e-9)
@@ -243,7 +243,7 @@ ALL_PARAMETERS: dict[str, Any] = {
     "missing": "refuse",
     "knowledge": {"first": ["bmi"]},
     "confounding": None,
-    "transform": None,
+    "log": None,
 }
 EVERY_ESTIMATOR = [
     pytest.param(RCIRegressor, {}, number_cohort(150), id="RCIRegressor"),

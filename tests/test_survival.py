@@ -392,7 +392,7 @@ def test_backends_agree_on_columns_of_every_kind(attribution: str, holes: bool) 
         rng = np.random.default_rng(5)
         X = X.apply(lambda column: column.where(rng.random(len(X)) > 0.1))
         X["stage"] = pd.Categorical(X["stage"], ["I", "II", "III"], ordered=True)
-    options = {"attribution": attribution, "transform": {"creatinine": "log"}}
+    options = {"attribution": attribution, "log": ["creatinine"]}
     one, other = (RCISurvival(backend=name, **options).fit(X, time, event) for name in ("numpy", "numba"))
     assert one.causal_order_.tolist() == other.causal_order_.tolist()
     assert one.coef_ == pytest.approx(other.coef_, rel=1e-6, abs=1e-9)

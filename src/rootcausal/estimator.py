@@ -7,28 +7,21 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import saving
 from .backends.choose import check_backend, without_gpu
-from .choosing import gpu_will_do, learn_cohort
 from .core.completion import Completion
-from .core.merged import Merged, Sets, Together
 from .core.model import CausalModel
 from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
-from .diagnostics import Checked, Diagnosis, diagnose, read_together
-from .diagnostics.kept import IN_SHORT, Found
 from .errors import InputError
-from .explanation import Explanation
-from .files.model_arrays import is_seed
 from .inputs.cohort import Cohort, names_of, names_out
 from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
@@ -42,30 +35,27 @@ from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .outcomes import OUTCOMES
 from .parameters import (
-    TransformIsAParameter,
     chosen_confounding,
     chosen_settings,
     chosen_wishes,
     parameter_names,
     plain_parameters,
 )
-from .provenance import (
-    how_it_was_made,
-    how_it_was_merged,
-    how_it_was_resampled,
-    warn_of_fit,
-    warn_of_resamples,
-    warn_of_sets,
-)
-from .uncertainty.cross_validation import fold_by_fold
-from .uncertainty.resample import Bootstrap, bootstrap
-from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 from .wording import listed, one_line, plain, quoted
+
+# What only some methods need is imported by them: who makes an estimator waits for none of it.
+if TYPE_CHECKING:
+    from .core.merged import Sets, Together
+    from .diagnostics import Diagnosis
+    from .diagnostics.kept import Found
+    from .explanation import Explanation
+    from .uncertainty.resample import Bootstrap
+    from .uncertainty.training_rows import TrainingRows
 
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
-class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
+class Estimator(TransformerMixin, BaseEstimator):
     """Root causes of an outcome, patient by patient; where outcomes differ, what derives from it says so.
 
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
@@ -85,7 +75,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     merged_sets_: Sets
     _encoding: Encoding
-    _quantiles: CohortQuantiles | None = None  # files of older models have none
+    _quantiles: CohortQuantiles | None = None  # none of rows on a cluster
     _cohort: TrainingRows | None = None
     _set_quantiles: F64 | None = None
     _usual: Usual | None = None
@@ -101,6 +91,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
+        from .choosing import gpu_will_do
+
         self._check_parameters()
         wishes, settings, known = self._wishes(), self._settings(), self.knowledge
         asked = (self.backend, settings.prevalence, wishes, groups, known, gpu_will_do(settings))
@@ -114,6 +106,11 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         check_backend(self.backend)
 
     def _learn(self, cohort: Cohort) -> Self:
+        from .choosing import gpu_will_do, learn_cohort
+        from .diagnostics.kept import Found
+        from .provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
+        from .uncertainty.training_rows import TrainingRows, checksum
+
         settings, merge = self._settings(), chosen_confounding(self.confounding)
         backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
@@ -122,7 +119,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "cluster: fit on a sample of them in memory, or without it"
             )
         said = self._take_classes(cohort)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        parameters = plain_parameters(self.get_params(), cohort.encoding.logged())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
@@ -160,6 +157,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     @property
     def _found(self) -> Found:
         """What was found while the model was made."""
+        from .diagnostics.kept import Found
+
         return Found.of(self.provenance_)
 
     def _keep(self, found: Found) -> None:
@@ -173,12 +172,17 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):
             return repr(self)
+        from .diagnostics.kept import IN_SHORT
+
         found = self._found
         warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
         return "\n".join([repr(self), f"checks: {found.in_short(HOW_TO_CHECK)}", *warned])
 
     def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
         """Look among the patients of the fit for variables that are to be read as one."""
+        from .core.merged import Merged
+        from .diagnostics import Checked, read_together
+
         model = self._model
         stated = np.zeros(len(X))  # nobody asks for it here, and it would take values of all of a wide table
         found = read_together(
@@ -196,7 +200,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return []
 
     def _wishes(self) -> Wishes:
-        return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
+        return chosen_wishes(self.kinds, self.missing, self.log)
 
     def _set_model(
         self,
@@ -274,6 +278,10 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         The cohort is kept in memory from :meth:`fit` for this, and never written to a file. An array is not
         copied: one that was changed in place meanwhile is refused.
         """
+        from .provenance import how_it_was_resampled, warn_of_resamples
+        from .uncertainty.resample import bootstrap
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         self.bootstrap_ = bootstrap(
@@ -303,6 +311,10 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
+        from .files.model_arrays import is_seed
+        from .uncertainty.cross_validation import fold_by_fold
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         if not is_seed(plain(random_state)):
@@ -380,6 +392,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self, X: Any, ids: Any, seen: Callable[[CausalModel], CausalModel] = lambda model: model
     ) -> Explanation:
         """What the model and its resamples say, each as it is ``seen``, such as by another horizon."""
+        from .explanation import Explanation
+
         X, ids = self._with_ids(X, ids)
         matrix = self._patients(X, self._needed_variables())
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
@@ -400,6 +414,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
 
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+        from .diagnostics import Checked, diagnose
+
         X, ids = self._with_ids(X, ids)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
@@ -446,13 +462,17 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
+        from .saving import save
+
         check_is_fitted(self)
-        saving.save(self, path)
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
-        return saving.load(cls, path)
+        """Read a model written by :meth:`save`; any other file, or a damaged one, is refused."""
+        from .saving import load
+
+        return load(cls, path)
 
 
 class OfOneColumn(Estimator):

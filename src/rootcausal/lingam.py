@@ -19,7 +19,6 @@ from .inputs.door import open_cohort
 from .inputs.knowledge import Knowledge
 from .long_work.progress import ordering_progress
 from .parameters import chosen_variant
-from .provenance import warn_exhausted
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -77,6 +76,8 @@ class DirectLiNGAM(BaseEstimator):
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
+        from .provenance import warn_exhausted
+
         raw = cohort.raw
         assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:

@@ -180,14 +180,13 @@ def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[s
 
 
 def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model for people: kinds, transforms, and what was known, as a line each."""
+    """The parameters of a model for people: kinds, log scales, and what was known, as a line each."""
     found = dict(provenance["parameters"])
     if found.get("kinds"):
         said = [f"{one_line(name, 40)}: {_kind_in_words(kind)}" for name, kind in found["kinds"].items()]
         found["kinds"] = listed(said, NAMED_ON_PAPER)
-    if found.get("transform"):
-        said = [f"{word} of {one_line(name, 40)}" for name, word in found["transform"].items()]
-        found["transform"] = listed(said, NAMED_ON_PAPER)
+    if found.get("log"):
+        found["log"] = listed([one_line(name, 40) for name in found["log"]], NAMED_ON_PAPER)
     if found.get("knowledge"):
         found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
     return found

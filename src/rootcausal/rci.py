@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,11 +56,10 @@ class RCI(ClassifierMixin, OfOneColumn):
     knowledge : Knowledge or dict, default None
         What is known of the causal order, which then keeps to it: a :class:`rootcausal.Knowledge`, or its
         fields, as in ``{"first": ["age", "sex"]}``.
-    transform : dict, default None
+    log : list, default None
         Columns, by name (of an array: "x0" or 0), that the method is to see on a log scale, as in
-        ``{"bili": "log"}``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
+        ``["bili"]``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
-        The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
     mechanism : {"linear", "nonlinear", "auto"}, default "linear"
         How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` lets relations bend and
         spread differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables through
@@ -109,7 +109,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
     ) -> None:
@@ -123,7 +123,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
 

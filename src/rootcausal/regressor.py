@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sklearn.base import RegressorMixin
@@ -24,7 +25,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not correlate with y. None takes the
         level at which about 20 variables without any effect pass, and never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
 
     Attributes
@@ -48,7 +49,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -59,7 +60,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> RCIRegressor:

@@ -447,7 +447,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
     kinds, known = parameters.pop("kinds", None), parameters.pop("knowledge", None)
-    logs = parameters.pop("transform", None)
+    logs = parameters.pop("log", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
     if "horizon" in parameters:

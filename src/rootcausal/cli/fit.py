@@ -211,7 +211,7 @@ def _fit_on_cluster(
         settings = {**settings, "knowledge": roles.knowledge}
     frame = parquet_cohort(files, roles)
     logs = columns_named(list(frame.columns), roles.log)
-    settings = {**settings, "transform": dict.fromkeys(logs, "log") or None}
+    settings = {**settings, "log": list(logs) or None}
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)

@@ -69,7 +69,7 @@ def learn(
     """Read a cohort with its outcome, say what was read, and fit the estimator of this outcome."""
     roles = known.with_roles(roles, cohort)
     patients, outcome = _read_labelled(cohort, roles, quiet)
-    told = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    told = {**settings, "knowledge": roles.knowledge, "log": patients.logged()}
     model = estimator_of(outcome, told)
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:

@@ -95,9 +95,9 @@ class Checked:
         return share
 
     @property
-    def transforms(self) -> dict[str, str]:
-        """The columns that are on another scale, by name."""
-        return dict(self.provenance["parameters"].get("transform") or {})
+    def logged(self) -> list[str]:
+        """The columns that are on a log scale, by name."""
+        return list(self.provenance["parameters"].get("log") or ())
 
     def may_be_logged(self) -> np.ndarray:
         """(q,) which columns are numbers, no logarithms yet, that are above 0 wherever they were measured."""
@@ -105,7 +105,7 @@ class Checked:
         measured = True if self.missing is None else ~self.missing
         lowest = self.X.min(axis=0, initial=np.inf, where=measured)
         can: np.ndarray = (lowest > 0.0) & np.isfinite(lowest)
-        can &= np.array([name not in self.transforms for name in self.named.column_names], dtype=bool)
+        can &= np.array([name not in self.logged for name in self.named.column_names], dtype=bool)
         return can if layout is None else can & ~layout.discrete
 
     def called(self, rows: Index) -> str:

@@ -6,7 +6,7 @@ model left out: a parabola need not correlate with anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..wording import plural, quoted
@@ -49,7 +49,7 @@ class _Bend:
 
 
 def check_linearity(
-    evidence: Evidence, seen: Dependence, logged: Mapping[str, str], estimator: str, bent: bool = False
+    evidence: Evidence, seen: Dependence, logged: Sequence[str], estimator: str, bent: bool = False
 ) -> Check:
     """``logged`` are columns that are on a log scale already; ``estimator`` is the class that users call.
 
@@ -139,7 +139,7 @@ def _others(bends: list[_Bend]) -> str:
     return f" Also bent: {named}{f' and {len(bends) - 3} more' if len(bends) > 3 else ''}."
 
 
-def _what_to_do(bend: _Bend, logged: Mapping[str, str], estimator: str) -> str:
+def _what_to_do(bend: _Bend, logged: Sequence[str], estimator: str) -> str:
     cause = quoted(bend.cause)
     below, above = bend.curve.slopes
     if below * above <= 0:

@@ -184,7 +184,7 @@ def _offered(
         gains[0].nats,
         None,
         statement + _left_unseen(looked, happening),
-        f"fit again with {how_to_log(names, checked.transforms, checked.words.estimator)}, and let someone "
+        f"fit again with {how_to_log(names, checked.logged, checked.words.estimator)}, and let someone "
         "who knows these measurements say which of the two results makes sense.",
         tuple(names),
         _limit(shown, change),

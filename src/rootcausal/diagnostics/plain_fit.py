@@ -75,7 +75,7 @@ class PlainFit(ABC):
 
 @dataclass(frozen=True)
 class PlainHazard(PlainFit):
-    """Of the time to an event: proportional hazards on the intervals of a clock (see :mod:`..core.clock`).
+    """Of the time to an event: proportional hazards on intervals (see :mod:`..outcomes.follow_up`).
 
     Attributes
     ----------

@@ -141,7 +141,7 @@ def _what_to_do(name: str, may_log: bool, checked: Checked) -> str:
     shown = quoted(name, 40)
     trial = ""
     if may_log:
-        trial = f"try {how_to_log([name], checked.transforms, checked.words.estimator)}, or "
+        trial = f"try {how_to_log([name], checked.logged, checked.words.estimator)}, or "
     return (
         f"look at the outcome over {shown}; {trial}add a column with its distance from the normal value, or "
         "cut it into the ranges between which the slope changes, and fit again."

@@ -19,7 +19,6 @@ from typing import Any
 
 from ..errors import InputError
 from ..wording import listed, quoted, shown
-from .tables import refuse_streams
 
 # A million rules; Python needs several times as much for what is in them.
 MOST_BYTES = 64 << 20
@@ -38,6 +37,8 @@ _WORDS = {dict: "an object", str: "a text", bool: "true or false", type(None): "
 
 def text_of_file(path: str | PathLike[str]) -> str:
     """The text of a small file in UTF-8."""
+    from .tables import refuse_streams
+
     if not isinstance(path, str | PathLike):
         raise InputError(f"what is known is read from the path of a file, not from {type(path).__name__}")
     if os.path.isdir(path):

@@ -32,7 +32,6 @@ from .outcomes import (
     whole_numbers,
 )
 from .rules import Findings
-from .sampling import chosen_ratio
 from .target import (
     Disease,
     choose_classes,
@@ -183,6 +182,8 @@ class ChosenDiagnosis(ChosenOutcome):
 
     def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
         """Which label is the disease, and what to ask where the number of cases looks chosen."""
+        from .sampling import chosen_ratio
+
         disease, prevalence = self.disease, self.column.prevalence
         lines = [disease_line(self.column.target, disease.text, disease.n_cases, n_rows, prevalence, of_what)]
         ratio = chosen_ratio(disease.n_cases, n_rows)

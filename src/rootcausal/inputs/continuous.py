@@ -16,7 +16,6 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from ..wording import amount, listed, one_line, quoted
-from .itself import refuse_itself
 from .labels import text_of
 from .matrices import caller
 from .outcomes import (
@@ -61,6 +60,8 @@ class Amount(Target):
         return Known(values, number, np.empty(0), _facts_of(number))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
+        from .itself import refuse_itself
+
         refuse_itself(known.values, table, names, "the outcome y", linear=True)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:

@@ -57,7 +57,7 @@ class Advice:
         return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
 
 
-IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "transform")
+IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "log")
 ON_COMMAND_LINE = Advice(
     "name it with --id COLUMN, or leave it out with --drop COLUMN",
     "leave the column out with --drop COLUMN",

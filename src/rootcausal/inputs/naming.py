@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files.tables import refuse_streams
 from ..wording import listed, quoted, shown
 from .kinds import Variable
 
@@ -50,6 +49,8 @@ def namings_of(labels: Any) -> dict[str, Naming]:
 
 def read_namings(path: str | PathLike[str]) -> dict[str, Naming]:
     """The namings of a CSV file with the columns column, label, unit and digits, the last three as needed."""
+    from ..files.tables import refuse_streams
+
     refuse_streams(path)
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from ..core.outcome import Outcome
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..files.tables import as_float64
 from ..wording import listed, quoted, shown
 from .patients import Patients
 from .rules import Findings, with_example
@@ -332,6 +331,8 @@ def labels_in(column: Any, name: str, option: str, path: str | PathLike[str]) ->
     """(n,) each: the labels of a pyarrow column in one spelling, and where they are missing."""
     import pyarrow as pa
 
+    from ..files.tables import as_float64
+
     if pa.types.is_boolean(column.type):
         return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
     numbers = as_float64(column)
@@ -361,6 +362,8 @@ def texts_in(column: Any, name: str, option: str, path: str | PathLike[str]) -> 
 def numbers_in(column: Any, name: str, option: str, path: str | PathLike[str]) -> F64:
     """(n,) the numbers of a pyarrow column, NaN where there is none; anything else is refused."""
     import pyarrow as pa
+
+    from ..files.tables import as_float64
 
     numbers = None if pa.types.is_boolean(column.type) else as_float64(column)
     if numbers is None:

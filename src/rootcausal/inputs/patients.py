@@ -54,9 +54,9 @@ class Patients:
     reading: Mapping[str, Any] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
 
-    def transforms(self) -> dict[str, str] | None:
-        """Of a cohort, the parameter ``transform`` of the model that is fitted on it."""
-        return None if self.readings is None else self.readings.encoding.transforms()
+    def logged(self) -> list[str] | None:
+        """Of a cohort, the parameter ``log`` of the model that is fitted on it."""
+        return None if self.readings is None else self.readings.encoding.logged()
 
     @cached_property
     def groups(self) -> Index | None:

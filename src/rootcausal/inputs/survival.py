@@ -19,13 +19,10 @@ import numpy as np
 
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.cells import holds_dates
-from ..files.written_dates import holds_written_dates
 from ..outcomes.follow_up import Clock
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import amount, listed, one_line, pasted, plain, plural, quoted, shown
 from .from_frame import own_name
-from .itself import refuse_itself
 from .labels import asks_who_is_well, place_of_disease, text_of
 from .matrices import caller
 from .outcomes import (
@@ -114,6 +111,8 @@ class FollowUp(Target):
         return survival, facts
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
+        from .itself import refuse_itself
+
         times = known.values[:, 0]  # noqa: PD011
         refuse_itself(times, table, names, "the time of follow-up", linear=False)
 
@@ -602,6 +601,9 @@ def _counted(rows: Sequence[tuple[str, int]]) -> str:
 
 
 def _times(column: Any, name: str, path: str | PathLike[str]) -> F64:
+    from ..files.cells import holds_dates
+    from ..files.written_dates import holds_written_dates
+
     if holds_dates(column) or holds_written_dates(column):
         example = next((cell for cell in column.to_pylist() if cell is not None), "")
         raise InputError(

@@ -19,8 +19,16 @@ from ..core.regression import Coefficients, regress
 from ..core.schema import MODEL, Array
 from ..core.table import F64, ColumnMoments, Index, LossSums, Table
 from ..wording import percent, share
-from .attribution import MOST_LOG_ODDS, Proportional
-from .base import BRIER, Fold, Specification, TableLoss, mean_of_folds, mean_square
+from .base import (
+    BRIER,
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Specification,
+    TableLoss,
+    mean_of_folds,
+    mean_square,
+)
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words
 

@@ -18,8 +18,14 @@ from ..core.loops import Loops
 from ..core.population import ClassWeights
 from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST, Index, LossSums, Table
-from .attribution import Proportional
-from .base import Fold, Scored, Specification, is_positive, mean_square
+from .base import (
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    is_positive,
+    mean_square,
+)
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, wrapped
 

@@ -20,8 +20,17 @@ from ..core.schema import MODEL, Array
 from ..core.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
 from ..errors import InputError
 from ..wording import percent
-from .attribution import MOST_LOG_ODDS, Proportional
-from .base import BRIER, Fold, Scored, Specification, TableLoss, is_positive, mean_of_folds
+from .base import (
+    BRIER,
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    TableLoss,
+    is_positive,
+    mean_of_folds,
+)
 from .follow_up import Clock
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words, fold, wrapped
