@@ -201,7 +201,6 @@ def _fit_on_cluster(
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
     from ..inputs.roles import columns_named, note_of_after
-    from ..inputs.survival import ChosenFollowUp
 
     for file in files:
         refuse_streams(file)
@@ -224,10 +223,7 @@ def _fit_on_cluster(
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):
         say(line)
-    if isinstance(outcome, ChosenFollowUp):
-        longest: Any = model.provenance_["longest_follow_up"]
-        outcome = replace(outcome, longest=longest)
-    for line in outcome.lines(n_rows):
+    for line in outcome.counted(model.provenance_).lines(n_rows):
         say(line)
     if roles.after:
         say(note_of_after(parquet_names(files), roles))

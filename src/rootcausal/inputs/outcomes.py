@@ -283,6 +283,10 @@ class ChosenOutcome(ABC):
     def refuse_few(self, values: Labels) -> None:  # noqa: B027
         """Refuse what is too little to learn from, in a table that is refused anyway."""
 
+    def counted(self, made: Mapping[str, Any]) -> ChosenOutcome:
+        """The same with what a fit on a cluster learned of it."""
+        return self
+
     @abstractmethod
     def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
         """What is said of it before a fit."""

@@ -538,6 +538,9 @@ class ChosenFollowUp(ChosenOutcome):
                 f"{FEWEST_EVENTS} are needed to say what makes it come sooner; is another label the event?"
             )
 
+    def counted(self, made: Mapping[str, Any]) -> ChosenFollowUp:
+        return replace(self, longest=made["longest_follow_up"])
+
     def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
         event, columns = self.event, self.columns
         said = f"event: {one_line(columns.event)} = {one_line(event.text)} "

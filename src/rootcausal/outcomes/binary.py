@@ -230,6 +230,7 @@ class SimulatedDiagnosis:
     scale: ClassVar[str] = "log-odds"
     has_classes: ClassVar[bool] = True
     rescue: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ("prevalence", "design")
 
     def __init__(self, population: Population, prevalence: float | None) -> None:
         self._population, self.intercept = population, 0.0

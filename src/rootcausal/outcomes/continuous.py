@@ -254,6 +254,7 @@ class SimulatedNumber:
     scale: ClassVar[str] = "in the unit of severity"
     has_classes: ClassVar[bool] = False
     rescue: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ()
     intercept = 0.0
 
     def __init__(self, population: Population) -> None:

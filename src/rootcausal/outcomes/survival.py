@@ -275,6 +275,7 @@ class SimulatedEvent:
     scale: ClassVar[str] = "log-hazard"
     has_classes: ClassVar[bool] = True
     rescue: ClassVar[str] = ", or choose a share of events nearer to a half"
+    takes: ClassVar[tuple[str, ...]] = ("events",)
     intercept = 0.0
 
     def __init__(self, population: Population, events: float) -> None:
