@@ -11,7 +11,7 @@ from .core.pipeline import Learned, Settings
 from .diagnostics import Check, Checked, check_straight
 from .errors import InputError
 from .inputs.cohort import Cohort
-from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
+from .mechanisms import LINEAR, NONLINEAR, learn_mechanism
 
 AUTO = "auto"
 # Verdicts of the check of straight lines by which they are not kept to.
@@ -55,19 +55,22 @@ def learn_cohort(
         return Chosen(_learned(cohort, settings, on_round), settings, said)
     if cohort.rows is None:
         raise InputError("mechanism='auto' looks at rows in memory: choose mechanism='linear' on a cluster")
+    from .nonlinear.learning import nats_saved
+
     settings = replace(settings, mechanism=LINEAR)
     learned = _learned(cohort, settings, on_round)
     check = _straight(cohort, settings, learned, parameters)
     bent_settings = replace(settings, mechanism=NONLINEAR)
-    bent = learn_bent(cohort.raw, cohort.columns, bent_settings, on_round, cohort.layout, cohort.outcome)
-    shorter = f"Bent lines describe these patients in {bent.saved:,.0f} nats less than straight ones do"
+    bent = _learned(cohort, bent_settings, on_round)
+    saved = nats_saved(bent.ordering)
+    shorter = f"Bent lines describe these patients in {saved:,.0f} nats less than straight ones do"
     said = {"asked": AUTO}
-    enough = max(SHORTER, SHORTER_A_VARIABLE * bent.learned.model.order.size)
-    if check.verdict in BENT and bent.saved > enough / 3.0:
-        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": check.statement})
-    if bent.saved > enough:
-        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
-    if bent.saved < 1.0:
+    enough = max(SHORTER, SHORTER_A_VARIABLE * bent.model.order.size)
+    if check.verdict in BENT and saved > enough / 3.0:
+        return Chosen(bent, bent_settings, said | {"taken": NONLINEAR, "why": check.statement})
+    if saved > enough:
+        return Chosen(bent, bent_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
+    if saved < 1.0:
         shorter = "Bent lines describe these patients in no less than straight ones do"
     why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
     return Chosen(learned, settings, said | {"taken": LINEAR, "why": why})
