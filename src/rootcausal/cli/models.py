@@ -86,7 +86,8 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     settings = {**settings, **outcome.parameters}
     if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
-            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+            "nonlinear equations are for a diagnosis (--target): leave --mechanism out.",
+            param_hint="--mechanism",
         )
     return ESTIMATORS[outcome.kind](**settings, progress=True)
 
