@@ -215,7 +215,7 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
     assert list(_what_was_filled_in(of_crp, cohort)["cells"]) == ["crp"]
     order = np.arange(9)
     said = list(_doubts_of_imputation(filled(counts, converged=False), cohort, order, alpha=0.2))
-    assert "did not settle within its 9 rounds" in said[0]
+    assert "did not converge within its 9 rounds" in said[0]
     assert said[1].startswith(
         "mostly imputed: 'ward' (67% missing), 'crp' (60% missing). What the model says"
     )

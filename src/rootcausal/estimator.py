@@ -233,7 +233,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         return effects
 
     def __getattr__(self, name: str) -> Any:
-        """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""
+        """Say why there is no ``coef_`` where relations are nonlinear; nothing else is looked for here."""
         why = ""
         if name == "coef_" and "_model" in vars(self):
             why = (

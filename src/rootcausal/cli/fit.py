@@ -65,7 +65,7 @@ class FitOptions(ModelOptions):
 
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"],
-        of_model(metavar="auto|numpy|numba|cupy|dask", help="What does the sums."),
+        of_model(metavar="auto|numpy|numba|cupy|dask", help="Compute backend."),
     ] = "auto"
     scheduler: Annotated[
         str | None,
@@ -175,7 +175,7 @@ def fit(
 
 def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how: FitOptions) -> None:
     if how.mechanism != "linear":
-        raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
+        raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
     if how.backend not in ("auto", "dask"):

@@ -86,7 +86,8 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
     if "mechanism" not in estimator().get_params() and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
-            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+            "nonlinear equations are for a diagnosis (--target): leave --mechanism out.",
+            param_hint="--mechanism",
         )
     return estimator(**settings, progress=True)
 

@@ -131,7 +131,7 @@ MechanismName = Annotated[
     Literal["linear", "nonlinear", "auto"],
     of_model(
         metavar="linear|nonlinear|auto",
-        help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
+        help="Linear or nonlinear equations; auto: nonlinear where linear ones are not enough.",
     ),
 ]
 
@@ -204,8 +204,8 @@ class TableOptions(ReadingOptions):
         list[str] | None,
         of_table(
             metavar="COLUMN=KIND",
-            help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its "
-            "levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
+            help="What a column is, where the kind inferred is wrong: number, binary, ordinal, nominal, or "
+            "its levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
             "times.",
         ),
     ] = None

@@ -50,7 +50,7 @@ def simulate(
         Literal["linear", "nonlinear"],
         typer.Option(
             metavar="linear|nonlinear",
-            help="Relations that are straight lines, as in the paper, or that bend.",
+            help="Linear relations, as in the paper, or nonlinear ones.",
         ),
     ] = "linear",
     truth: Annotated[
