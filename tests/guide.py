@@ -20,8 +20,8 @@ from typing import Any
 from command_line import ok
 
 from rootcausal.data import load_pbc
-from rootcausal.diagnostics.catalogue import as_markdown
-from rootcausal.files.results import write_tables
+from rootcausal.diagnostics.outcomes import as_markdown
+from rootcausal.files.writing import write_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

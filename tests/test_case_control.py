@@ -19,8 +19,8 @@ from tampering import with_header
 
 from rootcausal import RCI, InputError
 from rootcausal.data import SimulatedCohort, simulate
+from rootcausal.diagnostics.calibration import check_calibration
 from rootcausal.diagnostics.evidence import population_sample
-from rootcausal.diagnostics.link import check_link
 from rootcausal.inputs.sampling import chosen_ratio, doubt_of_prevalence
 from rootcausal.metrics import rank_biased_overlap
 
@@ -149,25 +149,25 @@ def test_risks_of_the_population_are_compared_with_its_shares() -> None:
     prevalence = float(people.mean())
     rows = np.concatenate([np.flatnonzero(people)[:3000], np.flatnonzero(~people)[:3000]])
     log_odds, y = log_odds[rows], people[rows].astype(int)
-    right = check_link(log_odds, y, prevalence)
+    right = check_calibration(log_odds, y, prevalence)
     assert right.verdict == "fine"
     said = f"{100 * prevalence:.3g}%"
     assert f"allowing for how they were sampled (50% ill here, {said} in the population)" in right.statement
     # A wrong level moves no patient past another: it cannot be told, and that is said.
-    assert check_link(log_odds + 2.0, y, float(expit(logit(prevalence) + 2.0))).verdict == "fine"
+    assert check_calibration(log_odds + 2.0, y, float(expit(logit(prevalence) + 2.0))).verdict == "fine"
     assert f"Whether {said} is right cannot be seen from them." in right.statement
     # Too steep by half: in the population of a rare disease a small number, and yet not passed over.
     steep = 1.5 * log_odds + 2.0
-    assert check_link(steep, y, prevalence).verdict == "doubtful"
+    assert check_calibration(steep, y, prevalence).verdict == "doubtful"
     # What a model without the prevalence states is not for the population.
-    assert check_link(log_odds, y, None).verdict == "broken"
+    assert check_calibration(log_odds, y, None).verdict == "broken"
 
 
 def test_a_prevalence_that_is_the_share_changes_no_check() -> None:
     rng = np.random.default_rng(1)
     log_odds = rng.normal(size=500)
     y = (rng.random(500) < expit(log_odds)).astype(int)
-    plain, same = check_link(log_odds, y, None), check_link(log_odds, y, float(y.mean()))
+    plain, same = check_calibration(log_odds, y, None), check_calibration(log_odds, y, float(y.mean()))
     assert same.number == pytest.approx(plain.number, rel=1e-12)
     assert same.p_value == pytest.approx(plain.p_value, rel=1e-9)
 

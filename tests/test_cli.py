@@ -100,7 +100,7 @@ def test_failing_write_keeps_the_old_file(
         raise failure
 
     prepares = {"csv": "_for_spreadsheets", "parquet": "_described"}[ending]
-    monkeypatch.setattr(f"rootcausal.files.results.{prepares}", fail)
+    monkeypatch.setattr(f"rootcausal.files.writing.{prepares}", fail)
     old = cohort.with_name(f"old.{ending}")
     old.write_text("old")
     result = run("explain", model, cohort, "--out", old)

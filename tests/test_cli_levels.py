@@ -16,7 +16,7 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.console import say_order, words_of_model
 from rootcausal.cli.explain import Asked, _Scores, print_root_causes
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.patients import Patients

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rootcausal.errors import InputError
-from rootcausal.files.results import write_tables
 from rootcausal.files.tables import column_names
+from rootcausal.files.writing import write_tables
 from rootcausal.inputs.from_file import read_cohort, read_new_patients
 from rootcausal.inputs.target import choose_disease
 from rootcausal.wording import printable, quoted

@@ -14,14 +14,14 @@ from scipy.stats import ttest_ind
 
 from rootcausal import RCI, UnlikeCohortWarning
 from rootcausal.data import simulate
-from rootcausal.diagnostics.diagnosis import Scale
-from rootcausal.diagnostics.equal_responses import product_tests
-from rootcausal.diagnostics.evidence import fit_plain
+from rootcausal.diagnostics.calibration import Groups, check_calibration
 from rootcausal.diagnostics.gaussianity import gaussian_p_values
-from rootcausal.diagnostics.link import Groups, check_link
-from rootcausal.diagnostics.many_tests import corrected, smallest_of_many
-from rootcausal.diagnostics.patients import farthest_patients, influence
-from rootcausal.diagnostics.terminal import bend_tests
+from rootcausal.diagnostics.influence import farthest_patients, influence
+from rootcausal.diagnostics.interaction import product_tests
+from rootcausal.diagnostics.power import corrected, smallest_of_many
+from rootcausal.diagnostics.regressions import fit_plain
+from rootcausal.diagnostics.reverse_causation import bend_tests
+from rootcausal.diagnostics.specification import Scale
 
 N = 2000
 NAMES = [
@@ -467,18 +467,18 @@ def test_risks_that_are_wrong_are_no_probabilities():
     rng = np.random.default_rng(0)
     log_odds = rng.normal(size=1000)
     y = (rng.random(1000) < expit(log_odds - 1.5)).astype(int)
-    wrong = check_link(log_odds, y, None)
+    wrong = check_calibration(log_odds, y, None)
     assert (wrong.verdict, wrong.touches) == ("broken", "risk")
     assert wrong.limit.startswith("Do not read the risks as probabilities")
-    right = check_link(log_odds - 1.5, y, None)
+    right = check_calibration(log_odds - 1.5, y, None)
     assert (right.verdict, right.limit, right.touches) == ("fine", "", "")
     # A fit draws risks towards the average: its own patients look too different, others are not.
     drawn_in = 0.4 * (log_odds - 1.5) - 0.9
-    assert check_link(drawn_in, y, None).verdict != "fine"
-    assert check_link(drawn_in, y, None, of_fit=True).verdict == "fine"
-    assert check_link(3.0 * (log_odds - 1.5), y, None, of_fit=True).verdict == "broken"
-    assert check_link(log_odds, y, None, of_fit=True).verdict == "broken"
-    few = check_link(log_odds[:60] - 1.5, y[:60], None)
+    assert check_calibration(drawn_in, y, None).verdict != "fine"
+    assert check_calibration(drawn_in, y, None, of_fit=True).verdict == "fine"
+    assert check_calibration(3.0 * (log_odds - 1.5), y, None, of_fit=True).verdict == "broken"
+    assert check_calibration(log_odds, y, None, of_fit=True).verdict == "broken"
+    few = check_calibration(log_odds[:60] - 1.5, y[:60], None)
     assert few.verdict == "cannot tell"
     assert few.smallest > 0.1
 
@@ -488,10 +488,10 @@ def test_a_group_with_wrong_risks_is_not_averaged_away():
     risk = np.repeat(np.linspace(0.05, 0.95, 10), 400)
     true = np.where(np.isclose(risk, 0.45), 0.60, risk)
     y = (rng.random(risk.size) < true).astype(int)
-    check = check_link(np.log(risk / (1 - risk)), y, None, False)
+    check = check_calibration(np.log(risk / (1 - risk)), y, None, False)
     assert check.number < 0.05 and check.verdict == "doubtful" and check.touches == "risk"
     fair = (rng.random(risk.size) < risk).astype(int)
-    assert check_link(np.log(risk / (1 - risk)), fair, None, False).verdict == "fine"
+    assert check_calibration(np.log(risk / (1 - risk)), fair, None, False).verdict == "fine"
 
 
 def test_other_patients_are_not_those_of_the_fit():

@@ -23,7 +23,7 @@ from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.core.merged import MOST_MEMBERS, Merged, joined, with_sets
 from rootcausal.core.model import CausalModel
 from rootcausal.data import simulate
-from rootcausal.diagnostics import Checked, together
+from rootcausal.diagnostics import Checked, confounding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.listed_values import named_sets
 
@@ -139,7 +139,7 @@ def test_a_bend_is_no_hidden_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     y = (X["a"] + X["b"] + rng.logistic(size=2000) > 1).to_numpy(dtype=int)
     assert RCI(confounding="merge").fit(X, y).merged_sets_ == ()
     # Their errors do depend on each other: it is the bend that explains it.
-    monkeypatch.setattr(together, "_apart_from_bends", lambda *asked: True)
+    monkeypatch.setattr(confounding, "_apart_from_bends", lambda *asked: True)
     with pytest.warns(UserWarning, match=READ_AS_ONE):
         assert RCI(confounding="merge").fit(X, y).merged_sets_ == ((0, 1),)
 
@@ -147,7 +147,7 @@ def test_a_bend_is_no_hidden_cause(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pairs_that_nobody_tried_are_said(
     cohort: tuple[pd.DataFrame, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "TRIED_AT_MOST", 0)
+    monkeypatch.setattr(confounding, "TRIED_AT_MOST", 0)
     with pytest.warns(UserWarning, match="of 1 further dependent pair of errors nobody asked why"):
         assert RCI(confounding="merge").fit(*cohort).merged_sets_ == ()
 
@@ -345,10 +345,10 @@ def test_pairs_are_found_by_the_errors_of_the_mechanism_that_was_fitted(
     bent = CausalModel(SinhMechanism(straight.mechanism), straight.attribution, straight.layout)
     for missing in (None, holes):
         asked = Checked(bent, X, missing, y, np.zeros(len(y)), model._encoding, None, model.provenance_)
-        assert together.read_together(asked).sets == ((1, 3),)
+        assert confounding.read_together(asked).sets == ((1, 3),)
     # Of values that were drawn at random, no pair is one.
     holes[:, 3] = True
-    assert together.read_together(asked).sets == ()
+    assert confounding.read_together(asked).sets == ()
 
 
 def block(page: Path, name: str, kind: str = "<f8") -> np.ndarray:

@@ -9,7 +9,7 @@ from pyarrow import csv as arrow_csv
 from rootcausal import InputError
 from rootcausal.files.cells import WORDS_FOR_MISSING
 from rootcausal.inputs.cells import Found, Texts
-from rootcausal.inputs.guess import IN_PYTHON, guess_kinds
+from rootcausal.inputs.guess import guess_kinds
 from rootcausal.inputs.kinds import (
     MOST_LEVELS,
     Variable,
@@ -18,7 +18,7 @@ from rootcausal.inputs.kinds import (
     variable_of_numbers,
     variable_of_texts,
 )
-from rootcausal.inputs.rules import Findings
+from rootcausal.inputs.rules import IN_PYTHON, Findings
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from rootcausal import RCI, Knowledge
 from rootcausal.core.layout import Layout
 from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Check
-from rootcausal.diagnostics.evidence import fit_plain
-from rootcausal.diagnostics.leaving_out import option_for
-from rootcausal.diagnostics.which_first import arrows_spared, kernel_width, log_density, lost_without
+from rootcausal.diagnostics.leakage import option_for
+from rootcausal.diagnostics.regressions import fit_plain
+from rootcausal.diagnostics.reverse_causation import arrows_spared, kernel_width, log_density, lost_without
 from rootcausal.screening.auc import aucs, rate_auc, smallest_auc
 
 ERRORS = {

@@ -17,8 +17,8 @@ from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics import Diagnosis
-from rootcausal.diagnostics.catalogue import described
 from rootcausal.diagnostics.diagnosis import VERDICTS
+from rootcausal.diagnostics.outcomes import table
 from rootcausal.outcomes import OUTCOMES
 
 
@@ -184,10 +184,10 @@ def test_every_check_is_described_as_it_asks(kind):
     }[kind]
     model = ESTIMATORS[kind].fit(X, *known)
     asked = {check.name: check.question for check in model.diagnose(X, *known).checks}
-    told = {one.name: one.question for of in ("any", kind) for one in described(of)}
+    told = {name: question for of in ("any", kind) for name, question, *_ in table(of)}
     assert {**asked, "learned": told["learned"]} == told
     assert tuple(name for name in asked if name in OUTCOMES[kind].checks) == OUTCOMES[kind].checks
-    assert {one.name for one in described(kind)} == {*OUTCOMES[kind].checks}
+    assert {name for name, *_ in table(kind)} == {*OUTCOMES[kind].checks}
 
 
 def test_an_outcome_is_called_the_same_everywhere():

@@ -21,8 +21,8 @@ from tampering import with_header
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.models import columns_of
+from rootcausal.inputs.encoding import from_logarithms, logarithms
 from rootcausal.inputs.from_file import stream_new_patients
-from rootcausal.inputs.log_scale import from_logarithms, logarithms
 
 LOGS = ["bili", "copper"]
 

@@ -14,9 +14,8 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.pipeline import Settings
 from rootcausal.data import load_pbc, simulate
 from rootcausal.diagnostics.checked import Checked
-from rootcausal.diagnostics.logarithms import check_logarithm
-from rootcausal.diagnostics.other_scale import Change, settings_of, what_changes
-from rootcausal.diagnostics.straighter import Scales, gain_of, may_be_logged, quick_gains, screened
+from rootcausal.diagnostics.log_gain import Scales, gain_of, may_be_logged, quick_gains, screened
+from rootcausal.diagnostics.logarithms import Change, check_logarithm, settings_of, what_changes
 
 N = 1000
 # Columns that are exponential may have a few patients who decide: no matter here.
@@ -212,7 +211,7 @@ def test_a_limit_that_was_reached_is_said(monkeypatch):
     gains, complete = screened(scales)
     assert complete
     assert len(gains) > 1
-    monkeypatch.setattr("rootcausal.diagnostics.straighter.OFFERED_AT_MOST", 1)
+    monkeypatch.setattr("rootcausal.diagnostics.log_gain.OFFERED_AT_MOST", 1)
     gains, complete = screened(scales)
     assert not complete
     assert len(gains) == 1

@@ -11,8 +11,8 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.looking.fit_line import fit_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.profiling.fit_line import fit_arguments
+from rootcausal.profiling.look import Look, look
 
 # What the packages of R say in their documentation: the table, its outcome, the time of follow-up beside it,
 # the labels with their rows, and which of them is the event.

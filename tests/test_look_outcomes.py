@@ -12,11 +12,11 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.asking.ends import belong_together, time_of
 from rootcausal.inputs.labels import asks_who_is_well
-from rootcausal.looking.findings import Finding
-from rootcausal.looking.fit_line import fit_arguments, look_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.name_hints.endpoints import belong_together, time_of
+from rootcausal.profiling.findings import Finding
+from rootcausal.profiling.fit_line import fit_arguments, look_arguments
+from rootcausal.profiling.look import Look, look
 
 N = 200
 RNG = np.random.default_rng(3)

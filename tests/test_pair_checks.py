@@ -12,11 +12,11 @@ from scipy.special import expit
 
 from rootcausal import RCI, Knowledge
 from rootcausal.diagnostics import Checked
+from rootcausal.diagnostics.confounding import SCALE
 from rootcausal.diagnostics.dependence import Dependence, dependent_pairs
 from rootcausal.diagnostics.evidence import Evidence, gather, standardized, ties_restored
-from rootcausal.diagnostics.independence import SCALE
 from rootcausal.diagnostics.moments import MOMENTS, functions_of, moments_of
-from rootcausal.diagnostics.visible import smallest_visible
+from rootcausal.diagnostics.power import smallest_visible
 
 N = 3000
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
@@ -209,7 +209,7 @@ def test_an_effect_does_not_bend_over_its_cause_backwards() -> None:
         a = skewed(rng)
         frame = pd.DataFrame({"a": a, "b": a + 0.6 * rng.uniform(-1, 1, N), "c": -a + rng.standard_t(5, N)})
         _, seen = seen_in(frame, ill(rng, a))
-        assert not seen.explained_by("bent") and not seen.from_outside
+        assert not seen.explained_by("curve") and not seen.from_outside
 
 
 def test_levels_before_a_number_may_bend_and_nothing_else() -> None:

@@ -14,7 +14,7 @@ from command_line import error, ok, run
 import rootcausal
 from rootcausal import RCI
 from rootcausal.errors import InputError
-from rootcausal.files.table_file import TableFile
+from rootcausal.files.header import TableFile
 from rootcausal.files.tables import column_names
 
 N = 60

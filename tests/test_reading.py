@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from sas_transport import transport_file
 
 from rootcausal import RCI, InputError, MissingExtraError
-from rootcausal.files import unpacking
+from rootcausal.files import memory
 from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
 from rootcausal.inputs.binary import DiagnosisColumn
@@ -203,7 +203,7 @@ def test_damaged_gz(tmp_path: Path, content: bytes) -> None:
 
 
 def test_gz_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_ALWAYS_FINE_BYTES", 1 << 20)
+    monkeypatch.setattr(memory, "_ALWAYS_FINE_BYTES", 1 << 20)
     content = gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000)
     assert len(content) < 20_000
     assert "unpacks to more than 200 times its size" in refused(write(tmp_path, content, "c.csv.gz"))
@@ -330,7 +330,7 @@ def test_odd_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pd.DataFrame().to_excel(tmp_path / "empty.xlsx", index=False)
     assert "is empty: it needs a header line" in refused(tmp_path / "empty.xlsx")
     assert "is not a readable Excel file" in refused(write(tmp_path, "a,b\n1,2\n", "text.xlsx"))
-    monkeypatch.setattr(unpacking, "_ALWAYS_FINE_BYTES", 1 << 10)
+    monkeypatch.setattr(memory, "_ALWAYS_FINE_BYTES", 1 << 10)
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 10_000_000)
     assert "unpacks to more than 200 times its size" in refused(tmp_path / "bomb.xlsx")

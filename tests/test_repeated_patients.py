@@ -15,7 +15,7 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.console import patient_label, patient_labels
 from rootcausal.core.moments import ROWS_PER_CLASS
 from rootcausal.inputs.from_file import read_cohort
-from rootcausal.inputs.groups import numbered, patients_of
+from rootcausal.inputs.patients import numbered, patients_of
 from rootcausal.outcomes.binary import Binary
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.draw_patients import draw_patients

@@ -28,10 +28,9 @@ from .inputs.encoding import Encoding
 from .inputs.from_frame import patient_ids, with_ids
 from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
-from .inputs.matrices import Matrix, matrix_for_scoring
+from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
-from .inputs.unlike import usual_of
 from .long_work.progress import ordering_progress
 from .outcomes import OUTCOMES
 from .parameters import (
@@ -47,11 +46,17 @@ from .wording import listed, one_line, plain, quoted
 if TYPE_CHECKING:
     from .core.merged import Sets, Together
     from .diagnostics import Diagnosis
-    from .diagnostics.kept import Found
+    from .diagnostics.findings import Found
     from .explanation import Explanation
+    from .summary import Summary
     from .uncertainty.resample import Bootstrap
     from .uncertainty.training_rows import TrainingRows
+    from .unshrunk.effects import Effects
 
+NO_ROWS = (
+    "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
+    "file is of an older version)"
+)
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
@@ -93,25 +98,26 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
         from .choosing import gpu_will_do
 
-        self._check_parameters()
-        wishes, settings, known = self._wishes(), self._settings(), self.knowledge
-        asked = (self.backend, settings.prevalence, wishes, groups, known, gpu_will_do(settings))
+        settings, wishes = self._check_parameters()
+        asked = (self.backend, settings.prevalence, wishes, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked) as cohort:
-            return self._learn(cohort)
+            return self._learn(cohort, settings)
 
-    def _check_parameters(self) -> None:
-        self._settings()
-        self._wishes()
+    def _check_parameters(self) -> tuple[Settings, Wishes]:
+        """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
+        settings = self._settings()
+        wishes = chosen_wishes(self.kinds, self.missing, self.log)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
+        return settings, wishes
 
-    def _learn(self, cohort: Cohort) -> Self:
+    def _learn(self, cohort: Cohort, settings: Settings) -> Self:
         from .choosing import gpu_will_do, learn_cohort
-        from .diagnostics.kept import Found
+        from .diagnostics.findings import Found
         from .provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
         from .uncertainty.training_rows import TrainingRows, checksum
 
-        settings, merge = self._settings(), chosen_confounding(self.confounding)
+        merge = chosen_confounding(self.confounding)
         backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
             raise InputError(
@@ -157,7 +163,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     @property
     def _found(self) -> Found:
         """What was found while the model was made."""
-        from .diagnostics.kept import Found
+        from .diagnostics.findings import Found
 
         return Found.of(self.provenance_)
 
@@ -172,7 +178,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):
             return repr(self)
-        from .diagnostics.kept import IN_SHORT
+        from .diagnostics.findings import IN_SHORT
 
         found = self._found
         warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
@@ -198,9 +204,6 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _take_classes(self, cohort: Cohort) -> list[str]:
         """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
         return []
-
-    def _wishes(self) -> Wishes:
-        return chosen_wishes(self.kinds, self.missing, self.log)
 
     def _set_model(
         self,
@@ -243,8 +246,55 @@ class Estimator(TransformerMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Patients stay in this process: a copy of the model travels without them."""
+        """Patients stay in this process: a copy of the model travels without them, and with what it found."""
+        if "_model" in vars(self):
+            self._remember_effects()
         return {**super().__getstate__(), "_cohort": None}
+
+    def summary(self) -> Summary:
+        """The effect of each variable without a prior, and beside it what the model makes of it.
+
+        The outcome is regressed on all columns of the fit at once, covariates among them, by maximum
+        likelihood with Firth's penalty (log-odds, log-hazard) or least squares (a number). So each effect is
+        adjusted for all other columns, and the model's own, beside it, is the same: what one unit of the
+        variable adds with all others held fixed. Missing values are imputed 20 times (Rubin's rules); where
+        patients have several rows, standard errors allow for it; a ``prevalence`` moves the intercept only.
+
+        Returns
+        -------
+        A :class:`rootcausal.summary.Summary`: ``print`` shows a table, ``frame`` is a pandas DataFrame. Where
+        columns are too many for the patients, ``none`` says so and there are no such effects; a column that
+        others explain wholly, or that tells some patients' outcome for certain, is "not estimable".
+
+        Notes
+        -----
+        It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
+        """
+        from .summary import Summary
+
+        check_is_fitted(self)
+        found = self._effects, self._unit_effects, self.ancestor_probability_
+        return Summary.of(self._model, self._encoding, *found, self.provenance_)
+
+    @property
+    def _effects(self) -> Effects:
+        """Effects without a prior; where there are none it says why."""
+        from .unshrunk.effects import Effects
+
+        self._remember_effects()
+        kept = self.provenance_.get("effects")
+        n_columns = self._model.n_columns
+        if kept is None:
+            return Effects.nothing(n_columns, self.provenance_["rows"], NO_ROWS)
+        return Effects.of_dict(kept, n_columns)
+
+    def _remember_effects(self) -> None:
+        """Work out effects without a prior, where that was not done, and can be."""
+        from .unshrunk.effects import unshrunk_effects
+
+        rows = self._cohort
+        if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
+            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
 
     def bootstrap(
         self,
@@ -465,6 +515,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         from .saving import save
 
         check_is_fitted(self)
+        self._remember_effects()
         save(self, path)
 
     @classmethod

@@ -32,6 +32,7 @@ from .figure_style import (
     value_bar,
     whisker,
 )
+from .forest_figure import draw_forest
 from .graph_figure import draw_graph
 from .inputs.cohort import names_of
 from .mechanism_figure import mechanism as mechanism
@@ -307,6 +308,44 @@ def graph(
     ax = new_axes(ax, height=0.45 * len(names) + 1.6)
     covariates = [called[variable] for variable in found.covariates]
     draw_graph(ax, found, names, unordered, together(covariates) if covariates else "")
+    return ax
+
+
+def forest(
+    model: Estimator,
+    *,
+    top: int = 20,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Effects without a prior and their 95 % intervals, and beside each what the model makes of it.
+
+    For one standard deviation of the variable, all other columns held fixed (see
+    :meth:`rootcausal.RCI.summary`): a square with its interval is the effect without a prior, a hollow
+    diamond that of the model. Of more than ``top`` columns, the surest are drawn; those that are not
+    estimable have a cross at zero.
+    """
+    found = model.summary()
+    if found.none:
+        raise InputError(f"there are no effects without a prior to draw: {found.none}")
+    kept = {term.term for term in found.strongest()[:top]}
+    shown = [term for term in found.terms if term.term in kept]
+    variables = model._encoding.variables
+    known = with_labels(variables, labels) or {}
+    called = [
+        f"{known.get(term.variable, term.variable)} = {term.level}"
+        if term.term != term.variable
+        else known.get(term.variable, term.variable)
+        for term in shown
+    ]
+    names = Names.of(called, model._model.attribution, model.provenance_, None, units, target)
+    ax = new_axes(ax, height=0.35 * len(shown) + 1.6)
+    draw_forest(ax, shown)
+    name_rows(ax, names, range(len(shown)))
+    ax.set_xlabel(f"{axis_words(names.words.added)}, for one standard deviation")
+    name_steps(ax.xaxis, names.words)
     return ax
 
 

@@ -10,20 +10,20 @@ import numpy as np
 
 from .backends.blas import one_blas_thread
 from .core.precedence import Precedence
-from .diagnostics.kept import Found
+from .diagnostics.findings import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
 from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
-from .inputs.guess import IN_PYTHON
+from .inputs.guess import put_on_log_scale
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
-from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
-from .inputs.rules import Findings
+from .inputs.rules import IN_PYTHON, Findings
 from .outcomes import OUTCOMES
 from .uncertainty.resample import Bootstrap
+from .unshrunk.effects import Effects
 
 if TYPE_CHECKING:
     from .estimator import Estimator
@@ -89,7 +89,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         )
     model = estimator(**saved.provenance["parameters"])
     try:
-        model._check_parameters()
+        _, wishes = model._check_parameters()
         if model.knowledge is not None:
             model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
@@ -104,10 +104,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
-    findings, logs = Findings(), model._wishes().logs
+    findings = Findings()
     decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
     encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
-    model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
+    model._encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")
     labels = saved.provenance.get("labels", {})
@@ -124,6 +124,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    if "effects" in saved.provenance:
+        Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]

@@ -12,10 +12,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .core.model import CausalModel
+from .core.pipeline import Settings
 from .core.table import F64
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .inputs.cohort import Cohort
+from .inputs.kinds import Wishes
 from .inputs.knowledge import Knowledge
 from .inputs.survival import FollowUp
 from .outcomes.survival import HazardAttribution, concordance
@@ -104,10 +106,11 @@ class RCISurvival(Estimator):
         """
         return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> tuple[Settings, Wishes]:
+        checked = super()._check_parameters()
         if self.horizon is not None:
             _checked_horizon(self.horizon)
+        return checked
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ..estimator import Estimator
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
-    from ..inputs.matrices import Readings
-    from ..inputs.patients import Patients
+    from ..inputs.patients import Patients, Readings
     from ..loading import Fitted
     from ..outcomes import Words
     from ..provenance import LeftOut
@@ -42,6 +41,8 @@ SECONDS_BEFORE_STATUS = 2.0
 # Where the text of a line starts: behind a verdict or the space below it, a number, or the mark of a list.
 BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- |\d+\. )?")
 NARROWEST = 40
+# A doubt about one of these is said at once.
+STRONGEST = 3
 LIMIT_LETTERS = 240
 DOUBTS_SAID = 3
 
@@ -267,14 +268,29 @@ def words_of_model(model: "Estimator", horizon: float | None = None) -> "Words":
     return words_of(model._model.attribution, reading.get("called"), reading.get("unit", ""), parameters)
 
 
+def names_with_levels(model: "Estimator") -> list[str]:
+    """Names of variables; of two levels that are no numbers also which one is up, unless that is yes."""
+    from ..inputs.labels import ANSWERS
+
+    yes, found = {answer for _, answer in ANSWERS}, []
+    for name, variable in zip(
+        short_names(model._encoding.shown_names), model._encoding.variables, strict=True
+    ):
+        up = variable.levels[-1] if variable.kind == "binary" else None
+        say_it = isinstance(up, str) and up.strip().casefold() not in yes
+        found.append(f"{name} = {one_line(str(up), 20)}" if say_it else name)
+    return found
+
+
 def say_order(model: "Estimator", words: "Words") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
+    order, called = [int(k) for k in model.causal_order_], names_with_levels(model)
     if model.covariates_.size:
-        adjusted = listed([called[k] for k in model.covariates_], 10)
+        shown = short_names(model._encoding.shown_names)
+        adjusted = listed([shown[k] for k in model.covariates_], 10)
         say(f"adjusted for, in the {words.told} and no root causes: {adjusted}")
     if not order:
         say(f"no variable depends on {words.subject}: all Shapley values are zero")
@@ -311,8 +327,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
     ``file`` is what ``--knowledge`` named: beside it no other option may say what is known.
     """
-    from ..asking.question import ask
-    from ..asking.saying import as_option, in_file, options
+    from ..name_hints.order_check import ask
+    from ..name_hints.suggestion import as_option, in_file, options
 
     names = [str(name) for name in model.feature_names_in_]
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
@@ -403,7 +419,7 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
     """Print a line on stderr where the checks say that something is not to be read.
 
     ``who`` says the rest, such as "the page". Of a model that was just ``fitted``, what its fit warned of is
-    not said twice.
+    not said twice, and doubts about its strongest variables are said too.
     """
     nothing_found = fitted is not None and not fitted.causal_order_.size
     broken = [
@@ -415,6 +431,16 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
         complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")
+    strongest = set() if fitted is None or nothing_found else _strongest(fitted)
+    for check in diagnosis.limits:
+        if check not in broken and check.verdict == "doubtful" and strongest.intersection(check.variables):
+            complain(f"warning: the checks doubt: {one_line(check.limit, LIMIT_LETTERS)} ({who} says why)")
+
+
+def _strongest(model: "Fitted") -> set[str]:
+    """The columns whose shocks move the outcome most."""
+    order = sorted(map(int, model.causal_order_), key=lambda k: -abs(float(model._unit_effects[k])))
+    return {str(model.feature_names_in_[k]) for k in order[:STRONGEST]}
 
 
 def patient_label(patients: "Patients", row: int) -> str:

@@ -49,7 +49,7 @@ def demo(
     import pyarrow as pa
 
     from ..data import load_pbc
-    from ..files.results import write_tables
+    from ..files.writing import write_tables
     from ..inputs.binary import Diagnosis
     from ..inputs.knowledge import Knowledge
     from ..rci import RCI

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, UnlikeCohortWarning
-from ..files.results import write_pieces
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
+from ..files.writing import write_pieces
 from ..version import __version__
 from ..wording import listed, one_line, percent, plural, quoted, short_names, shown, together
 from .console import (

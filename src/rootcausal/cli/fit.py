@@ -10,10 +10,11 @@ import typer
 
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
-from ..wording import plural, short_names, shown
+from ..wording import listed, plural, short_names, shown
 from .console import (
     kinds_lines,
     made_with,
+    names_with_levels,
     provenance,
     say,
     say_cohort,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 # Of each kind: into the outcome, and among the variables.
 ARROWS_SHOWN = 6
+EFFECTS_SHOWN = 6
 
 
 def _model_path(path: Path) -> Path:
@@ -238,11 +240,38 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_mechanism(model)
     say_order(model, words)
     say_names(model, known.knowledge)
+    say_effects(model, words)
     say_arrows(model, words)
     say_filled_in(model)
     say_sets(model)
     for line in words.populations:
         say(line)
+
+
+def say_effects(model: "Estimator", words: "Words") -> None:
+    """Print the surest effects without a prior, beside those of the model."""
+    found = model.summary()
+    if found.none:
+        say(f"no effects without a prior: {found.none}")
+        return
+    shown = [term for term in found.strongest() if term.estimable][:EFFECTS_SHOWN]
+    say(f"direct effects of one SD without a prior ({found.method}), the surest first:")
+    names = short_names([term.label for term in shown])
+    width = max(map(len, names), default=0)
+    for name, term in zip(names, shown, strict=True):
+        low, high = words.per_sd(term.lower_per_sd), words.per_sd(term.upper_per_sd)
+        by_model = "" if term.shrunk_per_sd is None else f"; by the model {words.per_sd(term.shrunk_per_sd)}"
+        p = f"p {found.p_text(term)}".replace("p <", "p < ")
+        say(
+            f"  {name:<{width}}  {words.per_sd(term.effect_per_sd)} ({low.strip()} to {high.strip()}), {p}"
+            f"{by_model}"
+        )
+    lost = [term.label for term in found.terms if term.note]
+    if lost:
+        say(f"  not estimable: {listed(short_names(lost), EFFECTS_SHOWN)}")
+    rest = len(found.terms) - len(shown) - len(lost)
+    if rest:
+        say(f"  and {plural(rest, 'less sure one')}: the page of rootcausal report shows all")
 
 
 def say_arrows(model: "Estimator", words: "Words") -> None:
@@ -263,7 +292,7 @@ def say_arrows(model: "Estimator", words: "Words") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    called = short_names(model._encoding.shown_names)
+    called = names_with_levels(model)
     names = [called[variable] for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)

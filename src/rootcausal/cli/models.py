@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..errors import InputError
+from ..files.header import TableFile
 from ..files.memory import address_space_left
-from ..files.table_file import TableFile
 from ..files.tables import described, refuse_streams, table_format
 from ..wording import listed, one_line, printable, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
@@ -40,7 +40,13 @@ WORTH_A_LINE = (
     "diagnosis",
     "follow-up",
     "named like the target",
+    "measured later",
+    "before or after",
     "goes with follow-up",
+    "goes with the stay",
+    "absence goes with",
+    "says whether measured",
+    "competing event",
     "calendar year",
     "absence tells",
     "part of the outcome",
@@ -117,7 +123,7 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     import numpy as np
     import pyarrow as pa
 
-    from ..looking.look import look
+    from ..profiling.look import look
 
     if patients.X.num_columns > MOST_COLUMNS:
         return ()
@@ -138,13 +144,14 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     if getattr(roles.outcome, "positive", None) is not None:
         silent.add("contradiction")  # which label it is was said
+    answered = _answered(patients, roles)
     doubts = [
         one
         for one in seen.findings
         if one.name in WORTH_A_LINE
         and one.name not in silent
         and one.columns != (roles.id_column,)
-        and not (one.name == "calendar year" and _adjusted_for(roles).issuperset(one.columns))
+        and (one.in_line or not one.columns or not answered.issuperset(one.columns))
     ]
     for one in doubts[:DOUBTS_SHOWN]:
         typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
@@ -162,10 +169,13 @@ def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
     return said
 
 
-def _adjusted_for(roles: "Roles") -> set[str]:
+def _answered(patients: "Patients", roles: "Roles") -> set[str]:
+    """Columns that the user named as variables, or placed: what was yours to decide of them is decided."""
     known = roles.knowledge
-    given = known.get("covariates", ()) if isinstance(known, dict) else known.covariates if known else ()
-    return {str(name) for name in given}
+    fields = {} if known is None else known if isinstance(known, dict) else known.to_dict()
+    placed = [*(fields.get("tiers") or ()), fields.get("first") or (), fields.get("covariates") or ()]
+    kept = patients.X.column_names if roles.keep else ()
+    return {str(name) for some in (*placed, kept) for name in some}
 
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from ..errors import InputError
-from ..files.atomic_write import check_can_write
-from ..files.results import result_format
-from ..files.table_file import TableFile
+from ..files.header import TableFile
+from ..files.writing import check_can_write, result_format
 from ..wording import quoted, shown
 from .knowing import KnowledgeOptions
 

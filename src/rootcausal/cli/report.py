@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..files.table_file import TableFile
+from ..files.header import TableFile
 from ..wording import plural, quoted, shown
 from .console import (
     made_with,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..files.results import write_tables
+from ..files.writing import write_tables
 from ..version import __version__
 from ..wording import shown
 from .console import provenance, say, status_if_slow

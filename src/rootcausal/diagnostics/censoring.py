@@ -1,4 +1,4 @@
-"""Does the end of follow-up depend on the patients' columns?
+"""Is censoring non-informative: does the end of follow-up depend on the patients' columns?
 
 Hazards are right as long as who leaves, among those who are alike in the model's columns, is not worse off
 than who stays. That itself nobody can see. But if patients leave sooner, or later, by something that also
@@ -9,22 +9,19 @@ until one date, as long as it is among the columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.stats import norm
 
-from ..asking.words import tokens, words
 from ..core.table import F64
+from ..name_hints.words import tokens, words
 from ..outcomes.words import fold
-from ..wording import listed, plural, quoted
-from .diagnosis import Check, Scale, in_words
+from ..wording import listed, quoted
+from .diagnosis import Check
 from .evidence import Evidence
-from .many_tests import corrected
-from .plain_fit import PlainHazard
-from .visible import smallest_visible
+from .power import corrected, smallest_visible
+from .regressions import PlainHazard
+from .specification import NEVER, CheckSpec, Scale, Text, from_size
 
-QUESTION = "Does the end of follow-up have nothing to do with the patients' columns?"
 # Log-hazard of leaving for one standard deviation. What is behind it, no table shows: it is a doubt at most.
 SCALE = Scale(0.3, np.inf, p_doubtful=0.01)
 # That must be visible before silence means anything.
@@ -40,8 +37,45 @@ _ENTRY = words(
 _BIRTH = words("birth born dob age")
 FIRST_YEAR, LAST_YEAR = 1900.0, 2100.0
 
+ENDED = "Follow-up of {n_left:,} of {n:,} patients ended without the event, and "
+NOT_SEEN = ENDED + "by no column that the hazard depends on clearly sooner or later{harmless}."
+SPEC = CheckSpec(
+    "follow_up",
+    "Is censoring non-informative?",
+    "log-hazard of leaving, for a standard deviation of a column on which the hazard depends",
+    {
+        "fine": Text(NOT_SEEN),
+        "fine, hardly anybody left": Text(
+            "{n_early:,} of {n:,} patients left without the event before the end of all follow-up: too few "
+            "to matter."
+        ),
+        "cannot tell": Text(
+            NOT_SEEN + " Seen would be a hazard of leaving that is {fold}-fold.",
+            "Whether sicker patients left sooner cannot be told: of {n_left:# patient} who left, only a "
+            "hazard that is {fold}-fold for a standard deviation would be seen.",
+            "ask why patients left; compare who left early with who stayed.",
+        ),
+        "doubtful": Text(
+            ENDED
+            + "with one standard deviation more of {worst:q} they left {times} times as {sooner:soon|late} "
+            "({p:p} after correction for {n_columns:# column}); the hazard of the event depends on it, "
+            "too{harmless}.",
+            "Hazards and risks are right only if patients who left were no worse off than others like them; "
+            "how long they were followed depends on {names:3}.",
+            "ask why they left. If all were followed until one date, take the day or year of entry in as a "
+            "column. If patients left because they did badly or well (a transplant, another treatment), "
+            "count that as an event too, or read hazards as those of patients to whom it does not happen.",
+        ),
+    },
+    SCALE,
+    touches="risk",
+    doubtful_from=f"{from_size(SCALE.doubtful, SCALE.p_doubtful)}: {fold(SCALE.doubtful)} times as soon or "
+    f"late",
+    broken_from=NEVER,
+)
 
-def check_follow_up(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check:
+
+def check_censoring(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check:
     """Of all columns, one at a time.
 
     Parameters
@@ -52,51 +86,45 @@ def check_follow_up(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
     """
     time, event = evidence.known.T
     n_left, n = int((event == 0).sum()), event.size
+    # Who was followed for as long as anybody did not leave: the study ended.
     n_early = int(((event == 0) & (time < time.max())).sum())
     if n_early < FEW_LEAVE * n:
-        return _hardly_anybody_left(n_early, n)
+        return SPEC.check("fine", 0.0, case="hardly anybody left", n_early=n_early, n=n)
     columns = np.column_stack([evidence.values, evidence.outside])
     names = (*evidence.names, *evidence.outside_names)
     # Events come before ends of follow-up at the same time.
     fit = PlainHazard.of(columns[:, :0], np.where(event > 0, np.nextafter(time, 0.0), time), 1.0 - event)
     effect, error = _effects(fit, columns)
-    p_values = np.array([corrected(p, len(names)) for p in (2.0 * norm.sf(np.abs(effect) / error)).tolist()])
-    counts = np.array(
-        [
-            SCALE.judge(p, size) != "fine"
-            for p, size in zip(p_values.tolist(), np.abs(effect).tolist(), strict=True)
-        ],
-        dtype=bool,
-    )
+    p_values = [corrected(p, len(names)) for p in (2.0 * norm.sf(np.abs(effect) / error)).tolist()]
+    judged = zip(p_values, np.abs(effect).tolist(), strict=True)
+    counts = np.array([SCALE.judge(*of) != "fine" for of in judged], dtype=bool)
     entry = np.array([says_entry(name, values) for name, values in zip(names, raw.T, strict=True)], bool)
     acts = np.append(in_model, np.zeros(evidence.outside.shape[1], dtype=bool))
-    strongest = np.argsort(-np.abs(effect), kind="stable")
-    doubtful = [place for place in strongest.tolist() if (counts & acts & ~entry)[place]]
-    harmless = [place for place in strongest.tolist() if counts[place] and place not in doubtful]
+    strongest = np.argsort(-np.abs(effect), kind="stable").tolist()
+    doubtful = [place for place in strongest if (counts & acts & ~entry)[place]]
+    beside = dict.fromkeys(names[place] for place in strongest if counts[place] and place not in doubtful)
     needed = smallest_visible(1, 1, len(names), SCALE.p_doubtful)
     smallest = needed * float(np.median(error)) if len(names) else 0.0
-    beside = _harmless([names[place] for place in harmless])
-    if doubtful:
-        return _depends(doubtful, names, effect, p_values, n_left, n, beside, smallest)
-    unseen = smallest > HARD
-    largest = int(p_values.argmin()) if len(names) else None
-    return Check(
-        "follow_up",
-        QUESTION,
-        "cannot tell" if unseen else "fine",
-        float(np.abs(effect).max(initial=0.0)),
-        None if largest is None else float(p_values[largest]),
-        f"Follow-up of {n_left:,} of {n:,} patients ended without the event, and by no column that the "
-        f"hazard depends on clearly sooner or later{beside}."
-        + (f" Seen would be a hazard of leaving that is {fold(smallest)}-fold." if unseen else ""),
-        "ask why patients left; compare who left early with who stayed." if unseen else "",
-        (),
-        f"Whether sicker patients left sooner cannot be told: of {plural(n_left, 'patient')} who left, only "
-        f"a hazard that is {fold(smallest)}-fold for a standard deviation would be seen."
-        if unseen
-        else "",
-        "risk" if unseen else "",
-        smallest,
+    worst = doubtful[0] if doubtful else int(np.argmin(p_values)) if names else None
+    largest = float(np.abs(effect).max(initial=0.0))
+    harmless = (
+        f". It also goes with {listed([quoted(name, 40) for name in beside], COLUMNS_NAMED)}, which does no "
+        "harm: the hazard does not depend on it, or it says when patients came in, and is a column"
+    )
+    return SPEC.check(
+        "doubtful" if doubtful else "cannot tell" if smallest > HARD else "fine",
+        abs(float(effect[doubtful[0]])) if doubtful else largest,
+        None if worst is None else p_values[worst],
+        names=tuple(dict.fromkeys(names[place] for place in doubtful)),
+        smallest=smallest,
+        n_left=n_left,
+        n=n,
+        n_columns=len(names),
+        worst="" if worst is None else names[worst],
+        times=fold(abs(float(effect[worst]))) if doubtful else "",
+        sooner=bool(doubtful and effect[worst] > 0),
+        harmless=harmless if beside else "",
+        fold=fold(smallest),
     )
 
 
@@ -117,62 +145,3 @@ def says_entry(name: str, values: F64) -> bool:
         return False
     years = values.size > 0 and values.min() >= FIRST_YEAR and values.max() <= LAST_YEAR
     return bool(parts & _ENTRY) or bool(years)
-
-
-def _depends(
-    found: Sequence[int],
-    names: Sequence[str],
-    effect: F64,
-    p_values: F64,
-    n_left: int,
-    n: int,
-    beside: str,
-    smallest: float,
-) -> Check:
-    worst = found[0]
-    size = float(effect[worst])
-    named = tuple(dict.fromkeys(names[place] for place in found))
-    shown = listed([quoted(name, 40) for name in named], COLUMNS_NAMED)
-    return Check(
-        "follow_up",
-        QUESTION,
-        "doubtful",
-        abs(size),
-        float(p_values[worst]),
-        f"Follow-up of {n_left:,} of {n:,} patients ended without the event, and with one standard deviation "
-        f"more of {quoted(names[worst], 40)} they left {fold(abs(size))} times as "
-        f"{'soon' if size > 0 else 'late'} ({in_words(float(p_values[worst]))} after correction for "
-        f"{plural(len(names), 'column')}); the hazard of the event depends on it, too{beside}.",
-        "ask why they left. If all were followed until one date, take the day or year of entry in as a "
-        "column. If patients left because they did badly or well (a transplant, another treatment), count "
-        "that as an event too, or read hazards as those of patients to whom it does not happen.",
-        named,
-        f"Hazards and risks are right only if patients who left were no worse off than others like them; how "
-        f"long they were followed depends on {shown}.",
-        "risk",
-        smallest,
-    )
-
-
-def _harmless(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    shown = listed([quoted(name, 40) for name in dict.fromkeys(names)], COLUMNS_NAMED)
-    return (
-        f". It also goes with {shown}, which does no harm: the hazard does not depend on it, or it says when "
-        "patients came in, and is a column"
-    )
-
-
-def _hardly_anybody_left(n_early: int, n: int) -> Check:
-    """Who was followed for as long as anybody did not leave: the study ended."""
-    return Check(
-        "follow_up",
-        QUESTION,
-        "fine",
-        0.0,
-        None,
-        f"{n_early:,} of {n:,} patients left without the event before the end of all follow-up: too few to "
-        "matter.",
-        "",
-    )

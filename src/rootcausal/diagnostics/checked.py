@@ -67,6 +67,11 @@ class Checked:
         return words_of(self.model.attribution)
 
     @property
+    def moved(self) -> str:
+        """What shocks add to, in words: ``the log-odds``, or the outcome itself."""
+        return f"the {self.words.scale}" if self.words.is_chance else self.words.happening
+
+    @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
         return OUTCOMES[self.model.attribution.outcome].outcome
@@ -79,7 +84,7 @@ class Checked:
         return rows if rows.ndim == 1 else rows[:, SCORE]
 
     @property
-    def bent(self) -> bool:
+    def nonlinear(self) -> bool:
         """Whether the model has curves in place of straight lines."""
         return any(form != STRAIGHT for form in self.model.mechanism.forms())
 

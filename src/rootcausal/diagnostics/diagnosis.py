@@ -205,30 +205,3 @@ def _in_full(check: Check) -> list[str]:
     said.append(check.limit if check.reading == "do not read" else f"{check.reading}: {check.limit}")
     said.append(f"what to do: {check.advice}")
     return [_titled(check.verdict, check.question), *(f"{'':<12} {line}" for line in said)]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """From which effect on, and below which p-value, a finding is doubtful or broken."""
-
-    doubtful: float
-    broken: float
-    p_doubtful: float = 0.05
-    p_broken: float = 0.001
-
-    def judge(self, p_value: float, effect: float, smallest: float = 0.0) -> Verdict:
-        """Both must agree.
-
-        Estimated errors are slightly dependent even when all is well, so in a large cohort a p-value alone
-        would cry wolf; and an effect that is large but uncertain proves nothing. ``smallest`` is the effect
-        that would have been seen: where only more than a broken one would, silence says nothing.
-        """
-        if p_value < self.p_broken and effect >= self.broken:
-            return "broken"
-        if p_value < self.p_doubtful and effect >= self.doubtful:
-            return "doubtful"
-        return "fine" if smallest <= self.broken else "cannot tell"
-
-
-def in_words(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"

@@ -1,4 +1,4 @@
-"""What the checks look at, computed once: the errors of the patients, and a plain logistic fit."""
+"""What the checks look at, computed once: the errors of the patients, their columns and outcomes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
 
-from ..asking.before_all import says_first
-from ..backends.choose import choose_table
 from ..core.arrows import WEAKEST_EDGE
-from ..core.holes import HoledRaw
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
-from ..outcomes.binary import fit_logit
+from ..name_hints.exogenous import says_first
 from ..wording import listed, quoted
 from .checked import Checked
-from .score_tests import blocks_of, in_groups, joint_tests
 
 # Enough to see any effect worth a verdict; the rest would only cost time.
 ROWS_AT_MOST = 20_000
@@ -28,9 +23,6 @@ ERRORS_AT_MOST = 100
 ROUNDING = 1e-9
 # Share of patients of whom all must have been measured for these to stand for all.
 FEWEST_MEASURED = 0.3
-# Steps after which patients who can be told apart are, how long they are, and what keeps them finite.
-APART_STEPS, LONGEST_STEP, APART_RIDGE = 25, 5.0, 1e-6
-LARGEST_LOG_ODDS = 30.0
 # A regression wants so many patients a variable.
 ROWS_A_VARIABLE = 10
 
@@ -261,7 +253,7 @@ def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Ind
 def standardized(values: F64) -> F64:
     """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
     centred = values - values.mean(axis=0)
-    sd = np.sqrt((centred * centred).mean(axis=0))
+    sd = centred.std(axis=0)  # about its own mean: that of equal values is off by rounding
     centred /= np.where(sd > 0, sd, 1.0)
     return centred
 
@@ -298,58 +290,6 @@ def ties_restored(errors: F64) -> F64:
     return restored
 
 
-@dataclass(frozen=True)
-class PlainLogit:
-    """Maximum likelihood of D on the errors, which score tests need: shrinkage would bias them.
-
-    Attributes
-    ----------
-    design : (n, k + 1) errors and a column of ones.
-    risk : (n,) fitted.
-    covariance : (k + 1, k + 1) of the coefficients.
-    coef : (k + 1,), the intercept last.
-    separated : whether the errors tell all patients apart, so that only a weak prior keeps the coefficients
-        finite, and no test means anything.
-    """
-
-    design: F64
-    risk: F64
-    covariance: F64
-    coef: F64
-    separated: bool
-
-
-def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
-    n, k = errors.shape
-    raw = choose_table("auto", errors, y)
-    assert not isinstance(raw, HoledRaw)
-    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
-    logit = fit_logit(table, np.arange(k), float(y.mean()))
-    design = np.vstack([errors.T, np.ones(n)]).T
-    coef = np.append(logit.coef, logit.baseline)
-    risk = expit(design @ coef)
-    information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-    separated = logit.separated and _tell_all_apart(design, y, coef)
-    return PlainLogit(design, risk, np.linalg.pinv(information), coef, separated)
-
-
-def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
-    """Whether some coefficients leave not a single exception, rather than decide for a few patients.
-
-    Where there are such, each step of Newton's method cuts what the likelihood lacks to about a third.
-    """
-    for _ in range(APART_STEPS):
-        log_odds = design @ coef
-        if log_odds[y == 1].min() > log_odds[y == 0].max():
-            return True
-        risk = expit(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
-        information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-        step = np.linalg.solve(information + APART_RIDGE * np.eye(coef.size), design.T @ (y - risk))
-        longest = max(LONGEST_STEP, float(np.abs(coef).max()))
-        coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
-    return False
-
-
 def deciding_levels(evidence: Evidence, outcome: np.ndarray, either: bool = True) -> np.ndarray:
     """(k,) which columns are a level, or two, that decides for its patients: quasi-complete separation.
 
@@ -374,22 +314,3 @@ def decided_by(evidence: Evidence, deciding: np.ndarray) -> str:
         f" Left out of this check: {named}, of which one level decides the outcome of its patients "
         "(quasi-complete separation)."
     )
-
-
-def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, Index]:
-    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
-    m, width, n = extra.shape
-    weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
-    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
-
-    def work(some: slice) -> None:
-        rows = extra[some].reshape(-1, n)
-        weighted = rows * weight
-        cross, information = weighted @ fit.design, weighted @ rows.T
-        left = information - cross @ fit.covariance @ cross.T
-        statistic[some], freedom[some] = joint_tests(
-            (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
-        )
-
-    in_groups(work, m, n)
-    return statistic, freedom

@@ -7,16 +7,18 @@ of the pair itself is no better: its standard error goes to zero just where both
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import normaltest
 
-from ..core.table import F64, Index
-from ..wording import listed, one_line, plural, quoted
+from ..core.table import F64
+from ..wording import listed, plural, quoted
 from .diagnosis import Check, Verdict
 from .evidence import Evidence
-from .visible import smallest_visible
+from .power import smallest_visible
+from .specification import CheckSpec, Text
 
-QUESTION = "Are the errors non-Gaussian, so that causes can be told from effects?"
 LEVEL = 0.01
 # The test says nothing of fewer rows.
 FEWEST_ROWS = 20
@@ -28,6 +30,43 @@ NEARLY_GAUSSIAN = 0.2
 # The part of all arrows from which on the order as a whole says little.
 BROKEN_SHARE = 1 / 3
 ARROWS_NAMED = 3
+
+UNDIRECTED = Text(
+    "{n_undirected} of {n_arrows:# arrow} between variables could as well point the other way: at both ends "
+    "the shocks look bell-shaped (Gaussian) in these {rows}. {n_undirected:This one is|These are} between "
+    "{between}.",
+    "Do not rely on which comes first, and passes its shocks on, between {between}.",
+    "where you know which of two comes first, say so (--tiers, --causes; for example whether {cause:name} "
+    "can act on {effect:name}), and see how often resamples agree on the order (--bootstrap). If one of them "
+    "was turned into logarithms or normal scores before, give it as it was measured.",
+)
+NO_ARROW = "{rows} show no arrow whose direction had to be learned."
+SPEC = CheckSpec(
+    "non_gaussian",
+    "Are the errors non-Gaussian, so that causes can be told from effects?",
+    f"arrows whose two ends both look Gaussian (p ≥ {LEVEL:g})",
+    {
+        "fine": Text(
+            "None of {n_arrows:# arrow} between variables has bell-shaped (Gaussian) shocks at both ends: "
+            "shapes allow its direction to be learned."
+        ),
+        "fine, no arrow": Text(NO_ARROW),
+        "cannot tell": replace(
+            UNDIRECTED,
+            limit="{rows} do not show which comes first, and passes its shocks on, between {between}.",
+        ),
+        "cannot tell, no arrow": Text(
+            NO_ARROW,
+            "Which variable acts on which is not shown by {rows}: no arrow was seen.",
+            "collect more patients before you read the order of the variables.",
+        ),
+        "doubtful": UNDIRECTED,
+        "broken": Text(limit="Do not read which comes first, and passes its shocks on, between {between}."),
+    },
+    touches="order",
+    doubtful_from="one",
+    broken_from=f"{100 * BROKEN_SHARE:.0f} % of them",
+)
 
 
 def gaussian_p_values(errors: F64) -> F64:
@@ -49,19 +88,20 @@ def check_gaussianity(evidence: Evidence) -> Check:
     # How far the less Gaussian of the two is from being Gaussian: the larger, the less is known.
     doubt = p_values[arrows].min(axis=1)
     undirected = arrows[doubt >= LEVEL][np.argsort(-doubt[doubt >= LEVEL], kind="stable")]
-    verdict = _judge(len(undirected), len(arrows), smallest_visible(n, 2, 1, LEVEL) <= NEARLY_GAUSSIAN)
-    between, rows = _pairs(evidence, undirected), plural(n, evidence.row_noun)
-    return Check(
-        "non_gaussian",
-        QUESTION,
+    enough = smallest_visible(n, 2, 1, LEVEL) <= NEARLY_GAUSSIAN
+    pairs = [[evidence.names[place] for place in pair] for pair in undirected]
+    verdict = _judge(len(undirected), len(arrows), enough)
+    return SPEC.check(
         verdict,
         float(len(undirected)),
-        None,
-        _statement(len(undirected), len(arrows), between, rows),
-        _advice(evidence, verdict, undirected),
-        evidence.named(undirected) if verdict != "fine" else (),
-        limit=_limit(verdict, between, rows),
-        touches="" if verdict == "fine" else "order",
+        case="" if len(undirected) else "none" if len(arrows) else "no arrow",
+        names=evidence.named(undirected) if verdict != "fine" else (),
+        n_undirected=len(undirected),
+        n_arrows=len(arrows),
+        rows=plural(n, evidence.row_noun),
+        between=listed([f"{quoted(a, 40)} and {quoted(b, 40)}" for a, b in pairs], ARROWS_NAMED),
+        cause=pairs[0][0] if pairs else "",
+        effect=pairs[0][1] if pairs else "",
     )
 
 
@@ -72,48 +112,3 @@ def _judge(n_undirected: int, n_arrows: int, enough: bool) -> Verdict:
     if not n_undirected:
         return "fine"
     return "broken" if n_undirected >= BROKEN_SHARE * n_arrows else "doubtful"
-
-
-def _statement(n_undirected: int, n_arrows: int, between: str, rows: str) -> str:
-    if not n_arrows:
-        return f"{rows} show no arrow whose direction had to be learned."
-    if not n_undirected:
-        return (
-            f"None of {plural(n_arrows, 'arrow')} between variables has bell-shaped (Gaussian) shocks at "
-            "both ends: shapes allow its direction to be learned."
-        )
-    return (
-        f"{n_undirected} of {plural(n_arrows, 'arrow')} between variables could as well point the other way: "
-        f"at both ends the shocks look bell-shaped (Gaussian) in these {rows}. "
-        f"{'This one is' if n_undirected == 1 else 'These are'} between {between}."
-    )
-
-
-def _limit(verdict: Verdict, between: str, rows: str) -> str:
-    if verdict == "fine":
-        return ""
-    if not between:
-        return f"Which variable acts on which is not shown by {rows}: no arrow was seen."
-    if verdict == "cannot tell":
-        first = "which comes first, and passes its shocks on"
-        return f"{rows} do not show {first}, between {between}."
-    do_not = "Do not read" if verdict == "broken" else "Do not rely on"
-    return f"{do_not} which comes first, and passes its shocks on, between {between}."
-
-
-def _advice(evidence: Evidence, verdict: Verdict, undirected: Index) -> str:
-    if verdict == "fine":
-        return ""
-    if not len(undirected):
-        return "collect more patients before you read the order of the variables."
-    cause, effect = (one_line(evidence.names[place], 40) for place in undirected[0])
-    return (
-        f"where you know which of two comes first, say so (--tiers, --causes; for example whether {cause} "
-        f"can act on {effect}), and see how often resamples agree on the order (--bootstrap). If one of them "
-        "was turned into logarithms or normal scores before, give it as it was measured."
-    )
-
-
-def _pairs(evidence: Evidence, arrows: Index) -> str:
-    names = [[quoted(evidence.names[place], 40) for place in pair] for pair in arrows]
-    return listed([f"{cause} and {effect}" for cause, effect in names], ARROWS_NAMED)

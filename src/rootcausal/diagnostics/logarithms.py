@@ -1,23 +1,34 @@
-"""Would a logarithm make relations straighter, and what would it change?"""
+"""Would a logarithm make relations straighter, and what would it change?
+
+Both fits are the model's own, on the same patients, once without and once with it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+from ..backends.choose import choose_table
+from ..core.arrows import arrows_among
 from ..core.layout import Layout
 from ..core.model import CausalModel
-from ..core.moments import FLAT
+from ..core.moments import FLAT, describe_columns
+from ..core.ordering import VARIANTS
+from ..core.outcome import Outcome
+from ..core.pipeline import ATTRIBUTIONS, Settings, learn
 from ..core.table import F64, Index
-from ..wording import listed, one_line, plural, quoted
+from ..outcomes.binary import Binary
+from ..wording import listed, one_line, plural
 from .checked import Checked
 from .diagnosis import Check
 from .evidence import population_sample
-from .log_option import how_to_log
-from .other_scale import Change, settings_of, what_changes
-from .straighter import (
+from .linearity import how_to_log
+from .log_gain import (
     COLUMNS_AT_MOST,
     OFFERED_AT_MOST,
     ROWS_A_COLUMN,
@@ -32,10 +43,9 @@ from .straighter import (
     screened,
     straightened,
 )
-from .visible import POWER
+from .power import POWER
+from .specification import NEVER, CheckSpec, Text
 
-NAME = "logarithm"
-QUESTION = "Would a logarithm make relations straighter?"
 # Nats a row that nobody should miss: the others explain a half of a logarithm, and a quarter of the column.
 HARD = 0.2
 FEWEST_COLUMNS = 10
@@ -49,11 +59,55 @@ CELLS_AT_MOST = 1_000_000
 PAIRS_AT_MOST = 20_000_000
 FEWEST_ROWS = 1_000
 FEWEST_AT_ALL = 20
+ARROWS_NAMED = 3
+VARIABLES_NAMED = 3
+NOBODY = -1
+
 TOO_FEW = f"Fewer than {FEWEST_AT_ALL} patients do not show whether a logarithm would make lines straighter."
-MORE = "take more patients, or plot these columns against each other."
-NOTHING_TO_LOG = (
-    "No column is a number that is above zero in every patient and varies by a factor of three: there is "
-    "nothing to take a logarithm of."
+LONG_TAILS = Text(
+    "The other columns and {happening} explain more of some logarithms than of the values ({figures}), as "
+    "long tails alone can bring about: errors then do not depend on each other clearly less, as they would "
+    "with straighter lines.{unseen}"
+)
+NOT_USED = Text(
+    "A logarithm would make {closest:name} straighter, but the model does not use it, nor would it.{unseen}"
+)
+NONE_BETTER = (
+    "Of {n_columns:# column} above zero, the other columns and {happening} explain no logarithm clearly "
+    "better than the value (closest: {figures}).{unseen}"
+)
+SPEC = CheckSpec(
+    "logarithm",
+    "Would a logarithm make relations straighter?",
+    "nats a patient by which it explains more",
+    {
+        "fine": Text(NONE_BETTER),
+        "fine, nothing to log": Text(
+            "No column is a number that is above zero in every patient and varies by a factor of three: "
+            "there is nothing to take a logarithm of."
+        ),
+        "fine, not used": NOT_USED,
+        "fine, long tails": LONG_TAILS,
+        "cannot tell": Text(
+            NONE_BETTER,
+            "Whether a logarithm would make lines straighter cannot be seen in {rows}.",
+            "take more patients, or plot these columns against each other.",
+        ),
+        "cannot tell, too few": Text(TOO_FEW, TOO_FEW),
+        "cannot tell, not used": NOT_USED,
+        "cannot tell, long tails": LONG_TAILS,
+        "doubtful": Text(
+            "The other columns and {happening} explain more of a logarithm than of the value: {some}; and "
+            "errors depend on each other less.{changes}{unseen}",
+            "The order around {names:3} rests on straight lines that would be straighter with a "
+            "logarithm{new}.",
+            "fit again with {log}, and let someone who knows these measurements say which of the two results "
+            "makes sense.",
+        ),
+    },
+    touches="order",
+    doubtful_from=f"{STRAIGHTER:g} ({STANDARD_ERRORS:g} standard errors)",
+    broken_from=NEVER,
 )
 
 
@@ -77,13 +131,56 @@ class Looked:
     scales: Scales
 
 
+@dataclass(frozen=True)
+class Change:
+    """What differs between two models of the same patients.
+
+    Attributes
+    ----------
+    n_arrows : arrows of the first.
+    turned : those that point the other way in the second, as (from, to) in the first; the strongest first.
+    new_top : share of the patients whose strongest root cause is another one.
+    most_often : (before, after, share) of the most frequent such change; None where there is none.
+    entered, left : variables of one causal order only.
+    """
+
+    n_arrows: int
+    turned: tuple[tuple[int, int], ...]
+    new_top: float
+    most_often: tuple[int, int, float] | None
+    entered: tuple[int, ...]
+    left: tuple[int, ...]
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """One sentence; ``names`` of the variables."""
+
+        def named(variable: int) -> str:
+            return one_line(names[variable], 40) if variable != NOBODY else "none"
+
+        if self.turned:
+            some = [f"{named(a)} → {named(b)}" for a, b in self.turned]
+            said = [f"{len(some)} of {self.n_arrows} arrows would turn round ({listed(some, ARROWS_NAMED)})"]
+        else:
+            said = ["no arrow would turn round"]
+        top = f"the strongest root cause would be another one in {self.new_top:.0%} of the patients"
+        if self.most_often is not None:
+            before, after, share = self.most_often
+            top += f" (most often {named(after)} instead of {named(before)}: {share:.0%})"
+        said.append(top)
+        for verb, variables in (("enter", self.entered), ("leave", self.left)):
+            if variables:
+                some = [named(variable) for variable in variables]
+                said.append(f"{listed(some, VARIABLES_NAMED)} would {verb} the model")
+        return f"{', '.join(said[:-1])} and {said[-1]}"
+
+
 def check_logarithm(checked: Checked, score: np.ndarray) -> Check:
     """Whether some column wants a logarithm, and what that would change; ``score`` (n,) is the outcome's."""
     looked = _looked_at(checked, score)
     if looked is None:
-        return Check(NAME, QUESTION, "cannot tell", 0.0, None, TOO_FEW, MORE, (), TOO_FEW, "order")
+        return SPEC.check("cannot tell", 0.0, case="too few")
     if not looked.scales.candidates.any():
-        return Check(NAME, QUESTION, "fine", 0.0, None, NOTHING_TO_LOG, "")
+        return SPEC.check("fine", 0.0, case="nothing to log")
     clear, complete = screened(looked.scales)
     gains = straightened(looked.scales, clear) if clear else []
     matter, change = _with_what_changes(checked, looked, gains) if gains else ([], None)
@@ -160,90 +257,60 @@ def _offered(
 ) -> Check:
     """``complete`` says whether these are all that would be straighter."""
     names = [checked.named.column_names[looked.columns[gain.column]] for gain in gains]
-    happening = checked.words.happening
     some = [
         f"{one_line(name, 40)} {gain.explained_log:.0%} instead of {gain.explained:.0%}"
         for name, gain in zip(names, gains, strict=True)
     ]
-    statement = (
-        f"The other columns and {happening} explain more of a logarithm than of the value: "
-        f"{listed(some, COLUMNS_NAMED)}; and errors depend on each other less."
-    )
+    changes, new, n_rows = "", "", looked.rows.size
     if change is not None:
-        n_rows = looked.rows.size
         some_rows = f" on {n_rows:,} of the {checked.row_noun}s" if n_rows < len(checked.X) else ""
-        changes = change.in_words(_variables(checked, looked))
-        statement += f" Fitted for this{some_rows}, once without and once with it, {changes}."
+        would = change.in_words(_variables(checked, looked))
+        changes = f" Fitted for this{some_rows}, once without and once with it, {would}."
+        new = f"; it would make another root cause the strongest in {change.new_top:.0%} of the patients"
     if not complete:
-        statement += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
-    shown = listed([quoted(name, 40) for name in names], COLUMNS_NAMED)
-    return Check(
-        NAME,
-        QUESTION,
+        changes += f" No more than {OFFERED_AT_MOST} columns were tried: others may follow once these are."
+    return SPEC.check(
         "doubtful",
         gains[0].nats,
-        None,
-        statement + _left_unseen(looked, happening),
-        f"fit again with {how_to_log(names, checked.logged, checked.words.estimator)}, and let someone "
-        "who knows these measurements say which of the two results makes sense.",
-        tuple(names),
-        _limit(shown, change),
-        "order",
+        names=names,
+        happening=checked.words.happening,
+        some=listed(some, COLUMNS_NAMED),
+        changes=changes,
+        new=new,
+        unseen=_left_unseen(checked, looked),
+        log=how_to_log(names, checked.logged, checked.words.estimator),
     )
-
-
-def _limit(shown: str, change: Change | None) -> str:
-    said = f"The order around {shown} rests on straight lines that would be straighter with a logarithm"
-    if change is None:
-        return f"{said}."
-    return f"{said}; it would make another root cause the strongest in {change.new_top:.0%} of the patients."
 
 
 def _nothing_offered(checked: Checked, looked: Looked, clear: list[Gain], gains: list[Gain]) -> Check:
     """``clear`` are gains beyond chance; of these, ``gains`` also made errors less dependent."""
-    scales, happening = looked.scales, checked.words.happening
+    scales = looked.scales
     closest = clear[0] if clear else gain_of(scales, int(quick_gains(scales).argmax()))
-    name = one_line(checked.named.column_names[looked.columns[closest.column]], 40)
-    figures = f"{name}, {closest.explained_log:.0%} instead of {closest.explained:.0%}"
+    name = checked.named.column_names[looked.columns[closest.column]]
     smallest = max(STRAIGHTER, STANDARD_ERRORS * closest.error) + float(norm.ppf(POWER)) * closest.error
-    n_columns, n_rows = plural(int(scales.candidates.sum()), "column"), len(scales.score)
-    if gains:
-        statement = f"A logarithm would make {name} straighter, but the model does not use it, nor would it."
-    elif clear:
-        statement = (
-            f"The other columns and {happening} explain more of some logarithms than of the values "
-            f"({figures}), as long tails alone can bring about: errors then do not depend on each other "
-            "clearly less, as they would with straighter lines."
-        )
-    else:
-        statement = (
-            f"Of {n_columns} above zero, the other columns and {happening} explain no logarithm clearly "
-            f"better than the value (closest: {figures})."
-        )
+    n_rows = len(scales.score)
     told = n_rows >= FEWEST_PATIENTS and (smallest <= HARD or bool(clear))
-    return Check(
-        NAME,
-        QUESTION,
+    return SPEC.check(
         "fine" if told else "cannot tell",
         closest.nats,
-        None,
-        statement + _left_unseen(looked, happening),
-        "" if told else MORE,
-        (),
-        ""
-        if told
-        else "Whether a logarithm would make lines straighter cannot be seen in "
-        f"{plural(n_rows, checked.row_noun)}.",
-        "" if told else "order",
-        smallest,
+        case="not used" if gains else "long tails" if clear else "",
+        smallest=smallest,
+        happening=checked.words.happening,
+        closest=name,
+        figures=f"{one_line(name, 40)}, {closest.explained_log:.0%} instead of {closest.explained:.0%}",
+        n_columns=int(scales.candidates.sum()),
+        rows=plural(n_rows, checked.row_noun),
+        unseen=_left_unseen(checked, looked),
     )
 
 
-def _left_unseen(looked: Looked, happening: str) -> str:
+def _left_unseen(checked: Checked, looked: Looked) -> str:
     if looked.every_column:
         return ""
-    few = looked.columns.size
-    return f" Only the {few} columns that matter most to the model and to {happening} were looked at."
+    which = (
+        f"the {looked.columns.size} columns that matter most to the model and to {checked.words.happening}"
+    )
+    return f" Only {which} were looked at."
 
 
 def _variables(checked: Checked, looked: Looked) -> list[str]:
@@ -251,3 +318,70 @@ def _variables(checked: Checked, looked: Looked) -> list[str]:
     layout, names = checked.model.layout, checked.named.names
     variable = looked.columns if layout is None else layout.variable[looked.columns]
     return [names[place] for place in np.unique(variable)]
+
+
+def settings_of(parameters: Mapping[str, Any]) -> Settings | None:
+    """How the model was fitted; None where its file does not say, or says what this version does not know."""
+    variant = VARIANTS.get(str(parameters.get("variant")))
+    attribution = ATTRIBUTIONS.get(str(parameters.get("attribution")))
+    alpha = parameters.get("alpha")
+    if variant is None or attribution is None or "alpha" not in parameters:
+        return None
+    return Settings(
+        variant, None if alpha is None else float(alpha), attribution, parameters.get("prevalence")
+    )
+
+
+def what_changes(
+    before: F64,
+    after: F64,
+    known: np.ndarray,
+    layout: Layout,
+    settings: Settings,
+    kind: type[Outcome] = Binary,
+) -> Change:
+    """``before`` and ``after`` (n, q) are the same patients, on two scales; no column may be constant.
+
+    ``known`` is what is known of their outcome, which is of this ``kind``.
+    """
+    outcome = kind.of(known)
+    models = [_fitted(values, known, layout, settings, outcome) for values in (before, after)]
+    variables = np.arange(layout.n_variables)
+    arrows, arrows_after = (arrows_among(model, variables) for model in models)
+    strength = _strengths(models[0])
+    turned = np.argwhere(arrows & arrows_after.T)
+    turned = turned[np.argsort(-strength[turned[:, 0], turned[:, 1]], kind="stable")]
+    tops = [_top_cause(model, values) for model, values in zip(models, (before, after), strict=True)]
+    changed = np.flatnonzero(tops[0] != tops[1])
+    most = Counter(zip(tops[0][changed].tolist(), tops[1][changed].tolist(), strict=True)).most_common(1)
+    ordered, ordered_after = (set(model.order.tolist()) for model in models)
+    return Change(
+        int(arrows.sum()),
+        tuple((int(cause), int(effect)) for effect, cause in turned),
+        changed.size / len(known),
+        (*most[0][0], most[0][1] / len(known)) if most else None,
+        tuple(sorted(ordered_after - ordered)),
+        tuple(sorted(ordered - ordered_after)),
+    )
+
+
+def _fitted(
+    values: F64, known: np.ndarray, layout: Layout, settings: Settings, outcome: Outcome
+) -> CausalModel:
+    raw = choose_table("auto", values, outcome.rows(known))
+    return learn(raw, describe_columns(raw, settings.prevalence), settings, None, layout, outcome).model
+
+
+def _strengths(model: CausalModel) -> F64:
+    """(p, p), ``[i, j]``: the size of what variable j does to i."""
+    found = np.zeros((model.n_variables, model.n_variables))
+    found[np.ix_(model.order, model.order)] = np.abs(model.direct_effects())
+    return found
+
+
+def _top_cause(model: CausalModel, values: F64) -> np.ndarray:
+    """(n,) the variable whose shock adds most to each patient's predictor; NOBODY where none adds any."""
+    shapley = model.shapley(values)
+    if not shapley.shape[1]:
+        return np.full(len(values), NOBODY)
+    return np.where(shapley.max(axis=1) > 0.0, shapley.argmax(axis=1), NOBODY)

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ..core.table import F64, Index
-from .blocks import in_blocks
 from .evidence import standardized
+from .ranks import in_blocks
 
 # Functions of the earlier and of the later error: 0 the error itself, 1 its size, 2 its tanh.
 MOMENTS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0))

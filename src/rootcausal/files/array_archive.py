@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import InputError
 from ..version import __version__
 from ..wording import one_line, shown
-from .atomic_write import atomic_write
+from .writing import atomic_write
 
 HEADER, CHECKSUM = "rootcausal.json", "sha256"
 # Fixed, so that the same content is always the same bytes.

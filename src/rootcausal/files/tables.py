@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import listed, printable, quoted, shown
-from .arff import is_arff
+from .arrow import is_numeric, pa, pq
 from .cells import with_missing
-from .delimited import dialect_of, is_long_text, is_worth_threads, read_text, stream_text
-from .header import without_blanks
+from .delimited import dialect_of, is_arff, is_long_text, is_worth_threads, read_text, stream_text
+from .header import TableFile, without_blanks
 from .memory import refuse_too_large
-from .table_file import TableFile
 from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:
@@ -202,8 +201,6 @@ def stream_columns(
         with _reading(path):
             yield from stream_text(path, columns, text_column, na, texts)
         return
-    import pyarrow as pa
-
     with _reading(path):
         file = _open_parquet(path)
         written = _written(file, columns)
@@ -220,19 +217,12 @@ def _written(file: Any, columns: Sequence[str]) -> list[str]:
 
 def as_float64(column: Any) -> F64 | None:
     """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
-    elif not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_null(kind)
-    ):
+    elif not is_numeric(kind):
         return None
     values: F64 = column.cast(pa.float64(), safe=False).to_numpy()
     return values
@@ -241,8 +231,6 @@ def as_float64(column: Any) -> F64 | None:
 @contextmanager
 def _reading(path: str | PathLike[str]) -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one InputError."""
-    import pyarrow as pa
-
     name = shown(path)
     try:
         yield
@@ -265,9 +253,6 @@ def _reading(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _open_parquet(path: str | PathLike[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     # Opened here, because pyarrow would take a path such as "s3://..." for an address on the network.
     source = pa.OSFile(os.fspath(path))
     if source.size() == 0:

@@ -10,13 +10,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError, warn
 from ..wording import listed, quoted, shown
-from .cells import as_typed, with_missing
-from .header import has_header, names_without_header, no_header_seen
-from .memory import refuse_too_large
-from .table_file import TableFile
-from .unpacking import unpacked_zip_size
+from .arrow import pa
+from .cells import as_typed, is_missing, with_missing
+from .header import TableFile, has_header, names_without_header, no_header_seen
+from .memory import refuse_too_large, unpacked_zip_size
 
 Format = Literal["excel", "stata", "sas"]
 _EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}
@@ -59,8 +58,6 @@ def read_with_pandas(
     texts: Collection[str] = (),
 ) -> Any:
     """Some columns of such a file as a pyarrow.Table; `text_column`, and in sheets also `texts`, as text."""
-    import pyarrow as pa
-
     said: list[str] = []
     with _reading(path, kind) as pd:
         if kind == "excel":
@@ -74,7 +71,7 @@ def read_with_pandas(
         typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
         table = pa.table({name: _column(found[name], name in as_text, name in typed) for name in columns})
     for text in said:
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn(text)
     return with_missing(table, na, text_column, untyped=set(columns).difference(typed, texts))
 
 
@@ -189,8 +186,6 @@ def _sas(pd: Any, path: str | PathLike[str], **options: Any) -> Any:
 
 def _column(series: Any, as_text: bool, typed: bool) -> Any:
     """A pandas column as a pyarrow one; where cells are of several kinds, as text if not all are numbers."""
-    import pyarrow as pa
-
     if as_text or (typed and series.dtype == object):
         return _texts(series)
     if typed:
@@ -209,8 +204,6 @@ def _mixed_levels(series: Any) -> bool:
 
 
 def _texts(series: Any) -> Any:
-    import pyarrow as pa
-
     texts = [None if _is_missing(cell) else _text(cell) for cell in series]
     return pa.chunked_array([pa.array(texts, pa.string())])
 
@@ -227,4 +220,4 @@ def _text(cell: Any) -> str:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or cell != cell
+    return is_missing(cell) or cell == ""

@@ -21,16 +21,19 @@ from ..backends.dask_frame import CORRECT, holds_numbers
 from ..backends.dask_rows import add_up
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.cells import Written, decimal_commas, refuse_unclear
-from .cells import Cells, DatesError, Found, StrangeCellError, Texts, is_number, typed
-from .encoding import Encoding
+from ..files.cells import Written, decimal_commas, is_number, refuse_unclear
+from .cells import Cells, Found, Texts, typed
+from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series
-from .guess import IN_PYTHON, MixedError, by_place, of_texts, read_cells, settle
+from .guess import by_place, of_texts, put_on_log_scale, read_cells, settle
 from .kinds import (
     MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
+    DatesError,
     Level,
+    MixedError,
     Said,
+    StrangeCellError,
     TooManyLevelsError,
     Variable,
     Wishes,
@@ -39,9 +42,7 @@ from .kinds import (
     variable_of_few,
 )
 from .labels import text_of
-from .log_columns import not_positive, put_on_log_scale, refuse_not_positive
-from .log_scale import logarithms
-from .rules import Findings
+from .rules import IN_PYTHON, Findings, refuse_not_positive
 
 Count = dict[str | float, int]
 NOTHING_WRITTEN = Written()
@@ -152,7 +153,7 @@ def _not_positive(client: Client, frame: Any, columns: Sequence[Hashable], encod
 def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], encoding: Encoding) -> Index:
     found = {place: _cells(partition[column]) for place, column in enumerate(columns)}
     table, _ = encoding.table(Found.of(found, np.empty((len(partition), len(columns)))))
-    return not_positive(table, encoding)
+    return encoding.not_positive(table)
 
 
 def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> tuple[Any, list[Hashable]]:
@@ -264,16 +265,11 @@ def _variable(name: str, seen: Seen, said: Said | None, order: Sequence[str] | N
         return of_texts(name, {str(text): n for text, n in counts.items()}, said, order)
     said = said or as_typed or None
     if counts is None:
-        if said in (None, "number"):
-            return Variable(name, "number")
-        raise TooManyLevelsError
-    if seen.text:
-        counts = _of_numbers_in(counts, comma)
-    different = np.array(sorted(map(float, counts)))
-    if different.size < 2:
-        return Variable(name, "number")
-    sizes = np.array([counts[value] for value in different.tolist()], dtype=np.intp)
-    return variable_of_few(name, different, sizes, said)
+        return variable_of_few(name, None, said)
+    numbers = _of_numbers_in(counts, comma) if seen.text else counts
+    different = np.array(sorted(map(float, numbers)))
+    sizes = np.array([numbers[value] for value in different.tolist()], dtype=np.intp)
+    return variable_of_few(name, (different, sizes), said)
 
 
 def _as_typed(seen: Seen, order: Sequence[str] | None, comma: bool) -> tuple[Level, ...] | None:

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..core.moments import FLAT, SMALLEST
 from ..core.table import F64, Index
-from ..errors import InputError
+from ..errors import InputError, caller
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from ..wording import amount, listed, one_line, quoted
 from .labels import text_of
-from .matrices import caller
 from .outcomes import (
     Ask,
     ChosenOutcome,

@@ -15,13 +15,11 @@ from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
 from .cohort import Cohort, set_names
 from .from_frame import with_ids
-from .groups import patients_of
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
-from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
 from .outcomes import Known, Target
-from .patients import Patients
-from .rules import Findings, note_columns
+from .patients import Patients, note_usable_readings, patients_of, readings_for_fit
+from .rules import Findings, note_columns, note_holes, note_not_finite
 
 
 @contextmanager

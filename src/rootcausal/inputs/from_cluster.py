@@ -35,7 +35,6 @@ from .encoding import Encoding
 from .from_frame import own_name
 from .kinds import Wishes
 from .knowledge import Knowledge, note_known, precedence_of
-from .matrices import refuse_empty_rows
 from .outcomes import ChosenOutcome, Column, KnownThere, Target
 from .roles import Roles, choose_features
 from .rules import (
@@ -47,6 +46,7 @@ from .rules import (
     refuse_copies,
     refuse_duplicates,
     refuse_empty,
+    refuse_empty_rows,
     refuse_few_rows,
     refuse_no_columns,
     refuse_not_finite,

@@ -8,16 +8,18 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 from sklearn.utils.validation import validate_data
 
 from ..core.table import F64
 from ..errors import InputError
+from ..files.arrow import pa
+from ..files.cells import is_number
 from ..wording import listed
-from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects, typed
+from .cells import Cells, Found, of_arrow, of_objects, typed
 from .cohort import column_name, set_names
-from .guess import IN_PYTHON, read_cells
-from .rules import Findings, first_strange, refuse_duplicates, refuse_text
+from .guess import read_cells
+from .kinds import StrangeCellError
+from .rules import IN_PYTHON, Findings, first_strange, refuse_duplicates, refuse_text
 
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20
@@ -183,8 +185,6 @@ def _of_one_type(block: Any) -> np.ndarray:
 
 def _example(column: Any) -> str | None:
     """The first cell that is no number."""
-    import pyarrow as pa
-
     cells = pa.array([str(cell) for cell in column.drop_nulls().to_list()], pa.string())
     found = first_strange(cells)
     return None if found is None else found[1]

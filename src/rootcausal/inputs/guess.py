@@ -4,66 +4,91 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from ..files.cells import decimal_commas, refuse_unclear
-from ..wording import listed, one_line, pasted, quoted
-from .cells import Cells, DatesError, Found, StrangeCellError, is_number
+from ..files.cells import decimal_commas, is_number, refuse_unclear
+from ..wording import listed, one_line, quoted
+from .cells import Cells, Found
 from .encoding import Encoding
 from .kinds import (
     MOST_ORDINAL_NUMBERS,
     TOO_MANY_LEVELS,
+    ColumnError,
+    DatesError,
+    MixedError,
     Said,
+    StrangeCellError,
     TooManyLevelsError,
     Variable,
     columns_with_few_values,
-    few_values,
     variable_of_counts,
     variable_of_numbers,
 )
 from .labels import text_of
 from .roles import similar
-from .rules import NAMED_AT_MOST, Findings
+from .rules import NAMED_AT_MOST, Advice, Findings
 
 What = TypeVar("What")
 
 
-class MixedError(InputError):
-    """A column holds numbers, but for some cells; the message is such a cell."""
+class Problems:
+    """Columns that cannot be variables, by what is wrong with them: many of a kind become one sentence."""
+
+    def __init__(self) -> None:
+        self._found: dict[type[ColumnError], dict[str, str]] = {}
+
+    @contextmanager
+    def noting(self, name: Any) -> Iterator[None]:
+        """Keep the name of a column that cannot be one."""
+        try:
+            yield
+        except ColumnError as error:
+            self._found.setdefault(type(error), {})[name] = str(error)
+
+    def note(self, advice: Advice, findings: Findings) -> None:
+        for kind, in_words in _PROBLEMS.items():
+            with findings.noting():
+                if kind in self._found:
+                    raise InputError(in_words(self._found[kind], advice))
 
 
-@dataclass(frozen=True)
-class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door.
+def _unusable(what: str, mend: str) -> Callable[[dict[str, str], Advice], str]:
+    def in_words(found: dict[str, str], advice: Advice) -> str:
+        examples = [f"{quoted(name)} ({one_line(cell, 30)})" for name, cell in found.items()]
+        return (
+            f"there are columns of {what}, here with an example: {listed(examples, NAMED_AT_MOST)}. "
+            f"Turn them into {mend}, or {advice.other}"
+        )
 
-    ``logs`` is what names the columns on a log scale.
-    """
-
-    id: str
-    other: str
-    logs: str
-    in_a_shell: bool = False
-
-    def as_number(self, name: str) -> str:
-        """What says that a column holds numbers."""
-        return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
-
-    def not_measured(self, name: str) -> str:
-        """What to do about a 0 that stands for no measurement."""
-        return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
+    return in_words
 
 
-IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "log")
-ON_COMMAND_LINE = Advice(
-    "name it with --id COLUMN, or leave it out with --drop COLUMN",
-    "leave the column out with --drop COLUMN",
-    "--log",
-    in_a_shell=True,
-)
+def _too_many(found: dict[str, str], advice: Advice) -> str:
+    one, columns = len(found) == 1, listed([quoted(name) for name in found], NAMED_AT_MOST)
+    return (
+        f"{f'column {columns} has' if one else f'columns {columns} have'} {TOO_MANY_LEVELS}: group them, as "
+        f"small sites into one; or, if {'it is an id' if one else 'they are ids'} or free text, {advice.id}"
+    )
+
+
+def _mixed(found: dict[str, str], advice: Advice) -> str:
+    cells = [f"{quoted(cell, 30)} in {quoted(name)}" for name, cell in found.items()]
+    return (
+        f"numbers and other text are mixed: {listed(cells, NAMED_AT_MOST)}. Correct these cells, or "
+        f"{advice.other}"
+    )
+
+
+_PROBLEMS: dict[type[ColumnError], Callable[[dict[str, str], Advice], str]] = {
+    DatesError: _unusable("dates or times", "numbers, such as days since a fixed day"),
+    StrangeCellError: _unusable("neither numbers nor text", "numbers"),
+    TooManyLevelsError: _too_many,
+    MixedError: _mixed,
+}
 
 
 def read_cells(
@@ -75,25 +100,11 @@ def read_cells(
 ) -> dict[int, Cells]:
     """The cells of columns by their places; those that are neither numbers nor texts are noted."""
     cells: dict[int, Cells] = {}
-    dates: list[str] = []
-    strange: list[str] = []
+    problems = Problems()
     for place, column in columns.items():
-        try:
+        with problems.noting(names[place]):
             cells[place] = read(column)
-        except DatesError as error:
-            dates.append(f"{quoted(names[place])} ({one_line(error, 30)})")
-        except StrangeCellError as error:
-            strange.append(f"{quoted(names[place])} ({one_line(error, 30)})")
-    for what, mend, found in (
-        ("dates or times", "numbers, such as days since a fixed day", dates),
-        ("neither numbers nor text", "numbers", strange),
-    ):
-        with findings.noting():
-            if found:
-                raise InputError(
-                    f"there are columns of {what}, here with an example: {listed(found, NAMED_AT_MOST)}. "
-                    f"Turn them into {mend}, or {advice.other}"
-                )
+    problems.note(advice, findings)
     return cells
 
 
@@ -116,10 +127,10 @@ def guess_kinds(
     def variable(place: int) -> Variable:
         texts = found.texts.get(place)
         if texts is None:
-            return _of_numbers(names[place], found.values[:, place], said.get(place))
+            return variable_of_numbers(names[place], found.values[:, place], said.get(place))
         if names[place] in commas:
             numbers = np.append(texts.numbers(decimal_comma=True), np.nan)[texts.codes]
-            return _of_numbers(names[place], numbers, said.get(place))
+            return variable_of_numbers(names[place], numbers, said.get(place))
         refuse_unclear(names[place], unclear.get(names[place]), advice.other)
         order = texts.levels if texts.ordered else None
         return of_texts(names[place], texts.counts(), said.get(place), order)
@@ -137,7 +148,7 @@ def settle(
     findings: Findings,
 ) -> tuple[Encoding, np.ndarray]:
     """The same, where ``variable`` makes those that may have levels; all others are numbers."""
-    problems = _Problems()
+    problems = Problems()
     variables = [Variable(name, "number") for name in names]
     usable = np.ones(len(names), dtype=bool)
     for place in sorted(with_levels):
@@ -147,14 +158,6 @@ def settle(
             usable[place] = True
     problems.note(advice, findings)
     return Encoding(tuple(variables)), usable
-
-
-def _of_numbers(name: str, values: Any, said: Said | None) -> Variable:
-    if said is not None and said != "number":
-        few = few_values(values, 1)
-        if few is not None and few[0].size < 2:
-            return Variable(name, "number")
-    return variable_of_numbers(name, values, said)
 
 
 def of_texts(
@@ -174,45 +177,6 @@ def of_texts(
         if len(counts) > MOST_ORDINAL_NUMBERS and 2 * len(counts) > sum(counts.values()):
             raise TooManyLevelsError
     return variable_of_counts(name, counts, said)
-
-
-class _Problems:
-    """Columns that cannot be variables, by what is wrong with them: many of a kind become one sentence."""
-
-    def __init__(self) -> None:
-        self.mixed: dict[str, str] = {}
-        self.many: list[str] = []
-
-    @contextmanager
-    def noting(self, name: str) -> Iterator[None]:
-        """Keep the name of a column whose levels are too many, or that is a number but for some cells."""
-        try:
-            yield
-        except TooManyLevelsError:
-            self.many.append(name)
-        except MixedError as error:
-            self.mixed[name] = str(error)
-
-    def note(self, advice: Advice, findings: Findings) -> None:
-        with findings.noting():
-            if self.many:
-                raise InputError(
-                    f"{_columns(self.many)} {TOO_MANY_LEVELS}: group them, as small sites into "
-                    f"one; or, if {'it is an id' if len(self.many) == 1 else 'they are ids'} or free text, "
-                    f"{advice.id}"
-                )
-        with findings.noting():
-            if self.mixed:
-                found = [f"{quoted(cell, 30)} in {quoted(name)}" for name, cell in self.mixed.items()]
-                raise InputError(
-                    f"numbers and other text are mixed: {listed(found, NAMED_AT_MOST)}. Correct these cells, "
-                    f"or {advice.other}"
-                )
-
-
-def _columns(names: Sequence[str]) -> str:
-    shown = listed([quoted(name) for name in names], NAMED_AT_MOST)
-    return f"column {shown} has" if len(names) == 1 else f"columns {shown} have"
 
 
 def by_place(
@@ -235,3 +199,24 @@ def by_place(
         with findings.noting():
             raise InputError(f"{option} names {quoted(key)}, and there is no such column: {hint}")
     return said
+
+
+def put_on_log_scale(
+    encoding: Encoding, logs: Sequence[str | int], advice: Advice, findings: Findings
+) -> Encoding:
+    """The same variables, some on a log scale; names of no column, and of a column with levels, are noted."""
+    if not logs:
+        return encoding
+    variables = list(encoding.variables)
+    for place in by_place(dict.fromkeys(logs, "log"), encoding.names, findings, advice.logs):
+        if variables[place].levels:
+            with findings.noting():
+                name = encoding.names[place]
+                raise InputError(
+                    f"column {quoted(name)} has levels ({variables[place].kind}), and only numbers have a "
+                    f"logarithm: leave it off {advice.logs} or, if it is a number, say so with "
+                    f"{advice.as_number(name)}"
+                )
+        else:
+            variables[place] = replace(variables[place], log=True)
+    return replace(encoding, variables=tuple(variables))

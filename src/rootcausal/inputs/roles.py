@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import listed, plural, quoted, shown
 from .kinds import NO_WISHES, Wishes
 from .rules import Findings
@@ -172,9 +171,7 @@ def columns_found(
         )
         if not (may_miss and found) or alike:
             raise InputError(f"{says}{AS_FITTED if alike else NAME_AS_FITTED}")
-        warnings.warn(
-            f"{says}What is expected, given all that was measured, stands in.", UserWarning, stacklevel=2
-        )
+        warn(f"{says}What is expected, given all that was measured, stands in.")
     return found
 
 

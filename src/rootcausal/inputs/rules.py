@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,15 @@ from ..backends.reference import ReferenceRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..files.cells import WORDS_FOR_MISSING
-from ..wording import listed, quoted
+from ..files.arrow import is_text, pa, pc
+from ..files.cells import WORDS_FOR_MISSING, is_number
+from ..wording import listed, pasted, plural, quoted
 from .cohort import column_name
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
 NAMED_AT_MOST = 8
+HALF_THE_LIMIT = "where 0 means less than can be measured, put half of that limit"
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
 
 
@@ -44,7 +46,11 @@ class Findings:
         try:
             yield
         except InputError as error:
-            self._sentences.extend(error.args or [str(error)])
+            self.note(error)
+
+    def note(self, error: InputError) -> None:
+        """Keep what an error says for later."""
+        self._sentences.extend(error.args or [str(error)])
 
     def refuse(self) -> None:
         """Raise one InputError with all that was noted, if anything was."""
@@ -62,6 +68,36 @@ class FileWords:
     advice: str
     instead: str
     too_large: str = f"above {LARGEST:g}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a column that looks like an id, and about others, in the words of a door.
+
+    ``logs`` is what names the columns on a log scale.
+    """
+
+    id: str
+    other: str
+    logs: str
+    in_a_shell: bool = False
+
+    def as_number(self, name: str) -> str:
+        """What says that a column holds numbers."""
+        return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
+
+    def not_measured(self, name: str) -> str:
+        """What to do about a 0 that stands for no measurement."""
+        return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
+
+
+IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "log")
+ON_COMMAND_LINE = Advice(
+    "name it with --id COLUMN, or leave it out with --drop COLUMN",
+    "leave the column out with --drop COLUMN",
+    "--log",
+    in_a_shell=True,
+)
 
 
 # --- the table as a whole ---------------------------------------------------------------------------------
@@ -185,8 +221,6 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
     So many rows of the file come ``before`` it.
     """
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -203,51 +237,118 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
 def first_strange(column: Any) -> tuple[int, Any] | None:
     """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    place = None
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
-        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
-        # A column of booleans would do, so they are to blame only where there is nothing else.
-        place = _first_that_is_no_number(_without(column, BOOLEANS))
-        if place is None:
-            place = _first_that_is_no_number(column)
-    if place is None:
+    if not is_text(column.type):
         place = pc.index(column.is_valid(), True).as_py()
-    return None if place < 0 else (place, column[place].as_py())
+        return None if place < 0 else (place, column[place].as_py())
+    # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
+    cells = [(place, (text or "").strip(" \t")) for place, text in enumerate(column.to_pylist())]
+    cells = [(place, text) for place, text in cells if text not in WORDS_FOR_MISSING]
+    strange = [(place, text) for place, text in cells if not is_number(text)]
+    # A column of booleans would do, so they are to blame only where there is nothing else.
+    found = [(place, text) for place, text in strange if text not in BOOLEANS] or strange or cells
+    return next(iter(found), None)
 
 
-def _without(texts: Any, some: Sequence[str]) -> Any:
-    """The texts, with null for those among `some`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def note_not_finite(
+    X: F64,
+    names: Sequence[str],
+    largest: F64 | float,
+    findings: Findings,
+    may_miss: np.ndarray | bool = False,
+) -> bool:
+    """Note missing and infinite values of (n, p), and values above ``largest``; whether none is missing.
 
-    return pc.if_else(pc.is_in(texts, pa.array(some, texts.type)), None, texts)
+    Columns of the mask ``may_miss`` (p,) may have missing values.
+    """
+    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
+            return True
+    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
+    whole = not missing.any()
+    missing[np.broadcast_to(may_miss, missing.shape)] = 0
+    empty = missing == len(X)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
+    missing[empty] = 0
+    with findings.noting():
+        refuse_not_finite(missing, infinite, names)
+    too_large = (np.abs(X) > largest) & np.isfinite(X)
+    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0)).tolist()}
+    with findings.noting():
+        refuse_too_large([f"{X[r, c]:g} in {names[c]!r}, row {r + 1}" for c, r in first.items()])
+    return whole
 
 
-def _first_that_is_no_number(texts: Any) -> int | None:
-    """Find the first text that pyarrow does not take for a number, by halves: it does not say which one."""
-    import pyarrow as pa
+def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
+    """Note columns of (n, p) without any value, and rows without any."""
+    missing = np.isnan(table)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(missing.all(axis=0)).tolist()])
+    with findings.noting():
+        empty = np.flatnonzero(missing.all(axis=1)) + 1
+        refuse_empty_rows(empty.size, empty)
 
-    def are_numbers(some: Any) -> bool:
-        try:
-            some.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
 
-    if are_numbers(texts):
-        return None
-    first, n_left = 0, len(texts)
-    while n_left > 1:
-        half = n_left // 2
-        if are_numbers(texts.slice(first, half)):
-            first, n_left = first + half, n_left - half
-        else:
-            n_left = half
-    return first
+def refuse_empty_rows(count: int, numbers: Index | None = None) -> None:
+    """Refuse rows in which nothing was measured, by their numbers where these are known."""
+    if count:
+        named = plural(count, "row")
+        if numbers is not None:
+            named = f"{'row' if count == 1 else 'rows'} {listed([str(n) for n in numbers], NAMED_AT_MOST)}"
+        have = "has" if count == 1 else "have"
+        raise InputError(f"{named} {have} no value in any column: leave out who was not measured")
+
+
+@dataclass(frozen=True)
+class NotPositive:
+    """Values of 0 or less in a column of new patients: how many, and the first with its row, from 1."""
+
+    count: int
+    value: float
+    row: int
+
+    @classmethod
+    def among(cls, values: F64, rows_before: int = 0) -> NotPositive | None:
+        """Of the values (n,) of a column; None where there are none."""
+        found = np.flatnonzero(values <= 0)
+        if not found.size:
+            return None
+        return cls(found.size, float(values[found[0]]), rows_before + int(found[0]) + 1)
+
+    def __add__(self, later: NotPositive) -> NotPositive:
+        return replace(self, count=self.count + later.count)
+
+
+def refuse_not_positive(counts: Index, names: Sequence[str], advice: Advice) -> None:
+    """Refuse columns (p,) of a cohort with such values."""
+    found = np.flatnonzero(counts).tolist()
+    if found:
+        shown = listed(
+            [f"{quoted(names[c])} ({plural(int(counts[c]), 'row')})" for c in found], NAMED_AT_MOST
+        )
+        raise InputError(
+            f"values of 0 or less have no logarithm, and there are some in {shown}: leave "
+            f"{'it' if len(found) == 1 else 'them'} off {advice.logs}; or, {HALF_THE_LIMIT}; or, where it "
+            f"means not measured, {advice.not_measured(names[found[0]])}"
+        )
+
+
+def refuse_not_positive_patients(
+    found: Mapping[str, NotPositive], advice: Advice = IN_PYTHON, where: str = "X"
+) -> None:
+    """Refuse such values of new patients, by the names of their columns."""
+    if found:
+        cells = [
+            f"{one.value:g} in {quoted(name)}, row {one.row}"
+            + (f" and {plural(one.count - 1, 'more row')}" if one.count > 1 else "")
+            for name, one in found.items()
+        ]
+        raise InputError(
+            f"the model takes the logarithm of these columns, and {where} has values of 0 or less in them: "
+            f"{listed(cells, NAMED_AT_MOST)}. Correct them; {HALF_THE_LIMIT}; where it means not measured, "
+            f"{advice.not_measured(next(iter(found)))}"
+        )
 
 
 # --- columns ----------------------------------------------------------------------------------------------

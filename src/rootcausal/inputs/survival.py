@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..core.table import F64, Index
-from ..errors import InputError
+from ..errors import InputError, caller
 from ..outcomes.follow_up import Clock
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import amount, listed, one_line, pasted, plain, plural, quoted, shown
 from .from_frame import own_name
 from .labels import asks_who_is_well, place_of_disease, text_of
-from .matrices import caller
 from .outcomes import (
     LABELS_AT_MOST,
     Ask,

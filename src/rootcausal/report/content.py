@@ -14,7 +14,7 @@ from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..outcomes import Words
+from ..outcomes import Words, words_of
 from ..provenance import left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
@@ -37,6 +37,8 @@ BYTES_IN_FULL = 12_000_000
 BYTES_AT_MOST = 23_500_000
 # On a page too large for the intervals of all shocks, each patient's strongest keep theirs.
 FEWEST_INTERVALS = 8
+# Rows of the table of effects.
+MOST_EFFECTS = 200
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
+        "effects": _effects(model, target, units),
         "made": _made(model, notes, diagnosis),
     }
     return Content(facts, blocks, diagnosis)
@@ -290,6 +293,21 @@ def _steps(table: F64, words: Words) -> str:
 
 def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
+
+
+def _effects(model: Estimator, target: str | None, units: Mapping[str, str]) -> dict[str, Any]:
+    """The table of effects without a prior beside the model's, the surest ones where there are many."""
+    attribution = model._model.attribution
+    unit = units.get("time" if attribution.outcome == "survival" else str(target), "")
+    found = model.summary().called(words_of(attribution, target, unit), units)
+    shown = found.terms if len(found.terms) <= MOST_EFFECTS else found.strongest()[:MOST_EFFECTS]
+    return {
+        "heading": found.heading,
+        "head": found.HEAD,
+        "rows": [[term.label, *found.cells(term)] for term in shown],
+        "notes": found.notes,
+        "of": len(found.terms),
+    }
 
 
 def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:

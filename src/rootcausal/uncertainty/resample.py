@@ -32,8 +32,8 @@ from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.atomic_write import check_can_write
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
+from ..files.writing import check_can_write
 from ..long_work.progress import counting_progress
 from ..long_work.workers import in_workers
 from ..version import __version__

@@ -56,6 +56,8 @@ function drawAbout() {
       made.separated ? line("Caution", told.separated) : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),
+    element("h3", {}, "Each variable without a prior, and by the model"),
+    ...effectsTable(),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),
     element("h3", {}, "What has to be true"),
@@ -64,6 +66,18 @@ function drawAbout() {
     ...checksList(made),
     element("p", { class: "caption" }, "A model's reading of one table, for research. It does not replace the judgement of those who treat the patient."),
   );
+}
+
+/** What each column does to the outcome with all others held fixed, before the model shrinks it. */
+function effectsTable() {
+  const { heading, head, rows, notes, of } = content.effects;
+  const signed = (cell) => cell.replace(/(^|to )-(?=\d)/g, "$1−");
+  return [
+    element("p", {}, `${heading}.`),
+    tableOf("Effects without a prior, and by the model", ["Variable", ...head], rows.map(([name, ...cells]) => [named(name), ...cells.map(signed)]), "effects-table"),
+    rows.length < of ? element("p", { class: "caption" }, `The ${rows.length} surest of ${of.toLocaleString("en")}.`) : "",
+    ...notes.map((note) => element("p", { class: "caption" }, note)),
+  ];
 }
 
 function seedless({ bent }) {

@@ -1,0 +1,267 @@
+"""Which checks are made: those of all outcomes, and those that one kind has beside them; their table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from ..core.moments import ROWS_PER_CLASS
+from ..outcomes.continuous import FEWEST_VALUES, Continuous
+from ..outcomes.survival import FEWEST_EVENTS, Survival
+from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms
+from .censoring import SPEC as CENSORING
+from .censoring import check_censoring
+from .checked import Checked
+from .confounding import INDEPENDENT, UNCONFOUNDED
+from .diagnosis import Check
+from .evidence import Evidence, decided_by, deciding_levels
+from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
+from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
+from .regressions import PlainHazard, PlainLine, fit_plain
+from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
+from .specification import CheckSpec
+from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
+
+#: Of every outcome.
+OF_ANY = (
+    LEARNED,
+    gaussianity.SPEC,
+    INDEPENDENT,
+    LINEAR,
+    UNCONFOUNDED,
+    logarithms.SPEC,
+    IN_RANGE,
+    AS_NAMED,
+)
+
+
+class OutcomeChecks(Protocol):
+    """The checks of one kind of outcome; those of columns and errors alone are the same for all kinds.
+
+    Attributes
+    ----------
+    kind : the name of the outcome.
+    specs : of its checks, in their order in the guide's table.
+    facts : words that their questions need.
+    others : which checks are not made without it, as the start of a sentence.
+    not_asked : what is asked of no model of this kind, for whoever reads the findings; or nothing.
+    of_levels : what is not asked of columns with levels, beside straight lines and hidden causes.
+    """
+
+    kind: ClassVar[str]
+    specs: ClassVar[tuple[CheckSpec, ...]]
+    facts: ClassVar[dict[str, str]]
+    others: ClassVar[str]
+    not_asked: ClassVar[str]
+    of_levels: ClassVar[str]
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        """Why its checks cannot be made of what is known of these patients; empty where they can."""
+        ...
+
+    @staticmethod
+    def may_be_sampled_apart(checked: Checked) -> bool:
+        """Whether patients may have been chosen by their outcome without anybody saying so."""
+        ...
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        """All that are made of this outcome, in their order."""
+        ...
+
+
+class YesNoChecks:
+    """Of a diagnosis, yes or no."""
+
+    kind: ClassVar[str] = "binary"
+    specs: ClassVar[tuple[CheckSpec, ...]] = (
+        leakage.OF_DIAGNOSES,
+        DIAGNOSIS,
+        calibration.RISK,
+        interaction.SPEC,
+        influence.SPEC,
+    )
+    facts: ClassVar[dict[str, str]] = {}
+    others: ClassVar[str] = (
+        "shapes and independence of the errors, straight lines, hidden causes, equal responses in cases and "
+        "controls, effects of the diagnosis and columns that give it away, stated against observed risk, "
+        "single patients who decide"
+    )
+    not_asked: ClassVar[str] = ""
+    of_levels: ClassVar[str] = "whether they are effects of the diagnosis rather than causes, "
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' diagnoses, which were not given."
+        cases = int(known.sum())
+        if min(cases, known.size - cases) >= ROWS_PER_CLASS:
+            return ""
+        return (
+            f"This takes at least {ROWS_PER_CLASS} patients with the disease and {ROWS_PER_CLASS} without; "
+            f"here {cases} of {known.size} have it."
+        )
+
+    @staticmethod
+    def may_be_sampled_apart(checked: Checked) -> bool:
+        return checked.prevalence is None
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        y = checked.known
+        assert y is not None
+        yield leakage.check_leakage(checked, y)  # a leak explains most of what else is found
+        # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
+        evidence = evidence.of_strongest(evidence.n_rows)
+        deciding = deciding_levels(evidence, evidence.known)
+        beside = decided_by(evidence, deciding)
+        evidence = evidence.of_columns(~deciding)
+        fit = fit_plain(evidence.errors, evidence.known)
+        values = checked.X[np.ix_(evidence.rows, evidence.columns)]
+        yield check_reverse_causation(evidence, fit, values, evidence.rest_on_measurements, checked.nonlinear)
+        yield calibration.check_calibration(checked.stated, y, checked.prevalence, checked.of_fit)
+        yield interaction.check_interaction(evidence, fit).saying(beside)
+        yield influence.check_influence(evidence, fit, checked).saying(beside)
+
+
+class SurvivalChecks:
+    """Of the time to an event."""
+
+    kind: ClassVar[str] = "survival"
+    specs: ClassVar[tuple[CheckSpec, ...]] = (
+        leakage.OF_TIMES,
+        calibration.RISK_BY_HORIZON,
+        PROPORTIONAL,
+        OUTCOME_LINEAR,
+        CENSORING,
+        EVENTS,
+        influence.SPEC,
+    )
+    facts: ClassVar[dict[str, str]] = {"followed": "the log-hazard", "telling": "events"}
+    others: ClassVar[str] = (
+        "shapes and independence of the errors, straight lines, hidden causes, columns that give the event "
+        "away, effects that change with time, whom follow-up lost, enough events, stated against observed "
+        "risk, single patients who decide"
+    )
+    not_asked: ClassVar[str] = (
+        "Not asked of times to an event: whether a column is an effect of the event. Only when it was "
+        "measured tells."
+    )
+    of_levels: ClassVar[str] = ""
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' times and events, which were not given."
+        if known[:, 1].all() and np.unique(known[:, 0]).size == 1:
+            return "All of these patients have the event at the same time: there is nothing to compare."
+        if Survival.is_enough(known):
+            return ""
+        had = f"{int(known[:, 1].sum())} of {len(known)} had it"
+        return f"This takes at least {FEWEST_EVENTS} patients with the event; here {had}."
+
+    @staticmethod
+    def may_be_sampled_apart(checked: Checked) -> bool:
+        return False
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        known = checked.known
+        assert known is not None
+        strongest = evidence.of_strongest(int(evidence.known[:, 1].sum()))
+        if Survival.is_enough(strongest.of_measured().known):
+            strongest = strongest.of_measured()
+        n_events = int(strongest.known[:, 1].sum())
+        # Nobody with such a level has the event, however long: no hazard is small enough.
+        deciding = deciding_levels(strongest, strongest.known[:, 1], either=False)
+        beside = decided_by(strongest, deciding)
+        strongest = strongest.of_columns(~deciding)
+        fit = PlainHazard.of(strongest.errors, *strongest.known.T)
+        yield leakage.check_leakage_of_times(checked)  # a leak explains most of what else is found
+        yield calibration.check_calibration_by_horizon(checked)
+        yield check_proportional(strongest, fit, checked.words).saying(beside)
+        yield check_outcome_linearity(strongest, fit, checked, n_events)
+        acts = evidence.importance >= checked.model.attribution.notable
+        columns = np.append(evidence.columns, evidence.outside_columns)
+        yield check_censoring(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
+        yield check_events(fit, int(known[:, 1].sum()), checked.model.order.size)
+        yield influence.check_graded_influence(strongest, fit, checked, n_events).saying(beside)
+
+
+class NumberChecks:
+    """Of a number, such as a score of severity."""
+
+    kind: ClassVar[str] = "continuous"
+    specs: ClassVar[tuple[CheckSpec, ...]] = (
+        leakage.OF_NUMBERS,
+        NUMBER,
+        calibration.EXPECTED,
+        OUTCOME_LINEAR,
+        heteroscedasticity.SPEC,
+        influence.SPEC,
+    )
+    facts: ClassVar[dict[str, str]] = {"followed": "the outcome", "telling": "n"}
+    others: ClassVar[str] = (
+        "shapes and independence of the errors, straight lines, hidden causes, effects of the outcome and "
+        "columns that give it away, expected against observed values, an even spread, single patients who "
+        "decide"
+    )
+    not_asked: ClassVar[str] = ""
+    of_levels: ClassVar[str] = "whether they are effects of the outcome rather than causes, "
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' values, which were not given."
+        if Continuous.is_enough(known):
+            return ""
+        return f"This takes at least {FEWEST_VALUES} different values of the outcome."
+
+    @staticmethod
+    def may_be_sampled_apart(checked: Checked) -> bool:
+        return False
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        evidence = evidence.of_strongest(evidence.n_rows).of_measured()
+        fit = PlainLine.of(evidence.errors, evidence.known)
+        yield leakage.check_leakage_of_numbers(checked)  # a leak explains most of what else is found
+        of_lines = (
+            calibration.check_calibration_of_number(checked),
+            check_outcome_linearity(evidence, fit, checked, evidence.n_rows),
+            heteroscedasticity.check_heteroscedasticity(evidence, checked.stated[evidence.rows], fit.left),
+        )
+        is_bent = any(check.verdict in ("doubtful", "broken") for check in of_lines)
+        values = checked.X[np.ix_(evidence.rows, evidence.columns)]
+        yield check_reverse_causation_of_number(evidence, values, is_bent)
+        yield from of_lines
+        yield influence.check_graded_influence(evidence, fit, checked, evidence.n_rows)
+
+
+#: By the names that attributions have for them.
+OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
+    one.kind: one for one in (YesNoChecks, SurvivalChecks, NumberChecks)
+}
+
+
+def table(kind: str) -> list[tuple[str, str, str, str, str]]:
+    """The checks of one outcome, ``binary``, ``survival`` or ``continuous``; of ``any``, those that all have.
+
+    For each its name, question, number in words, and from which on it is doubtful and broken.
+    """
+    of_outcome = OF_OUTCOME.get(kind)
+    specs, facts = (OF_ANY, {}) if of_outcome is None else (of_outcome.specs, of_outcome.facts)
+    return [spec.row(nonlinear=False, **facts) for spec in specs]
+
+
+def as_markdown(kind: str) -> str:
+    """The same for the guide."""
+    rows = [
+        ("check", "question", "its number", "doubtful from", "broken from"),
+        ("---",) * 5,
+        *((f"`{name}`", *others) for name, *others in table(kind)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
