@@ -120,7 +120,7 @@ def fit(
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
     The outcome is a diagnosis (--target), the time to an event (--time and
-    --event), or a number (--target with --outcome number). Every other column
+    --event), or a number (--target with --outcome continuous). Every other column
     is a variable, except the ids, and what --drop and --after leave out. A
     patient may have several rows, which --id tells; the bootstrap then
     resamples patients. What is known of the causal order (--first, --tiers,
@@ -131,7 +131,7 @@ def fit(
     rootcausal fit cohort.csv --time futime --event died --out model.rci
     rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
     rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
-    rootcausal fit labs.csv --target egfr --outcome number --out model.rci
+    rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci

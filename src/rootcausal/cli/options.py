@@ -258,15 +258,15 @@ class NamedOutcome:
         of_outcome(
             callback=bare,
             metavar="COLUMN",
-            help="Column with the diagnosis: two labels. With --outcome number: with the number.",
+            help="Column with the diagnosis: two labels. With --outcome continuous: with the number.",
         ),
     ] = None
     outcome: Annotated[
-        Literal["yes-no", "number"] | None,
+        Literal["binary", "continuous"] | None,
         of_outcome(
-            metavar="yes-no|number",
+            metavar="binary|continuous",
             help="What --target is: two labels, or a number such as a score or eGFR.",
-            show_default="yes-no",
+            show_default="binary",
         ),
     ] = None
     time: Annotated[
@@ -359,10 +359,10 @@ class OutcomeOptions(NamedOutcome):
         assert self.target is not None
         of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
         _refuse(of_times, "is for --time and --event, not for --target")
-        if self.outcome == "number":
-            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome number")
+        if self.outcome == "continuous":
+            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome continuous")
             return NumberColumn(self.target, self.unit)
-        _refuse({"--unit": self.unit}, "is for --outcome number")
+        _refuse({"--unit": self.unit}, "is for --outcome continuous")
         if self.negative is not None:
             if self.positive is None:
                 raise typer.BadParameter(

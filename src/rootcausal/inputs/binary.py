@@ -117,14 +117,14 @@ class DiagnosisColumn(OutcomeColumns):
     positive : the label that means disease; None where the labels say it.
     negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
     prevalence : share of the population with the disease, where cases and controls were sampled apart.
-    said : ``yes-no`` where the user said so, rather than left it to be seen.
+    said : ``binary`` where the user said so, rather than left it to be seen.
     """
 
     target: str
     positive: str | None = None
     negative: str | None = None
     prevalence: float | None = None
-    said: Literal["yes-no"] | None = None
+    said: Literal["binary"] | None = None
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]:

@@ -187,7 +187,7 @@ class NumberColumn(OutcomeColumns):
     target: str
     unit: str | None = None
 
-    said: ClassVar[Literal["number"]] = "number"
+    said: ClassVar[Literal["continuous"]] = "continuous"
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]:
@@ -202,8 +202,9 @@ class NumberColumn(OutcomeColumns):
         if different.size < FEWEST_VALUES:
             found = listed([text_of(value) for value in different])
             raise InputError(
-                f"the target {quoted(self.target)} holds {found} and no other number, and --outcome number "
-                f"needs at least {FEWEST_VALUES} different ones; for yes or no, leave --outcome number out."
+                f"the target {quoted(self.target)} holds {found} and no other number, and --outcome "
+                f"continuous needs at least {FEWEST_VALUES} different ones; for yes or no, leave --outcome "
+                "continuous out."
             )
         return ChosenNumber(self, (float(different[0]), float(different[-1])), float(values.mean()))
 

@@ -299,7 +299,7 @@ class OutcomeColumns(ABC):
     ----------
     named : (option, column) of each.
     of_labels : the one with labels, or None.
-    said : what kind the user said that it is: ``yes-no`` or ``number``; None where that was left to be seen.
+    said : what kind the user said that it is: ``binary`` or ``continuous``; None where nothing was said.
     """
 
     @property
@@ -311,7 +311,7 @@ class OutcomeColumns(ABC):
         return None
 
     @property
-    def said(self) -> Literal["yes-no", "number"] | None:
+    def said(self) -> Literal["binary", "continuous"] | None:
         return None
 
     @abstractmethod
