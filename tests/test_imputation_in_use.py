@@ -82,7 +82,7 @@ def test_checks_see_values_that_vary_as_patients_do(monkeypatch: pytest.MonkeyPa
         seen.append(checked)
         return diagnose(checked)
 
-    monkeypatch.setattr(rootcausal.estimator, "diagnose", seeing)
+    monkeypatch.setattr(rootcausal.diagnostics, "diagnose", seeing)
     model.diagnose(X, y)
     gone = np.isnan(X[:, 0])
     assert seen[0].X[gone, 0].std() > 0.7 * np.nanstd(X[:, 0])

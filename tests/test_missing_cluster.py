@@ -24,7 +24,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Learned
 from rootcausal.data import simulate
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 from rootcausal.parameters import chosen_settings
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_sums import PlainRows, bin_of, plain_walks, spacing_entropy
 
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.core.halves import BENT, STRAIGHT, UNEVEN
@@ -17,15 +18,14 @@ from rootcausal.core.model import CausalModel
 from rootcausal.core.schema import check_part, flattened, unflattened
 from rootcausal.files.model_arrays import pack, unpack
 from rootcausal.nonlinear.attribution import BentAttribution
-from rootcausal.nonlinear.compiled_rows import CompiledRows
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter
 from rootcausal.nonlinear.mechanism import BentMechanism
-from rootcausal.nonlinear.plain_rows import PlainRows
+from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.shapley import Walks, plain_walks
-from rootcausal.nonlinear.spacing import BINS, bin_of, spacing_entropy
+from rootcausal.nonlinear.shapley import Walks
+from rootcausal.nonlinear.spacing import BINS
 from rootcausal.nonlinear.ties import spread_out
 
 NO_LEVELS = np.empty(0)
@@ -55,11 +55,11 @@ def held(kind: type[PlainRows], Z: np.ndarray, weights: np.ndarray) -> tuple[Pla
 
 
 @pytest.fixture(params=["even", "weighted"])
-def twins(request: pytest.FixtureRequest) -> tuple[PlainRows, CompiledRows, Splines]:
+def twins(request: pytest.FixtureRequest) -> tuple[PlainRows, MemoryRows, Splines]:
     Z = columns(700)
     weights = np.ones(700) if request.param == "even" else np.random.default_rng(1).uniform(0.1, 2.0, 700)
     plain, splines = held(PlainRows, Z, weights)
-    return plain, held(CompiledRows, Z, weights)[0], splines
+    return plain, held(MemoryRows, Z, weights)[0], splines
 
 
 DESIGNS = Designs.of([1, 2, 1], [[(0, -1), (1, -1), (2, -1)], [(0, -1), (4, -1), (4, 0)], []])
@@ -73,7 +73,7 @@ def coefficients(seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("with_gamma", [False, True])
 def test_compiled_sums_are_the_plain_ones(
-    twins: tuple[PlainRows, CompiledRows, Splines], with_gamma: bool
+    twins: tuple[PlainRows, MemoryRows, Splines], with_gamma: bool
 ) -> None:
     plain, compiled, _ = twins
     beta, gamma = coefficients(0), coefficients(1)
@@ -93,7 +93,7 @@ def test_compiled_sums_are_the_plain_ones(
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
-def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, MemoryRows, Splines]) -> None:
     """The room that a loop is given lies right behind the weights, or elsewhere."""
     _, compiled, _ = twins
     beta, gamma, unit = coefficients(0), coefficients(1), np.array([1.0, 0.7, 1.3])
@@ -107,7 +107,7 @@ def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, Compiled
     assert len(seen) == 1
 
 
-def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, MemoryRows, Splines]) -> None:
     plain, compiled, _ = twins
     designs = Designs.of([3, 3], [[(0, -1), (1, -1)], [(4, -1), (4, 0)]])
     beta = np.random.default_rng(2).normal(0, 0.4, (2, designs.width))
@@ -121,7 +121,7 @@ def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, Compiled
 
 
 def test_level_sums_are_derivatives_of_their_likelihood(
-    twins: tuple[PlainRows, CompiledRows, Splines],
+    twins: tuple[PlainRows, MemoryRows, Splines],
 ) -> None:
     plain, _, _ = twins
     designs = Designs.of([3], [[(0, -1), (1, -1)]])
@@ -152,7 +152,7 @@ def test_entropies_of_histograms_are_the_plain_ones(seed: int, n: int, weighted:
     values = rng.standard_t(2, n) if seed % 2 else np.round(rng.normal(size=n), 1)
     weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
     counts = np.bincount(bin_of(values), weights, BINS)
-    assert CompiledRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
+    assert MemoryRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_heaps_do_not_hide_that_a_column_depends_on_another() -> None:
 
 
 def fitter(Z: np.ndarray, bent: bool = True) -> Fitter:
-    rows, splines = held(CompiledRows, Z, np.ones(Z.shape[1]))
+    rows, splines = held(MemoryRows, Z, np.ones(Z.shape[1]))
     levels = np.array([values.size for values in rows.level_values])
     return Fitter(rows, splines, levels, float(Z.shape[1]), rows.entropies, bent)
 

@@ -159,8 +159,8 @@ def test_bootstrap(animal: Animal, tmp_path: Path) -> None:
             *flattened([model.mechanism], all_of_it=True).values(),
             *flattened([model.attribution], all_of_it=True).values(),
         )
-    assert ((resamples.survival >= 0) & (resamples.survival <= 1)).all()
-    low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.survival > 0]
+    assert ((resamples.selection_frequency >= 0) & (resamples.selection_frequency <= 1)).all()
+    low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.selection_frequency > 0]
     assert (low <= high).all()
     with documented_warnings(animal), joblib.parallel_config("threading", n_jobs=2):
         model = RCI().fit(animal.X, animal.y)

@@ -24,7 +24,7 @@ RARE_LEVEL = "quasi-complete separation"
 EXHAUSTED = "residual variance is exhausted"
 NO_DEPENDENCE = "the outcome depends on no variable"
 PARENTS_SEPARATE = "the parents and children of the diagnosis separate the classes perfectly"
-UNSETTLED = "the attribution did not settle"
+UNSETTLED = "the attribution did not converge"
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from .inputs.patients import Cohort
 from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
 from .parameters import chosen_variant
-from .provenance import warn_exhausted
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -78,6 +77,8 @@ class DirectLiNGAM(BaseEstimator):
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
+        from .provenance import warn_exhausted
+
         raw = cohort.raw
         assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:

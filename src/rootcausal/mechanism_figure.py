@@ -27,10 +27,10 @@ POINTS = 121
 # Where the model does not know how its cohort is spread, a curve is drawn this many SDs to either side.
 REACH = 2.5
 SAID = {
-    BENT: "a bent line",
-    UNEVEN: "a bent line, and a spread that differs",
+    BENT: "nonlinear",
+    UNEVEN: "nonlinear, heteroscedastic (the spread differs)",
 }
-STRAIGHT_LINE = "a straight line"
+STRAIGHT_LINE = "linear"
 
 
 def mechanism(

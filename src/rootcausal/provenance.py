@@ -30,7 +30,7 @@ from .wording import listed, one_line, plural, quoted
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
 # Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
-# round (docs/bent-relations.md).
+# round (docs/nonlinear-relations.md).
 IMPUTED_TURNS_ROUND = 0.01
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
@@ -108,7 +108,7 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
     """What is unsure about imputed values, above all of the columns in the causal order."""
     if not filled.converged:
         yield (
-            f"the imputation (EM) did not settle within its {filled.rounds} rounds, so what was filled in "
+            f"the imputation (EM) did not converge within its {filled.rounds} rounds, so what was filled in "
             "may change with small changes of the cohort: leave out columns of which little was measured"
         )
     if filled.level < alpha:
@@ -196,12 +196,15 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
 def mechanism_in_words(
     provenance: Mapping[str, Any], mechanism: Mechanism, names: Sequence[str]
 ) -> Iterator[str]:
-    """Which mechanism was taken and why, and which columns it bends; nothing where there was no choice."""
+    """Which mechanism was taken and why, and which columns are nonlinear; nothing where there was none."""
     said = provenance.get("mechanism")
     if said is None:
         return
     yield f"mechanism: {said['taken']}. {said['why']}"
-    for form, what in ((BENT, "bent lines"), (UNEVEN, "bent lines, and a spread that differs by patient")):
+    for form, what in (
+        (BENT, "nonlinear"),
+        (UNEVEN, "nonlinear and heteroscedastic (the spread differs by patient)"),
+    ):
         forms = zip(mechanism.order, mechanism.forms(), strict=True)
         some = [names[column] for column, of_place in forms if of_place == form]
         if some:
@@ -236,8 +239,8 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     n_columns = cohort.raw.shape[1]
     if settings.mechanism != "linear" and n_columns > MOST_BENT:
         yield (
-            f"bent relations were looked for among the {MOST_BENT} columns that the outcome depends on most, "
-            f"of {n_columns:,}: leave out columns that cannot matter"
+            f"nonlinear relations were looked for among the {MOST_BENT} columns that the outcome depends on "
+            f"most, of {n_columns:,}: leave out columns that cannot matter"
         )
     level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
@@ -270,9 +273,9 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if not learned.converged:
         what, instead = "attribution", 'attribution="paper"'
         if settings.mechanism != "linear":
-            what, instead = "search for bent relations, or one of them,", 'mechanism="linear"'
+            what, instead = "search for nonlinear relations, or one of them,", 'mechanism="linear"'
         yield (
-            f"the {what} did not settle within its limit of passes, so its coefficients may change with "
+            f"the {what} did not converge within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
 
@@ -381,7 +384,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> list[str]:
     if not bootstrap.unsettled:
         return []
     message = (
-        f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+        f"the attribution did not converge in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
         "imputation of what they lack did not: they count like the others, and may widen the intervals"
     )
     warnings.warn(message, UserWarning, stacklevel=3)

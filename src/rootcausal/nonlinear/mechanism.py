@@ -15,7 +15,7 @@ from ..core.moments import reach
 from ..core.schema import Array
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
-from .plain_rows import expected_level
+from .memory_rows import expected_level
 from .rows import PRODUCT_WITHIN
 
 # Numbers of a learned mechanism stay within ± this; those of a file have to.

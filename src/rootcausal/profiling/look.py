@@ -107,7 +107,7 @@ def look(
     id_column: str | None = None,
     said: Mapping[str, Kind] | None = None,
     time: str | None = None,
-    outcome: Literal["yes-no", "number"] | None = None,
+    outcome: Literal["binary", "continuous"] | None = None,
 ) -> Look:
     """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
 
@@ -150,7 +150,7 @@ def look(
         labels, _ = target_of(by_name[target])
         of_used = next(cells for cells in columns if cells.name == target)
         ill = np.full(table.num_rows, -1) if labels.disease is None else codes_of(of_used, labels)
-        number = outcome == "number" or (outcome is None and time is None and is_number(by_name[target]))
+        number = outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target]))
         who = CASES
         if number:
             ill, of_target = np.full(ill.size, -1), find_number(by_name[target])
@@ -208,7 +208,7 @@ def _with_outcome(
     kinds: dict[str, Shape],
     target: str | None,
     time: str | None,
-    outcome: Literal["yes-no", "number"] | None,
+    outcome: Literal["binary", "continuous"] | None,
 ) -> tuple[Any, list[Counted], dict[str, Shape]]:
     """The same in the rows that a fit would use: what varies elsewhere may be a constant among them."""
     by_name = {cells.name: cells for cells in columns}
@@ -216,7 +216,7 @@ def _with_outcome(
     for name in (target, time):
         if name is not None and (by_name[name].numbers is not None or by_name[name].codes is not None):
             used &= ~by_name[name].missing
-    if target is not None and time is None and outcome != "number":
+    if target is not None and time is None and outcome != "continuous":
         labels, ill = target_of(by_name[target])
         if labels.disease is not None and not labels.guessed:
             used &= ill >= 0
