@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.special import expit
 
-from .halves import STRAIGHT, ArrowCurve
+from .halves import LINEAR, ArrowCurve
 from .moments import EXHAUSTED, reach
 from .proportional import Proportional
 from .schema import LOWER, MODEL, UPPER, Array
@@ -103,7 +103,7 @@ class LinearMechanism:
         return self.mixing
 
     def forms(self) -> list[str]:
-        return [STRAIGHT] * self.order.size
+        return [LINEAR] * self.order.size
 
     def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
         spread = np.full(z.size, 1.0 / self.unmixing[effect, effect])

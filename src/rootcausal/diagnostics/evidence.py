@@ -12,7 +12,7 @@ from scipy.special import expit
 from ..asking.before_all import says_first
 from ..backends.choose import choose_table
 from ..core.arrows import WEAKEST_EDGE
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
@@ -322,7 +322,7 @@ class PlainLogit:
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     n, k = errors.shape
     raw = choose_table("auto", errors, y)
-    assert not isinstance(raw, HoledRaw)
+    assert not isinstance(raw, IncompleteRaw)
     table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
     logit = fit_logit(table, np.arange(k), float(y.mean()))
     design = np.vstack([errors.T, np.ones(n)]).T

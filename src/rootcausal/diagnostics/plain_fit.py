@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from ..backends.choose import choose_table
 from ..core.clock import Clock
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.regression import regress
 from ..core.survival import HazardLoss
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
@@ -105,7 +105,7 @@ class PlainHazard(PlainFit):
         if not k:
             return cls(errors, np.zeros(0), False, *of_rows, clock.null_hazards, clock.edges)
         raw = choose_table("auto", errors, rows)
-        assert not isinstance(raw, HoledRaw)
+        assert not isinstance(raw, IncompleteRaw)
         table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
         found = regress(HazardLoss(table, np.arange(k), np.log(clock.null_hazards)), k)
         hazard = np.exp(np.minimum(found.baseline, LARGEST_LOG_HAZARD))

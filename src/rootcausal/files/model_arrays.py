@@ -14,13 +14,15 @@ from ..core.model import CausalModel
 from ..core.number import ValueAttribution
 from ..core.schema import Part, flattened, names_of, taken, unflattened
 from ..core.survival import HazardAttribution
-from ..nonlinear.attribution import BentAttribution
-from ..nonlinear.mechanism import BentMechanism
+from ..nonlinear.attribution import NonlinearAttribution
+from ..nonlinear.mechanism import NonlinearMechanism
 
 # The kinds of parts that files know, by the names of their headers: a new one is entered here.
-MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
+MECHANISM_KINDS: dict[str, type[Mechanism]] = {
+    kind.kind: kind for kind in (LinearMechanism, NonlinearMechanism)
+}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
-    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution, BentAttribution)
+    kind.kind: kind for kind in (LinearAttribution, HazardAttribution, ValueAttribution, NonlinearAttribution)
 }
 # Arrays of the model itself, which are whole, and those of resamples.
 FITTED, RESAMPLES = "", "bootstrap_"
