@@ -20,7 +20,7 @@ from typing import Any
 from command_line import ok
 
 from rootcausal.data import load_pbc
-from rootcausal.diagnostics.outcomes import as_markdown
+from rootcausal.diagnostics.outcomes import table
 from rootcausal.files.writing import write_tables
 
 ROOT = Path(__file__).parent.parent
@@ -168,6 +168,16 @@ TABLE_OF_CHECKS = re.compile(
     r"(?<=^<!-- checks: )(?P<kind>\w+) -->\n(?P<table>.*?)\n?(?=^<!-- end of the checks -->)",
     re.DOTALL | re.MULTILINE,
 )
+
+
+def as_markdown(kind: str) -> str:
+    """The checks of one outcome, as their declarations have them."""
+    rows = [
+        ("check", "question", "its number", "doubtful from", "broken from"),
+        ("---",) * 5,
+        *((f"`{name}`", *others) for name, *others in table(kind)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def with_tables_of_checks(text: str) -> str:
