@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "nonlinear": {"backends", "core", "errors"},
     "files": {"core", "errors", "nonlinear", "version", "wording"},
     "screening": {"backends", "core"},
-    "inputs": {"name_hints", "backends", "core", "errors", "files", "wording"},
+    "inputs": {"name_hints", "backends", "core", "errors", "files", "screening", "wording"},
     "parameters": {"core", "errors", "inputs", "wording"},
     "profiling": {"name_hints", "core", "errors", "files", "inputs", "screening", "wording"},
     "uncertainty": {"backends", "core", "errors", "files", "long_work", "nonlinear", "version", "wording"},

@@ -29,6 +29,7 @@ from ..core.moments import Columns, describe_columns, score_correlations
 from ..core.table import F64
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
+from ..screening.duplicates import is_copy
 from .cluster_kinds import encoded_frame, kinds_on_cluster
 from .cluster_known import Column, KnownThere, OnCluster
 from .cluster_outcomes import on_cluster
@@ -43,7 +44,6 @@ from .roles import Roles, choose_features
 from .rules import (
     Findings,
     are,
-    is_copy,
     it_or_them,
     note_flat,
     refuse_copies,

@@ -22,10 +22,9 @@ from ..core.yes_no import YesNo
 from ..errors import InputError, caller
 from ..wording import listed, plain, plural, quoted
 from .from_frame import own_name
-from .itself import refuse_itself
 from .labels import asks_who_is_well, place_of_disease
 from .patients import Patients
-from .rules import NAMED_AT_MOST, Findings
+from .rules import NAMED_AT_MOST, Findings, refuse_itself
 from .target import MOST_LABELS, encode_known, encode_target, labels_of, of_one_kind, row_labels
 
 # Times of zero are taken for this share of the shortest other one: only their ranks count.

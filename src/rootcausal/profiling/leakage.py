@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from ..core.table import Index
-from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
 from ..name_hints.columns import near, says_year
 from ..name_hints.endpoints import (
@@ -25,11 +24,11 @@ from ..name_hints.endpoints import (
 )
 from ..name_hints.visits import measured_later
 from ..screening.auc import auc_of
+from ..screening.duplicates import is_cut, outcome_again
 from ..screening.leakage import LIMITS, by_absence, by_absence_of_number, by_levels, by_values, share_equal
 from ..wording import one_line, plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
-from .duplicates import is_cut
 from .findings import Finding, by_number, columns_in_words, dropping, measured_after
 from .missing_codes import not_known
 
