@@ -209,7 +209,7 @@ def test_an_effect_does_not_bend_over_its_cause_backwards() -> None:
         a = skewed(rng)
         frame = pd.DataFrame({"a": a, "b": a + 0.6 * rng.uniform(-1, 1, N), "c": -a + rng.standard_t(5, N)})
         _, seen = seen_in(frame, ill(rng, a))
-        assert not seen.explained_by("bent") and not seen.from_outside
+        assert not seen.explained_by("curve") and not seen.from_outside
 
 
 def test_levels_before_a_number_may_bend_and_nothing_else() -> None:

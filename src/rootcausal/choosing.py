@@ -8,7 +8,7 @@ from typing import Any
 
 from .core.ordering import OnRound
 from .core.pipeline import Learned, Settings
-from .diagnostics import Check, Checked, check_straight
+from .diagnostics import Check, Checked, check_linear
 from .errors import InputError
 from .inputs.cohort import Cohort
 from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
@@ -87,6 +87,6 @@ def _straight(cohort: Cohort, settings: Settings, learned: Learned, parameters: 
         values = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
     made = {"parameters": dict(parameters)}
     stated = learned.model.predictor(values)
-    return check_straight(
+    return check_linear(
         Checked(learned.model, values, missing, known, stated, cohort.encoding, None, made, of_fit=True)
     )

@@ -20,7 +20,7 @@ from .logarithms import check_logarithm
 from .outcomes import OF_OUTCOME, OutcomeChecks
 from .without_outcomes import checks_without_outcomes
 
-__all__ = ["Check", "Checked", "Diagnosis", "check_straight", "diagnose", "read_together"]
+__all__ = ["Check", "Checked", "Diagnosis", "check_linear", "diagnose", "read_together"]
 
 NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations straight."
 
@@ -43,15 +43,15 @@ def _diagnose(checked: Checked) -> Diagnosis:
     checks = (
         *of_outcome.checks(checked, evidence),
         *_of_errors(evidence, checked, of_outcome),
-        *(() if checked.bent else (check_logarithm(checked, checked.score),)),
+        *(() if checked.nonlinear else (check_logarithm(checked, checked.score),)),
         *of_model,
     )
     not_made = [of_outcome.not_asked, _of_levels(of_outcome) if evidence.with_levels.any() else ""]
-    not_made.append(NOT_OF_CURVES if checked.bent else "")
+    not_made.append(NOT_OF_CURVES if checked.nonlinear else "")
     return Diagnosis(checks, provenance, " ".join(filter(None, not_made)))
 
 
-def check_straight(checked: Checked) -> Check:
+def check_linear(checked: Checked) -> Check:
     """The check of straight lines alone, of patients whose outcomes are known."""
     with one_blas_thread():
         population = gather(checked, checked.score).of_population()
@@ -66,7 +66,7 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
     seen = dependent_pairs(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen, estimator)
-        yield check_linearity(population, seen, checked.transforms, estimator, checked.bent)
+        yield check_linearity(population, seen, checked.transforms, estimator, checked.nonlinear)
         yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
 
 

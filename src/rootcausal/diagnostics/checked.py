@@ -89,7 +89,7 @@ class Checked:
         return rows if rows.ndim == 1 else rows[:, SCORE]
 
     @property
-    def bent(self) -> bool:
+    def nonlinear(self) -> bool:
         """Whether the model has curves in place of straight lines."""
         return any(form != STRAIGHT for form in self.model.mechanism.forms())
 

@@ -51,7 +51,7 @@ INDEPENDENT = CheckSpec(
             "causes.{untried}",
             advice="follow that check.",
         ),
-        "doubtful, bent": Text(
+        "doubtful, curve": Text(
             "{together}. A bend between the two is behind it: see the check of straight lines.{untried}"
         ),
         "doubtful, order": Text(

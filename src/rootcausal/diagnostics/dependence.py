@@ -25,7 +25,7 @@ from .power import corrected, smallest_of_many
 # P-value from which on two errors pass for independent once something is allowed for.
 EXPLAINED = 0.01
 # P-value below which a curve is there at all.
-BENT = 1e-4
+CURVED = 1e-4
 # Share of an error's variance from which on a curve is more than a hidden cause would draw.
 MUCH = 0.08
 # Part of what is wrong between two columns that a curve may leave, and still explain it.
@@ -42,7 +42,7 @@ FEWEST_MEASURED = 50
 # Left-out columns that are tried: those that go with both errors, by more than so many standard errors.
 GOES_WITH = 3.0
 LEFT_OUT_AT_MOST = 5
-Explanation = Literal["order", "left out", "bent", "nothing"]
+Explanation = Literal["order", "left out", "curve", "nothing"]
 
 
 #: Where the cause is low, in the middle, and high.
@@ -78,7 +78,7 @@ class Curve:
     def there(self) -> bool:
         """Whether it is more than a hidden cause would draw, and most of what is wrong between the two."""
         explains = self.left < LITTLE_LEFT or (self.left < MOST_LEFT and self.p_left > 0.1 * EXPLAINED)
-        return self.p_value < BENT and self.share >= MUCH and explains
+        return self.p_value < CURVED and self.share >= MUCH and explains
 
     def turned(self) -> Curve:
         """The same between columns in the other order."""
@@ -107,7 +107,7 @@ class Drawn:
 
     def curve(self) -> Curve | None:
         """None where it is not there."""
-        if self.share < MUCH or self.p_value >= BENT:
+        if self.share < MUCH or self.p_value >= CURVED:
             return None
         # A cause bends over its own effect, too: a line in either direction must fail.
         by_a_line = min(chi_square(self.first, self.error), self.turned_round())
@@ -310,7 +310,7 @@ def explained(
     if trial is not None:
         trial = trial if rows is None else Trial(evidence.of_patients(rows))
         explanation, curve = trial.explain(i, j)
-    if explanation != "bent" and (evidence.with_levels[i] or not evidence.searched[i]):
+    if explanation != "curve" and (evidence.with_levels[i] or not evidence.searched[i]):
         # Of columns that are given, nothing but straight lines is assumed; and whether one with levels
         # comes before a number cannot be tried by straight lines.
         return None
@@ -337,7 +337,7 @@ class Trial:
         forwards, backwards = self._draw(a, b, np.append(before, between)), self._draw(b, a, before)
         curve = max(forwards, backwards, key=lambda one: one.share).curve()
         if curve is not None:
-            return "bent", curve if forwards.share >= backwards.share else curve.turned()
+            return "curve", curve if forwards.share >= backwards.share else curve.turned()
         # The later of the two comes first: given what is before both, or what is between them as well.
         if p_value_of(backwards.first, less(backwards.second, backwards.first)) > EXPLAINED:
             return "order", None

@@ -209,7 +209,7 @@ def check_linearity(
 def _bends(evidence: Evidence, seen: Dependence) -> list[_Bend]:
     names, can = evidence.names, evidence.may_be_logged
     bends = []
-    for pair in seen.explained_by("bent"):
+    for pair in seen.explained_by("curve"):
         assert pair.curve is not None
         cause, effect = pair.earlier, pair.later
         if pair.curve.backwards:

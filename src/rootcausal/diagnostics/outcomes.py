@@ -121,7 +121,7 @@ class YesNoChecks:
         evidence = evidence.of_columns(~deciding)
         fit = fit_plain(evidence.errors, evidence.known)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
-        yield check_reverse_causation(evidence, fit, values, evidence.rest_on_measurements, checked.bent)
+        yield check_reverse_causation(evidence, fit, values, evidence.rest_on_measurements, checked.nonlinear)
         yield calibration.check_calibration(checked.stated, y, checked.prevalence, checked.of_fit)
         yield interaction.check_interaction(evidence, fit).saying(beside)
         yield influence.check_influence(evidence, fit, checked).saying(beside)

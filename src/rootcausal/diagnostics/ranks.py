@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ..backends.on_demand import in_threads
-from ..core.table import F64, Index
+from ..core.table import F64
 
 # Columns are taken together as far as their values stay near the processor.
 VALUES_AT_ONCE = 1 << 16
@@ -28,55 +26,23 @@ def in_blocks(
     in_threads(blocks, -(-n_columns // step), n_columns * n_rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Columns in the order of their values; what was not measured comes last.
+def ranks_of(values: F64, there: np.ndarray | None = None) -> F64:
+    """Ranks from 1 on, of what is the same the mean, of values (n,) or of each row of values (m, n).
 
-    Attributes
-    ----------
-    order : (m, n) rows of each column from the lowest value on.
-    is_new : (m, n) in that order, whether a value is another than the one before.
+    What is not ``there`` (m, n) comes last. In half the time that SciPy takes.
     """
-
-    order: Index
-    is_new: np.ndarray
-
-    @classmethod
-    def of(cls, values: F64, there: np.ndarray | None = None) -> Ranked:
-        """Of values (m, n), a row for each column; ``there`` (m, n) says which were measured."""
-        if there is not None:
-            values = np.where(there, values, np.inf)
-        order = np.argsort(values, axis=1)
-        ordered = np.take_along_axis(values, order, axis=1)
-        is_new = np.ones(values.shape, dtype=bool)
-        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=is_new[:, 1:])
-        return cls(order, is_new)
-
-    @cached_property
-    def ranks(self) -> F64:
-        """(m, n) from 1 on; of what is the same, the mean."""
-        m, n = self.order.shape
-        if self.is_new.all():
-            return self._put(np.broadcast_to(np.arange(1.0, n + 1.0), (m, n)))
-        first = np.flatnonzero(self.is_new)
-        count = np.diff(np.append(first, m * n))
-        return self._put(np.repeat(first % n + 0.5 * (count + 1.0), count).reshape(m, n))
-
-    @cached_property
-    def places(self) -> Index:
-        """(m, n) from 0 on, of each value among the different ones."""
-        places: Index = self._put(np.cumsum(self.is_new, axis=1) - 1)
-        return places
-
-    def _put(self, ordered: np.ndarray) -> np.ndarray:
-        found = np.empty(self.order.shape, dtype=ordered.dtype)
-        np.put_along_axis(found, self.order, ordered, axis=1)
-        return found
-
-
-def ranks_of(values: F64) -> F64:
-    """(n,) ranks of values (n,) from 1 on; of what is the same, the mean."""
-    return Ranked.of(values[None]).ranks[0]
+    if there is not None:
+        values = np.where(there, values, np.inf)
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    is_new = np.ones(values.shape, dtype=bool)
+    np.not_equal(ordered[..., 1:], ordered[..., :-1], out=is_new[..., 1:])
+    first, n = np.flatnonzero(is_new), values.shape[-1]
+    count = np.diff(np.append(first, values.size))
+    ranks = np.empty(values.shape)
+    mean = np.repeat(first % n + 0.5 * (count + 1.0), count).reshape(values.shape)
+    np.put_along_axis(ranks, order, mean, axis=-1)
+    return ranks
 
 
 def rank_correlations(values: F64, missing: np.ndarray | None, others: F64) -> F64:
@@ -86,8 +52,8 @@ def rank_correlations(values: F64, missing: np.ndarray | None, others: F64) -> F
 
     def work(some: slice) -> None:
         there = None if missing is None else ~missing[:, some].T
-        ranks = Ranked.of(values[:, some].T, there).ranks
-        beside = alone if there is None else Ranked.of(np.broadcast_to(others, ranks.shape), there).ranks
+        ranks = ranks_of(values[:, some].T, there)
+        beside = alone if there is None else ranks_of(np.broadcast_to(others, ranks.shape), there)
         found[some] = correlations_of(ranks, beside, there)
 
     in_blocks(work, m, n)

@@ -66,8 +66,9 @@ class CheckSpec:
     texts : by verdict, or by verdict and case, as in ``"doubtful, left out"``. What a case does not say, its
         verdict says; and what a broken one does not, the doubtful one.
     scale : from which number on it speaks.
-    touches : which numbers a limit is about, where something was ``seen``, and where nothing could be.
-    doubtful_from, broken_from : the same in words, where the scale is not all.
+    touches : which numbers a limit is about.
+    touches_unseen : the same of "cannot tell" and "not checked", if that is another.
+    doubtful_from, broken_from : in words, where the scale is not all.
     percent : whether the table gives the number in percent.
     """
 
