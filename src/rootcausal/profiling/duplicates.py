@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,10 +22,10 @@ from ..screening.duplicates import (
     renames,
     unit,
 )
-from ..wording import listed, plural, quoted
+from ..wording import filled, listed, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
 from .counts import Counted, as_text
-from .findings import Finding, by_number, columns_in_words, dropping
+from .findings import Finding, about
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
 PROJECTIONS_DIFFER = 1e-7
@@ -45,21 +46,15 @@ def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.
     original = {**_same_numbers(asked, sample), **_recoded(levels)}
     rest = [c for c in asked if c.name not in original and kinds[c.name] != "nominal"]
     original |= _same_once_filled(rest)
-    if not original:
-        return []
-    names = tuple(cells.name for cells in asked if cells.name in original)
-    shown = ", ".join(f"{quoted(name)} of {quoted(original[name])}" for name in names[:5])
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return [
-        Finding(
-            "copy",
-            names,
-            f"{plural(len(names), 'column')} {'is a copy' if len(names) == 1 else 'are copies'} of another, "
-            f"in another unit or coding perhaps: {shown}{more}. No method can tell their shocks apart.",
-            dropping(names),
-            True,
-        )
-    ]
+    found = {cells.name: original[cells.name] for cells in asked if cells.name in original}
+    return about(
+        "copy",
+        [*found],
+        "{n:# column} {names:is a copy|are copies} of another, in another unit or coding perhaps: {shown}. "
+        "No method can tell their shocks apart.",
+        n=len(found),
+        shown=listed([f"{quoted(name)} of {quoted(of)}" for name, of in found.items()]),
+    )
 
 
 def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[str]) -> list[Finding]:
@@ -70,36 +65,32 @@ def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[
         if min(cells.n_missing, cells.n_observed) >= ROWS_A_LEVEL:
             holed.setdefault(np.packbits(cells.missing).tobytes(), []).append(cells.name)
     found: dict[bool, dict[str, str]] = {True: {}, False: {}}
-    beside: dict[str, list[str]] = {}
+    either: list[str] = []
     for cells in asked if holed else ():
         if cells.codes is None or cells.n_different != 2 or cells.n_missing or cells.name in out:
             continue
         for level, value in enumerate(cells.different):
             others = holed.get(np.packbits(cells.codes == level).tobytes(), [])
             if others:
-                named = listed([quoted(name) for name in others], 3)
-                verb = by_number(others, "is", "are")
-                said = f"{quoted(as_text(value), 20)} exactly where {named} {verb} missing"
-                found[out >= set(others)][cells.name] = said
-                beside[cells.name] = others
-    return [one for sure, some in found.items() for one in _recorded(some, beside, sure)]
-
-
-def _recorded(found: dict[str, str], beside: dict[str, list[str]], sure: bool) -> list[Finding]:
-    if not found:
-        return []
-    names = tuple(found)
-    says = by_number(names, "says whether that was measured", "say whether these were measured")
-    sentence = f"{columns_in_words(names, found.__getitem__)} {says}: "
-    if sure:
-        sentence += "what was left out comes back with it. Leave it out as well."
-        return [Finding("says whether measured", names, sentence, dropping(names), True)]
-    sentence += (
-        "why that was done is no property of a patient. Or does a blank there mean none? Then write none "
-        "into the file, as a level. Keep one of both."
+                of = filled("{others:3} {others:is|are} missing", others=tuple(others))
+                known = out >= set(others)
+                found[known][cells.name] = f"{quoted(as_text(value), 20)} exactly where {of}"
+                either += [] if known else [cells.name, *others]
+    says = "{columns} {names:says whether that was measured|say whether these were measured}: "
+    perhaps = about(
+        "says whether measured",
+        found[False],
+        says
+        + "why that was done is no property of a patient. Or does a blank there mean none? Then write none "
+        "into the file, as a level. Keep one of both.",
+        in_line=False,
     )
-    either = tuple(dict.fromkeys(name for one in names for name in (one, *beside[one])))
-    return [Finding("says whether measured", names, sentence, dropping(either))]
+    options = tuple(("--drop", name) for name in dict.fromkeys(either))
+    sure = says + "what was left out comes back with it. Leave it out as well."
+    return [
+        *about("says whether measured", found[True], sure),
+        *(replace(one, options=options) for one in perhaps),
+    ]
 
 
 def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
@@ -128,15 +119,13 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
         assert cells.codes is not None
         if (place := cut_of(cells.codes, [*numbers.values()])) is not None:
             finer[cells.name] = [*numbers][place]
-    if not finer:
-        return []
-    names = tuple(finer)
-    shown = ", ".join(f"{quoted(name)} from {quoted(fine)}" for name, fine in list(finer.items())[:5])
-    sentence = (
-        f"{plural(len(names), 'column')} {by_number(names, 'follows', 'follow')} from another: {shown}. "
-        "Keep the one that you ask about."
+    return about(
+        "coarser",
+        [*finer],
+        "{n:# column} {names:follows|follow} from another: {shown}. Keep the one that you ask about.",
+        n=len(finer),
+        shown=listed([f"{quoted(name)} from {quoted(fine)}" for name, fine in finer.items()]),
     )
-    return [Finding("coarser", names, sentence, dropping(names), True)]
 
 
 def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, str]:

@@ -37,6 +37,8 @@ class Limit:
         return "doubtful" if size >= self.doubtful and p < self.p_doubtful else None
 
 
+# What is asked about only.
+NEVER = float("inf")
 LIMITS = {
     "number": Limit(0.95, 0.99, 0.01, 0.001, "AUC; a good measurement of a disease comes near 0.95"),
     "levels": Limit(0.92, 0.97, 0.01, 0.001, "AUC; two levels of 0.92 have an odds ratio above 100"),
@@ -44,12 +46,17 @@ LIMITS = {
     "absence": Limit(
         0.50, 0.80, 0.001, 1e-6, "difference of the shares of cases and controls without a value"
     ),
+    "not known": Limit(0.10, NEVER, 0.01, 0.001, "difference of the shares of cases where it is not known"),
+    "late events": Limit(
+        0.80, NEVER, 0.01, 0.001, "pairs in which who had the event was followed for longer; seen: up to 0.69"
+    ),
+    "past": Limit(
+        0.20, NEVER, 1.0, 0.001, "of patients, a time longer than follow-up: one within it is so in nobody"
+    ),
     "follow-up": Limit(
         0.95, 0.98, 0.01, 0.001, "rank correlation with the time; the strongest cause has 0.9"
     ),
-    "accrued": Limit(
-        0.70, 1.01, 0.01, 0.001, "rank correlation with the length or cost of a stay: asked, never left out"
-    ),
+    "accrued": Limit(0.70, NEVER, 0.01, 0.001, "rank correlation with the length or the cost of a stay"),
     "correlation": Limit(0.98, 0.995, 0.01, 0.001, "with the number; a cause with little beside it has 0.97"),
     "name of an end, correlation": Limit(
         0.20, 0.90, 0.001, 1e-6, "the name speaks against the column already"
@@ -176,6 +183,22 @@ def by_absence_of_number(number: F64, missing: np.ndarray, limit: Limit) -> list
         grade = limit.grade(max(higher, 1.0 - higher), p)
         if grade is not None:
             leaks.append(Leak(column, "absence", higher, p, grade))
+    return leaks
+
+
+def by_unknown(unknown: Sequence[np.ndarray], y: Index) -> list[Leak]:
+    """Columns of which it goes with a binary outcome (n,) that some cells (n,) say "not known"."""
+    leaks, limit, all_of = [], LIMITS["not known"], float(y.mean())
+    for column, here in enumerate(unknown):
+        n_here = int(here.sum())
+        if min(n_here, y.size - n_here) < FEWEST_OF_A_CLASS:
+            continue
+        size = abs(float(y[here].mean() - y[~here].mean()))
+        error = np.sqrt(all_of * (1.0 - all_of) * (1.0 / n_here + 1.0 / (y.size - n_here)))
+        p = corrected(float(2.0 * norm.sf(size / error)), len(unknown))
+        grade = limit.grade(size, p)
+        if grade is not None:
+            leaks.append(Leak(column, "absence", size, p, grade))
     return leaks
 
 
