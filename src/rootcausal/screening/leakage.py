@@ -50,13 +50,11 @@ LIMITS = {
     "late events": Limit(
         0.80, NEVER, 0.01, 0.001, "pairs in which who had the event was followed for longer; seen: up to 0.69"
     ),
-    "past": Limit(
-        0.20, NEVER, 1.0, 0.001, "of patients, a time longer than follow-up: one within it is so in nobody"
-    ),
+    "past": Limit(0.20, NEVER, 1.0, 1.0, "share of patients in whom a time is longer than follow-up"),
     "follow-up": Limit(
         0.95, 0.98, 0.01, 0.001, "rank correlation with the time; the strongest cause has 0.9"
     ),
-    "accrued": Limit(0.70, NEVER, 0.01, 0.001, "rank correlation with the length or the cost of a stay"),
+    "accrued": Limit(0.70, NEVER, 1.0, 1.0, "rank correlation with the length or the cost of a stay"),
     "correlation": Limit(0.98, 0.995, 0.01, 0.001, "with the number; a cause with little beside it has 0.97"),
     "name of an end, correlation": Limit(
         0.20, 0.90, 0.001, 1e-6, "the name speaks against the column already"
@@ -234,3 +232,15 @@ def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     _, a, b = np.intersect1d(own, theirs, return_indices=True)
     expected = float(n_own[a] @ n_theirs[b]) / times.size
     return n_equal / times.size if n_equal >= TIMES_EXPECTED * expected else 0.0
+
+
+def as_markdown() -> str:
+    """The limits, for the guide."""
+    rows = [("limit", "doubtful from", "broken from", "of what, and why there"), ("---", "---", "---", "---")]
+    for name, one in LIMITS.items():
+        doubtful, broken = (
+            "never" if size == NEVER else f"{size:g}" + (f" (p < {p:g})" if p < 1.0 else "")
+            for size, p in ((one.doubtful, one.p_doubtful), (one.broken, one.p_broken))
+        )
+        rows.append((name, doubtful, broken, one.why))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
