@@ -253,7 +253,7 @@ def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Ind
 def standardized(values: F64) -> F64:
     """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
     centred = values - values.mean(axis=0)
-    sd = centred.std(axis=0)  # about its own mean: that of equal values is off by rounding
+    sd = np.sqrt((centred * centred).mean(axis=0))
     centred /= np.where(sd > 0, sd, 1.0)
     return centred
 

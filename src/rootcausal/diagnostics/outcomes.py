@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,7 +38,7 @@ OF_ANY = (
 )
 
 
-class OutcomeChecks(Protocol):
+class OutcomeChecks(ABC):
     """The checks of one kind of outcome; those of columns and errors alone are the same for all kinds.
 
     Attributes
@@ -45,53 +46,50 @@ class OutcomeChecks(Protocol):
     kind : the name of the outcome.
     specs : of its checks, in their order in the guide's table.
     facts : words that their questions need.
-    others : which checks are not made without it, as the start of a sentence.
+    others : which checks are not made without it, beside those of errors.
     not_asked : what is asked of no model of this kind, for whoever reads the findings; or nothing.
     of_levels : what is not asked of columns with levels, beside straight lines and hidden causes.
     """
 
     kind: ClassVar[str]
     specs: ClassVar[tuple[CheckSpec, ...]]
-    facts: ClassVar[dict[str, str]]
+    facts: ClassVar[dict[str, str]] = {}
     others: ClassVar[str]
-    not_asked: ClassVar[str]
-    of_levels: ClassVar[str]
+    not_asked: ClassVar[str] = ""
+    of_levels: ClassVar[str] = ""
 
     @staticmethod
+    @abstractmethod
     def why_not(known: np.ndarray | None) -> str:
         """Why its checks cannot be made of what is known of these patients; empty where they can."""
-        ...
 
     @staticmethod
     def may_be_sampled_apart(checked: Checked) -> bool:
         """Whether patients may have been chosen by their outcome without anybody saying so."""
-        ...
+        return False
 
     @staticmethod
+    @abstractmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
         """All that are made of this outcome, in their order."""
-        ...
 
 
-class YesNoChecks:
+class YesNoChecks(OutcomeChecks):
     """Of a diagnosis, yes or no."""
 
-    kind: ClassVar[str] = "yes_no"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "yes_no"
+    specs = (
         leakage.OF_DIAGNOSES,
         DIAGNOSIS,
         calibration.RISK,
         interaction.SPEC,
         influence.SPEC,
     )
-    facts: ClassVar[dict[str, str]] = {}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, equal responses in cases and "
-        "controls, effects of the diagnosis and columns that give it away, stated against observed risk, "
-        "single patients who decide"
+    others = (
+        "equal responses in cases and controls, effects of the diagnosis and columns that give it away, "
+        "stated against observed risk, single patients who decide"
     )
-    not_asked: ClassVar[str] = ""
-    of_levels: ClassVar[str] = "whether they are effects of the diagnosis rather than causes, "
+    of_levels = "whether they are effects of the diagnosis rather than causes, "
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -127,11 +125,11 @@ class YesNoChecks:
         yield influence.check_influence(evidence, fit, checked).saying(beside)
 
 
-class SurvivalChecks:
+class SurvivalChecks(OutcomeChecks):
     """Of the time to an event."""
 
-    kind: ClassVar[str] = "survival"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "survival"
+    specs = (
         leakage.OF_TIMES,
         calibration.RISK_BY_HORIZON,
         PROPORTIONAL,
@@ -141,16 +139,14 @@ class SurvivalChecks:
         influence.SPEC,
     )
     facts: ClassVar[dict[str, str]] = {"followed": "the log-hazard", "telling": "events"}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, columns that give the event "
-        "away, effects that change with time, whom follow-up lost, enough events, stated against observed "
-        "risk, single patients who decide"
+    others = (
+        "columns that give the event away, effects that change with time, whom follow-up lost, enough "
+        "events, stated against observed risk, single patients who decide"
     )
-    not_asked: ClassVar[str] = (
+    not_asked = (
         "Not asked of times to an event: whether a column is an effect of the event. Only when it was "
         "measured tells."
     )
-    of_levels: ClassVar[str] = ""
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -162,10 +158,6 @@ class SurvivalChecks:
             return ""
         had = f"{int(known[:, 1].sum())} of {len(known)} had it"
         return f"This takes at least {FEWEST_EVENTS} patients with the event; here {had}."
-
-    @staticmethod
-    def may_be_sampled_apart(checked: Checked) -> bool:
-        return False
 
     @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
@@ -191,11 +183,11 @@ class SurvivalChecks:
         yield influence.check_graded_influence(strongest, fit, checked, n_events).saying(beside)
 
 
-class NumberChecks:
+class NumberChecks(OutcomeChecks):
     """Of a number, such as a score of severity."""
 
-    kind: ClassVar[str] = "number"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "number"
+    specs = (
         leakage.OF_NUMBERS,
         NUMBER,
         calibration.EXPECTED,
@@ -204,13 +196,11 @@ class NumberChecks:
         influence.SPEC,
     )
     facts: ClassVar[dict[str, str]] = {"followed": "the outcome", "telling": "n"}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, effects of the outcome and "
-        "columns that give it away, expected against observed values, an even spread, single patients who "
-        "decide"
+    others = (
+        "effects of the outcome and columns that give it away, expected against observed values, an even "
+        "spread, single patients who decide"
     )
-    not_asked: ClassVar[str] = ""
-    of_levels: ClassVar[str] = "whether they are effects of the outcome rather than causes, "
+    of_levels = "whether they are effects of the outcome rather than causes, "
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -219,10 +209,6 @@ class NumberChecks:
         if Number.is_enough(known):
             return ""
         return f"This takes at least {FEWEST_VALUES} different values of the outcome."
-
-    @staticmethod
-    def may_be_sampled_apart(checked: Checked) -> bool:
-        return False
 
     @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
