@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from cohort_files import read_cohort
 from command_line import ok
 from sklearn.model_selection import GroupKFold, cross_validate
 
@@ -15,7 +16,6 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.console import patient_label, patient_labels
 from rootcausal.core.moments import ROWS_PER_CLASS
 from rootcausal.core.yes_no import YesNo
-from rootcausal.inputs.from_file import read_cohort
 from rootcausal.inputs.patients import numbered, patients_of
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.draw_patients import draw_patients

@@ -17,10 +17,11 @@ from .core.pipeline import Learned, Searched, Settings
 from .core.survival import Survival
 from .core.table import Index
 from .core.yes_no import YesNo
-from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
+from .inputs.patients import Cohort
+from .inputs.rules import MOSTLY_MISSING
 from .inputs.sampling import doubt_of_prevalence
 from .screening.leakage import by_absence
 from .uncertainty.resample import Bootstrap

@@ -17,9 +17,9 @@ from .diagnostics import Diagnosis as Checks
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
-from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Diagnosis
+from .inputs.patients import Cohort
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
 from .scoring import of_diagnosis

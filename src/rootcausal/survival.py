@@ -19,10 +19,10 @@ from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
-from .inputs.cohort import Cohort
-from .inputs.kinds import Wishes
+from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
+from .inputs.patients import Cohort
 from .scoring import concordance, of_follow_up
 from .uncertainty.cross_validation import Fold
 
@@ -106,7 +106,7 @@ class RCISurvival(Estimator):
         """
         return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
 
-    def _check_parameters(self) -> tuple[Settings, Wishes]:
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         checked = super()._check_parameters()
         if self.horizon is not None:
             _checked_horizon(self.horizon)

@@ -1,8 +1,9 @@
-"""What is refused of a table, and in which words: one set of rules for every door.
+"""What is refused of a table, and in which words: one set for arrays, frames, files and clusters.
 
 A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
-call from Python in its words, to those who give a file in those of the command line. A door runs its rules
-inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
+call from Python in its words, to those who give a file in those of the command line. Whoever validates runs
+the rules inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first
+thing.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
 from ..screening.duplicates import is_copy, outcome_again, unit
 from ..wording import listed, pasted, plural, quoted
-from .cohort import column_name
 
 NAMED_AT_MOST = 8
+# Most of a column that lacks this share of its values would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
 HALF_THE_LIMIT = "where 0 means less than can be measured, put half of that limit"
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
 
@@ -71,7 +73,7 @@ class FileWords:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door.
+    """What to do about a column that looks like an id, and about others, in words of Python or of a shell.
 
     ``logs`` is what names the columns on a log scale.
     """
@@ -279,7 +281,7 @@ def note_not_finite(
     return whole
 
 
-def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
+def note_empty(table: F64, names: Sequence[str], findings: Findings) -> None:
     """Note columns of (n, p) without any value, and rows without any."""
     missing = np.isnan(table)
     with findings.noting():
@@ -481,6 +483,11 @@ def refuse_itself(values: F64, table: F64, names: Sequence[str], what: str, *, l
     if found:
         how = "up to a linear map" if linear else "as it is or in another unit"
         raise InputError(f"{are('column', found)} {what} itself, {how}: leave {it_or_them(found)} out")
+
+
+def column_name(names: Any, column: int | np.integer) -> str:
+    """The name of a column or, where columns have none, one made of its place."""
+    return f"x{column}" if names is None else str(names[column])
 
 
 def it_or_them(names: Sequence[Any]) -> str:
