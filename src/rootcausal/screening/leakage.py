@@ -219,6 +219,16 @@ def by_levels(counts: Sequence[tuple[Index, Index]], share: float) -> list[Leak]
     return leaks
 
 
+def deciding_levels(levels: Index, has_it: np.ndarray, either: bool = True) -> dict[int, int]:
+    """Levels (n,), and their rows, of which none, or with ``either`` every one, has the outcome (n,).
+
+    That is quasi-complete separation: however few they are, what the level adds has no finite estimate.
+    """
+    rows, cases = np.bincount(levels), np.bincount(levels, has_it)
+    decides = (rows > 0) & ((cases == 0) | (either & (cases == rows)))
+    return {level: int(rows[level]) for level in np.flatnonzero(decides).tolist()}
+
+
 def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     """In which share of rows a column (n,) is exactly the time (n,); 0.0 where that may be chance."""
     both = ~np.isnan(values) & ~np.isnan(times)
