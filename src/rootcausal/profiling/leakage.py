@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
-from ..name_hints.columns import near, says_year
+from ..name_hints.columns import are_years, near, says_year
 from ..name_hints.endpoints import (
     counterparts,
     ends_beside,
@@ -44,7 +44,6 @@ from .missing_codes import not_known
 ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
-CALENDAR = (1900, 2100)
 TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 WHY_NOT_LATER = (
     " Who had the event early, or was lost, has none of it; if patients are followed from a later visit, "
@@ -244,15 +243,13 @@ def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _years(columns: Sequence[Counted], timed: bool) -> list[Finding]:
-    low, high = CALENDAR
     names = [
         cells.name
         for cells in columns
         if cells.whole
         and says_year(cells.name)
         and cells.n_different > 1
-        and low <= cells.different[0]
-        and cells.different[-1] <= high
+        and are_years(cells.different[0], cells.different[-1])
     ]
     text = "{columns} {names:is a calendar year|are calendar years}: "
     if timed:
