@@ -20,7 +20,7 @@ from .diagnosis import Check
 from .evidence import Evidence, decided, decided_by
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
 from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
-from .regressions import PlainHazard, PlainLine, fit_plain
+from .regressions import PlainHazard, PlainLine, PlainLogit
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
 from .specification import CheckSpec
 from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
@@ -117,12 +117,13 @@ class YesNoChecks(OutcomeChecks):
         deciding = decided(evidence, evidence.known)
         beside = decided_by(evidence, deciding)
         evidence = evidence.of_columns(~deciding)
-        fit = fit_plain(evidence.errors, evidence.known)
+        fit = PlainLogit.of(evidence.errors, evidence.known)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
         yield check_reverse_causation(evidence, fit, values, evidence.rest_on_measurements, checked.nonlinear)
         yield calibration.check_calibration(checked.stated, y, checked.prevalence, checked.of_fit)
         yield interaction.check_interaction(evidence, fit).saying(beside)
-        yield influence.check_influence(evidence, fit, checked).saying(beside)
+        n_rarer = int(np.bincount(evidence.known, minlength=2).min())
+        yield influence.check_influence(evidence, fit, checked, n_rarer).saying(beside)
 
 
 class SurvivalChecks(OutcomeChecks):
@@ -180,7 +181,7 @@ class SurvivalChecks(OutcomeChecks):
         columns = np.append(evidence.columns, evidence.outside_columns)
         yield check_censoring(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
         yield check_events(fit, int(known[:, 1].sum()), checked.model.order.size)
-        yield influence.check_graded_influence(strongest, fit, checked, n_events).saying(beside)
+        yield influence.check_influence(strongest, fit, checked, n_events).saying(beside)
 
 
 class NumberChecks(OutcomeChecks):
@@ -224,7 +225,7 @@ class NumberChecks(OutcomeChecks):
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
         yield check_reverse_causation_of_number(evidence, values, is_bent)
         yield from of_lines
-        yield influence.check_graded_influence(evidence, fit, checked, evidence.n_rows)
+        yield influence.check_influence(evidence, fit, checked, evidence.n_rows)
 
 
 #: By the names that attributions have for them.
