@@ -111,8 +111,27 @@ def find_after(
     after = [name for name in names if name in (*ends, *like_ends)]
     later = measured_later([*names, target], target if time is None else None)
     later = tuple(name for name in later if name not in (*after, target))
-    than = f"after {quoted(target)}" if time is None else "after the first visit, where follow-up begins"
     found = [
+        *_by_name(after, later, target, timed=time is not None),
+        *_to_decide(before, diagnoses),
+        *_with_follow_up(asked, (*after, *later), sample, time),
+    ]
+    alike = about(
+        "named like the target",
+        [name for name in names if name not in (*after, *later, *diagnoses) and near(name, target)],
+        "{columns} {names:is|are} named like the target {target}: the same thing in another form? Then leave "
+        "{names:it|them} out.",
+        in_line=False,
+        target=quoted(target),
+    )
+    said = {name for one in found for name in one.columns}
+    years = _years([one for one in asked if one.name not in said], time is not None)
+    return [*found, *alike, *years]
+
+
+def _by_name(after: Sequence[str], later: Sequence[str], target: str, timed: bool) -> list[Finding]:
+    why = "" if not timed else WHY_NOT_LATER
+    return [
         *about(
             "after the outcome",
             after,
@@ -124,10 +143,15 @@ def find_after(
             "measured later",
             later,
             "{columns} by {names:its name was|their names were} measured {than}: what comes later is no "
-            f"cause.{'' if time is None else WHY_NOT_LATER}",
+            f"cause.{why}",
             "--after",
-            than=than,
+            than="after the first visit, where follow-up begins" if timed else f"after {quoted(target)}",
         ),
+    ]
+
+
+def _to_decide(before: dict[str, str], diagnoses: Sequence[str]) -> list[Finding]:
+    return [
         *about(
             "before or after",
             before,
@@ -145,19 +169,7 @@ def find_after(
             "--after",
             in_line=False,
         ),
-        *_with_follow_up(asked, (*after, *later), sample, time),
     ]
-    alike = about(
-        "named like the target",
-        [name for name in names if name not in (*after, *later, *diagnoses) and near(name, target)],
-        "{columns} {names:is|are} named like the target {target}: the same thing in another form? Then leave "
-        "{names:it|them} out.",
-        in_line=False,
-        target=quoted(target),
-    )
-    said = {name for one in found for name in one.columns}
-    years = _years([one for one in asked if one.name not in said], time is not None)
-    return [*found, *alike, *years]
 
 
 def _before_follow_up(
