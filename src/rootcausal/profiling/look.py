@@ -177,7 +177,7 @@ def _outcome(
     by_name: dict[str, Counted],
     n_gone: int,
 ) -> _Outcome:
-    """What the outcome is in the rows of ``columns``; ``by_name`` has all rows; ``n_gone`` of them lack one."""
+    """What the outcome is in the rows of ``columns``; ``by_name`` has all rows, ``n_gone`` more."""
     labels, _ = target_of(by_name[target])
     used = next(cells for cells in columns if cells.name == target)
     nobody = np.full(used.n_rows, -1)
