@@ -26,7 +26,7 @@ SIMULATED: dict[str, list[object]] = {
     "yes_no": [],
     "case_control": ["--design", "case-control", "--prevalence", 0.1],
     "survival": ["--outcome", "survival"],
-    "number": ["--outcome", "number"],
+    "number": ["--outcome", "continuous"],
     "bent": ["--mechanism", "nonlinear"],
 }
 OUTCOMES: dict[str, list[object]] = {

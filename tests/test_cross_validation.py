@@ -13,7 +13,8 @@ from sklearn.metrics import brier_score_loss, r2_score, roc_auc_score
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import load_pbc, simulate
 from rootcausal.files.writing import write_tables
-from rootcausal.scoring import area, brier, concordance
+from rootcausal.outcomes.binary import area
+from rootcausal.outcomes.survival import brier, concordance
 from rootcausal.uncertainty.cross_validation import _folds, fold_by_fold
 
 

@@ -309,7 +309,7 @@ def test_the_line_runs(tmp_path: Path) -> None:
 def test_a_number_on_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path, table(egfr=NOISE[:, 2] * 20 + 70))
     page = json.loads(ok("look", path, "--target", "egfr", "--json"))
-    assert page["outcome"] == "number" and set(page["target"]) == {"name", "labels", "missing"}
+    assert page["outcome"] == "continuous" and set(page["target"]) == {"name", "labels", "missing"}
     assert "number: egfr" in ok(*page["fit"]["arguments"][:-1], tmp_path / "m.rci")
 
 

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.core.halves import BENT, STRAIGHT, UNEVEN
+from rootcausal.core.model import CausalModel
+from rootcausal.core.schema import check_part, flattened, unflattened
+from rootcausal.files.model_arrays import pack, unpack
 from rootcausal.nonlinear.attribution import BentAttribution
 from rootcausal.nonlinear.compiled_rows import CompiledRows
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
@@ -409,6 +412,14 @@ def test_no_digit_depends_on_the_number_of_threads(many_threads: None) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def read_back(kind, arrays, given):
+    """A part of three places, as a file would give it."""
+    (fields,) = unflattened(kind, arrays, np.array([3]), all_of_it=True)
+    part = kind.of_fields(fields, given)
+    check_part(part, 3)
+    return part
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -431,11 +442,12 @@ def test_no_digit_depends_on_the_number_of_threads(many_threads: None) -> None:
 )
 def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
     mechanism = three().mechanism
-    arrays = {key: value.copy() for key, value in mechanism.arrays().items()}
-    assert BentMechanism.from_arrays(arrays, 3).order.tolist() == mechanism.order.tolist()
+    again = read_back(BentMechanism, flattened([mechanism], all_of_it=True), 3)
+    assert again.order.tolist() == mechanism.order.tolist()
+    arrays = flattened([mechanism], all_of_it=True)
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        BentMechanism.from_arrays(arrays, 3)
+        read_back(BentMechanism, arrays, 3)
 
 
 @pytest.mark.parametrize(
@@ -452,20 +464,19 @@ def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
 )
 def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
     attribution = three()
-    arrays = {key: value.copy() for key, value in attribution.arrays().items()}
-    again = BentAttribution.from_arrays(arrays, attribution.mechanism)
+    arrays = flattened([attribution], all_of_it=True)
+    again = read_back(BentAttribution, arrays, attribution.mechanism)
     assert again.base_value == attribution.base_value
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        BentAttribution.from_arrays(arrays, attribution.mechanism)
+        read_back(BentAttribution, arrays, attribution.mechanism)
 
 
 def test_halves_of_many_models_are_packed_and_unpacked() -> None:
     some = [three(), three(spread=False), three(risk_bends=False)]
-    mechanisms = BentMechanism.unpack(
-        BentMechanism.pack([one.mechanism for one in some]), np.array([3, 3, 3]), 3
-    )
-    again = BentAttribution.unpack(BentAttribution.pack(some), mechanisms)
+    header = {"n_columns": 3, "mechanism": "bent", "attribution": "bent"}
+    models = unpack(header, pack([CausalModel(one.mechanism, one) for one in some]))
+    again = [model.attribution for model in models]
     errors = np.random.default_rng(0).normal(size=(4, 3))
     for one, other in zip(some, again, strict=True):
         np.testing.assert_array_equal(one.shapley(errors), other.shapley(errors))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -39,8 +39,8 @@ from .inputs.outcomes import Target
 from .inputs.patients import Cohort
 from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
+from .outcomes import OUTCOMES
 from .parameters import (
-    TransformIsAParameter,
     chosen_confounding,
     chosen_hints,
     chosen_settings,
@@ -55,15 +55,21 @@ from .provenance import (
     warn_of_resamples,
     warn_of_sets,
 )
-from .uncertainty.cross_validation import Fold, fold_by_fold
+from .summary import Summary
+from .uncertainty.cross_validation import fold_by_fold
 from .uncertainty.resample import Bootstrap, bootstrap
 from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
+from .unshrunk.effects import Effects, unshrunk_effects
 from .wording import listed, one_line, plain, quoted
 
+NO_ROWS = (
+    "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
+    "file is of an older version)"
+)
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
-class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
+class Estimator(TransformerMixin, BaseEstimator):
     """Root causes of an outcome, patient by patient; where outcomes differ, what derives from it says so.
 
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
@@ -107,7 +113,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
         settings = self._settings()
-        hints = chosen_hints(self.kinds, self.missing, vars(self).get("transform"))
+        hints = chosen_hints(self.kinds, self.missing, self.log)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
         return settings, hints
@@ -121,7 +127,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "cluster: fit on a sample of them in memory, or without it"
             )
         said = self._take_classes(cohort)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        parameters = plain_parameters(self.get_params(), cohort.encoding.logged())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
@@ -235,8 +241,49 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Patients stay in this process: a copy of the model travels without them."""
+        """Patients stay in this process: a copy of the model travels without them, and with what it found."""
+        if "_model" in vars(self):
+            self._remember_effects()
         return {**super().__getstate__(), "_cohort": None}
+
+    def summary(self) -> Summary:
+        """The effect of each variable without a prior, and beside it what the model makes of it.
+
+        The outcome is regressed on all columns of the fit at once, covariates among them, by maximum
+        likelihood with Firth's penalty (log-odds, log-hazard) or least squares (a number). So each effect is
+        adjusted for all other columns, and the model's own, beside it, is the same: what one unit of the
+        variable adds with all others held fixed. Missing values are imputed 20 times (Rubin's rules); where
+        patients have several rows, standard errors allow for it; a ``prevalence`` moves the intercept only.
+
+        Returns
+        -------
+        A :class:`rootcausal.summary.Summary`: ``print`` shows a table, ``frame`` is a pandas DataFrame. Where
+        columns are too many for the patients, ``none`` says so and there are no such effects; a column that
+        others explain wholly, or that tells some patients' outcome for certain, is "not estimable".
+
+        Notes
+        -----
+        It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
+        """
+        check_is_fitted(self)
+        found = self._effects, self._unit_effects, self.ancestor_probability_
+        return Summary.of(self._model, self._encoding, *found, self.provenance_)
+
+    @property
+    def _effects(self) -> Effects:
+        """Effects without a prior; where there are none it says why."""
+        self._remember_effects()
+        kept = self.provenance_.get("effects")
+        n_columns = self._model.n_columns
+        if kept is None:
+            return Effects.nothing(n_columns, self.provenance_["rows"], NO_ROWS)
+        return Effects.of_dict(kept, n_columns)
+
+    def _remember_effects(self) -> None:
+        """Work out effects without a prior, where that was not done, and can be."""
+        rows = self._cohort
+        if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
+            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
 
     def bootstrap(
         self,
@@ -303,16 +350,13 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         rows = rows_at_hand(self._cohort)
         if not is_seed(plain(random_state)):
             raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
-        figures = self._figures(list(fold_by_fold(rows, folds, int(random_state))))
+        told = list(fold_by_fold(rows, folds, int(random_state)))
+        figures = OUTCOMES[self.outcome].performance(told, self._model.attribution, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        """How well what was said of each fold fits what happened."""
-        raise NotImplementedError
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -446,12 +490,82 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
         check_is_fitted(self)
+        self._remember_effects()
         saving.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
         return saving.load(cls, path)
+
+
+class OfOneColumn(Estimator):
+    """An estimator of an outcome that one column tells, y."""
+
+    def _known(self, y: Any) -> Target:
+        """What y says happened to the patients."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
+            its resamples, left out.
+        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
+            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
+            pandas Series with the index of X in another order is refused.
+        """
+        return self._explained(X, ids)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) what happened to them, as in :meth:`fit`, if known: the page then says what the checks of the
+            model found, as far as these patients allow them.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name; that of a number y is the one of ``target``.
+        target : what to call y.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if y is None else self._known(y)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
+            kind, only the checks that need none are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if y is None else self._known(y), ids)
 
 
 def told_of_all(predicted: F64) -> F64:

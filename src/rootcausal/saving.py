@@ -21,15 +21,14 @@ from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
 from .inputs.naming import namings_of
 from .inputs.rules import IN_PYTHON, Findings
+from .outcomes import OUTCOMES
 from .uncertainty.resample import Bootstrap
+from .unshrunk.effects import Effects
 
 if TYPE_CHECKING:
     from .estimator import Estimator
 
     Fitted = TypeVar("Fitted", bound=Estimator)
-
-OUTCOMES = {"yes_no": "a diagnosis", "survival": "the time to an event", "number": "a number"}
-ESTIMATORS = {"yes_no": "RCI", "survival": "RCISurvival", "number": "RCIRegressor"}
 
 
 def save(model: Estimator, path: str | PathLike[str]) -> None:
@@ -83,9 +82,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     outcome = saved.model.attribution.outcome
     estimator = choose(outcome)
     if estimator.outcome != outcome:
+        found = OUTCOMES[outcome]
         raise InputError(
-            f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "
-            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome]}"
+            f"this is a model of {found.called}, which {found.estimator}.load reads, and "
+            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome].called}"
         )
     model = estimator(**saved.provenance["parameters"])
     try:
@@ -118,12 +118,14 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     except InputError as error:
         raise ValueError(str(error)) from None
     described = model._encoding.described()
-    if saved.provenance.get("kinds", described) != described:
+    if saved.provenance["kinds"] != described:
         raise ValueError("its variables are not those that it remembers")
     if saved.classes.size:
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    if "effects" in saved.provenance:
+        Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.model import CausalModel
 from .core.pipeline import Settings
-from .core.survival import HazardAttribution
 from .core.table import F64
 from .diagnostics import Diagnosis
 from .errors import InputError
@@ -23,8 +22,7 @@ from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import FollowUp
 from .inputs.patients import Cohort
-from .scoring import concordance, of_follow_up
-from .uncertainty.cross_validation import Fold
+from .outcomes.survival import HazardAttribution, concordance
 
 
 class RCISurvival(Estimator):
@@ -40,7 +38,7 @@ class RCISurvival(Estimator):
         Level of the test by which local variants drop variables that do not go with the martingale residuals
         of the cohort. None takes the level at which about 20 variables without any effect pass, and never
         less than 0.2: all of 20 variables, and 40 % of those of 50.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
@@ -75,7 +73,7 @@ class RCISurvival(Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -88,7 +86,7 @@ class RCISurvival(Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
@@ -115,9 +113,6 @@ class RCISurvival(Estimator):
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes
         return []
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        return of_follow_up(folds, self.horizon_)
 
     @property
     def horizon_(self) -> float:

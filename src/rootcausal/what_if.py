@@ -49,25 +49,25 @@ class WhatIf:
     @property
     def log_odds(self) -> F64:
         """(n,): ``predictor`` of a diagnosis."""
-        refuse_others("log_odds", self._outcome, "yes_no")
+        refuse_others("log_odds", self._outcome, "binary")
         return self.predictor
 
     @property
     def log_odds_interval(self) -> F64 | None:
         """(2, n): ``predictor_interval`` of a diagnosis."""
-        refuse_others("log_odds_interval", self._outcome, "yes_no")
+        refuse_others("log_odds_interval", self._outcome, "binary")
         return self.predictor_interval
 
     @property
     def probability(self) -> F64:
         """(n,): ``predicted``, where that is a risk."""
-        refuse_others("probability", self._outcome, "yes_no", "survival")
+        refuse_others("probability", self._outcome, "binary", "survival")
         return self.predicted
 
     @property
     def probability_interval(self) -> F64 | None:
         """(2, n): ``predicted_interval``, where that is of a risk."""
-        refuse_others("probability_interval", self._outcome, "yes_no", "survival")
+        refuse_others("probability_interval", self._outcome, "binary", "survival")
         return self.predicted_interval
 
     def levels(self) -> np.ndarray:

@@ -15,7 +15,7 @@ import typer
 
 from ..errors import UnlikeCohortWarning
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable, short_names, shown
+from ..wording import listed, one_line, percent, plural, printable, short_names, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..inputs.knowledge import Knowledge
     from ..inputs.patients import Patients, Readings
     from ..loading import Fitted
+    from ..outcomes import Words
     from ..provenance import LeftOut
-    from .outcome_lines import OutcomeLines
 
 # Of a patient; beginning of a warning, too.
 NOT_SCORED, NOTHING_MEASURED = "not scored", "nothing that the model goes by was measured"
@@ -258,6 +258,16 @@ def say_mechanism(model: "Estimator") -> None:
         say(line)
 
 
+def words_of_model(model: "Estimator", horizon: float | None = None) -> "Words":
+    """Return how the outcome of a model is spoken of, risks being told by the ``horizon`` if one is given."""
+    from ..outcomes import words_of
+
+    reading, parameters = model.provenance_.get("reading", {}), dict(model.provenance_["parameters"])
+    if horizon is not None:
+        parameters["horizon"] = horizon
+    return words_of(model._model.attribution, reading.get("called"), reading.get("unit", ""), parameters)
+
+
 def names_with_levels(model: "Estimator") -> list[str]:
     """Names of variables; of two levels that are no numbers also which one is up, unless that is yes."""
     from ..inputs.labels import ANSWERS
@@ -272,7 +282,7 @@ def names_with_levels(model: "Estimator") -> list[str]:
     return found
 
 
-def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
+def say_order(model: "Estimator", words: "Words") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
@@ -281,15 +291,15 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     if model.covariates_.size:
         shown = short_names(model._encoding.shown_names)
         adjusted = listed([shown[k] for k in model.covariates_], 10)
-        say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
+        say(f"adjusted for, in the {words.told} and no root causes: {adjusted}")
     if not order:
-        say(f"no variable depends on {lines.subject}: all Shapley values are zero")
+        say(f"no variable depends on {words.subject}: all Shapley values are zero")
         return
     effects = model._unit_effects
     ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, len(effects))
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
     bent = "" if model._model.attribution.proportional else ", all others being average"
-    say(f"causal order, and {lines.of_order}{bent}{sure}:")
+    say(f"causal order, and {words.of_order}{bent}{sure}:")
     first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
@@ -297,11 +307,11 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
         effect = abs(effects[k]) if signless else effects[k]
-        size = lines.per_sd(effect)
+        size = words.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"
         if ends is not None:
-            low, high = map(lines.per_sd, ends[:, k])
+            low, high = map(words.per_sd, ends[:, k])
             size += f" ({low} to {high})"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
@@ -309,7 +319,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     if ends is not None:
         say_if_outside((effects[k], *ends[:, k]) for k in first)
     columns = model._encoding.names
-    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), words.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -341,11 +351,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
 
 def _say_left_out(variables: "LeftOut", subject: str) -> None:
-    independent = f"no sign of a dependence on {subject}"
-    if variables.adds_nothing is None:
-        independent += ", or none once earlier variables are known"
     reasons = {
-        independent: variables.independent,
+        f"no sign of a dependence on {subject}": variables.independent,
         f"associated with {subject}, but adding nothing once earlier variables are known": (
             variables.adds_nothing
         ),
@@ -362,17 +369,15 @@ def say_if_outside(intervals: Iterable[tuple[Any, Any, Any]]) -> None:
         say("an interval is that of the resamples: where it does not hold the value, they seldom found it")
 
 
-def say_meaning(
-    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
-) -> None:
+def say_meaning(words: "Words", base_value: float, covariates: Sequence[str], notable_from: float) -> None:
     """Explain the printed numbers."""
-    meaning = lines.meaning(base_value, bool(covariates))
+    meaning = words.meaning(base_value, bool(covariates))
     # A paragraph for files; a terminal breaks its lines where it ends.
     say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
-    say(lines.left_unnamed(notable_from))
+    say(words.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
 
 
@@ -461,22 +466,14 @@ def patient_labels(patients: "Patients") -> list[str]:
     ]
 
 
-def percent(risk: float, prevalence: float | None = None) -> str:
-    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
-    if risk < 0.01:
-        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
-    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
-
-
 def made_with(model: "Estimator") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..inputs.knowledge import Knowledge
-    from ..provenance import backend_used
 
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
     kinds, known = parameters.pop("kinds", None), parameters.pop("knowledge", None)
-    logs = parameters.pop("transform", None)
+    logs = parameters.pop("log", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
     if "horizon" in parameters:
@@ -490,7 +487,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:
         parameters["knowledge"] = Knowledge.of(known).in_words()
-    return {**parameters, "backend": backend_used(model.provenance_)}
+    return {**parameters, "backend": model.provenance_["backend"]}
 
 
 def provenance(command: str, details: dict[str, Any]) -> str:

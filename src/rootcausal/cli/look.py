@@ -289,7 +289,7 @@ def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
 
 def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
     labels = {"name": target.name, "labels": _pairs(target.labels), "missing": target.n_missing}
-    if kind == "number":
+    if kind == "continuous":
         return labels
     if kind == "survival":
         ends = {"event": target.disease, "guessed": target.guessed}
@@ -305,7 +305,7 @@ def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
 
 
 def _kind(seen: "Look") -> str:
-    return "number" if seen.number else "yes_no" if seen.time is None else "survival"
+    return "continuous" if seen.number else "binary" if seen.time is None else "survival"
 
 
 def _column_as_dict(column: "ColumnFacts") -> dict[str, Any]:

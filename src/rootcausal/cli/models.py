@@ -75,7 +75,7 @@ def learn(
     """Read a cohort with its outcome, say what was read, and fit the estimator of this outcome."""
     roles = known.with_roles(roles, cohort)
     patients, outcome = _read_labelled(cohort, roles, quiet)
-    told = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    told = {**settings, "knowledge": roles.knowledge, "log": patients.logged()}
     model = estimator_of(outcome, told)
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:
@@ -90,7 +90,7 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     from ..loading import ESTIMATORS
 
     settings = {**settings, **outcome.parameters}
-    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+    if outcome.kind != "binary" and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
             "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
         )

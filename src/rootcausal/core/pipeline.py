@@ -23,7 +23,6 @@ from .population import ClassWeights
 from .regression import WEAK_PENALTY, Coefficients, regress, separates
 from .sharp import attribute
 from .table import F64, Index, RawTable
-from .yes_no import YesNo
 
 # Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
 # at least that of the paper.
@@ -205,13 +204,12 @@ def learn(
     """Learn a model from rows with an outcome; no column may be constant, or without any value.
 
     ``layout`` says what the columns stand for, and what is known of their order; by default all are numbers,
-    of which nothing is known. ``outcome`` is what the rows have; by default labels. Missing values are filled
-    in (see :mod:`rootcausal.core.imputation`).
+    of which nothing is known. ``outcome`` is what the rows have. Missing values are filled in (see
+    :mod:`rootcausal.core.imputation`).
     """
     p = raw.shape[1]
     layout = Layout.numbers(p) if layout is None else layout
-    if outcome is None:
-        outcome = YesNo.of_moments(columns.moments)
+    assert outcome is not None, "a model is of an outcome"
     level = settings.level(p)
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"

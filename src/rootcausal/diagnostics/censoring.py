@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from ..core.table import F64
 from ..name_hints.columns import says_entry
-from ..outcome_words import fold
+from ..outcomes.words import fold
 from ..wording import listed, quoted
 from .diagnosis import Check
 from .evidence import Evidence

@@ -11,17 +11,12 @@ import numpy as np
 
 from ..core.halves import STRAIGHT
 from ..core.model import CausalModel
-from ..core.number import Number
 from ..core.outcome import Outcome
-from ..core.survival import Survival
 from ..core.table import F64, SCORE, Index
-from ..core.yes_no import YesNo
-from ..outcome_words import OutcomeWords, words_of
+from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
-#: The kinds of outcome, by the names that attributions have for them.
-OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (YesNo, Survival, Number)}
 
 
 class Named(Protocol):
@@ -67,7 +62,7 @@ class Checked:
     of_fit: bool = False
 
     @property
-    def words(self) -> OutcomeWords:
+    def words(self) -> Words:
         """How the outcome is spoken of."""
         return words_of(self.model.attribution)
 
@@ -79,7 +74,7 @@ class Checked:
     @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
-        return OUTCOMES[self.model.attribution.outcome]
+        return OUTCOMES[self.model.attribution.outcome].outcome
 
     @cached_property
     def score(self) -> np.ndarray:
@@ -101,13 +96,13 @@ class Checked:
     @property
     def prevalence(self) -> float | None:
         """Share of the population with the disease, where that was given."""
-        share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
+        share: float | None = self.provenance["parameters"].get("prevalence")
         return share
 
     @property
-    def transforms(self) -> dict[str, str]:
-        """The columns that are on another scale, by name."""
-        return dict(self.provenance["parameters"].get("transform") or {})  # models of before have none
+    def logged(self) -> list[str]:
+        """The columns that are on a log scale, by name."""
+        return list(self.provenance["parameters"].get("log") or ())
 
     def may_be_logged(self) -> np.ndarray:
         """(q,) which columns are numbers, no logarithms yet, that are above 0 wherever they were measured."""
@@ -115,7 +110,7 @@ class Checked:
         measured = True if self.missing is None else ~self.missing
         lowest = self.X.min(axis=0, initial=np.inf, where=measured)
         can: np.ndarray = (lowest > 0.0) & np.isfinite(lowest)
-        can &= np.array([name not in self.transforms for name in self.named.column_names], dtype=bool)
+        can &= np.array([name not in self.logged for name in self.named.column_names], dtype=bool)
         return can if layout is None else can & ~layout.discrete
 
     def called(self, rows: Index) -> str:

@@ -20,7 +20,7 @@ from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
 from ..name_hints.endpoints import ends_beside, says_end
-from ..scoring import concordance
+from ..outcomes.survival import concordance
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
 from ..screening.leakage import (
     FEWEST_TO_CONDEMN,

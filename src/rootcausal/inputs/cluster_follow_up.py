@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ..core.clock import Clock
-from ..core.survival import Survival
 from ..core.table import F64
 from ..errors import InputError
+from ..outcomes.follow_up import Clock
+from ..outcomes.survival import Survival
 from .cluster_known import LABELS_AT_MOST, Ask, Column, KnownThere, Labels, is_label
 from .outcomes import FollowUp, choose_event, instead_of_zero, note_missing, numbers_of, refuse_negative
 from .rules import Findings

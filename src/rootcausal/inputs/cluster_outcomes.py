@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ..core.number import FEWEST_VALUES, Number
 from ..core.table import F64
-from ..core.yes_no import YesNo
+from ..outcomes.binary import Binary
+from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from .cluster_follow_up import FollowUpOnCluster
 from .cluster_known import Ask, Column, KnownThere, Labels, OnCluster, is_label
 from .outcomes import (
@@ -68,7 +68,7 @@ class DiagnosisOnCluster:
         findings.refuse()
         disease = classes.tolist()[1]
         n_cases = seen.counts[disease]
-        outcome = YesNo(n_cases / sum(seen.counts.values()))
+        outcome = Binary(n_cases / sum(seen.counts.values()))
         return KnownThere(LabelRows(name, disease), outcome, classes, {"cases": n_cases}, title)
 
 
@@ -111,7 +111,7 @@ class AmountOnCluster:
         with findings.noting():
             refuse_constant(different, y.called)
         findings.refuse()
-        number = Number(seen.mean, float(np.sqrt(seen.squares / (seen.count - 1))))
+        number = Continuous(seen.mean, float(np.sqrt(seen.squares / (seen.count - 1))))
         refuse_flat(number, different, y.called)
         return KnownThere(NumberRows(y, number), number, np.empty(0), facts_of_number(number))
 
@@ -121,7 +121,7 @@ class NumberRows:
     """What tables keep of a number."""
 
     y: Column
-    number: Number
+    number: Continuous
 
     @property
     def columns(self) -> tuple[Hashable, ...]:

@@ -124,16 +124,15 @@ class Encoding:
         """The variables of which the method sees the logarithm."""
         return [place for place, variable in enumerate(self.variables) if variable.log]
 
-    def transforms(self) -> dict[str, str] | None:
-        """The same as the parameter of :class:`rootcausal.RCI` says it."""
-        return {self.names[place]: "log" for place in self.on_log_scale} or None
+    def logged(self) -> list[str] | None:
+        """The same as the parameter ``log`` of :class:`rootcausal.RCI` says it."""
+        return [self.names[place] for place in self.on_log_scale] or None
 
     def described(self) -> dict[str, dict[str, Any]]:
         """Variables that are no numbers, or on a log scale, by name, as a model remembers them."""
         with_levels = [self.variables[place] for place in self.with_levels]
         found = {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
-        logs = [self.names[place] for place in self.on_log_scale]
-        return found | {name: {"kind": "number", "transform": "log"} for name in logs}
+        return found | {name: {"kind": "number", "log": True} for name in self.logged() or ()}
 
     @cached_property
     def dummy(self) -> np.ndarray:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.survival import FEWEST_EVENTS
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.cells import holds_dates
 from ..files.written_dates import holds_written_dates
+from ..outcomes.survival import FEWEST_EVENTS
 from ..wording import amount, listed, one_line, pasted, plural, quoted, shown
 from .labels import place_of_disease, text_of
 from .outcome_columns import Labels, OutcomeCells, labels_in, numbers_in, remembered, whole_numbers

@@ -56,7 +56,6 @@ from .rules import (
     IN_PYTHON,
     Findings,
     are,
-    column_name,
     it_or_them,
     note_flat,
     refuse_copies,
@@ -226,7 +225,7 @@ def _checked(
         refuse_empty_rows(look.rows_without_values if may_miss else 0)
     too_large = look.too_large - look.infinite
     with findings.noting():
-        refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
+        refuse_too_large([f"{names[c]!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
     with findings.noting():
         of_outcome.refuse()
     findings.refuse()
@@ -495,7 +494,7 @@ def _look(partition: pd.DataFrame, columns: dict[int, Hashable]) -> SeenColumns:
 
 def _of_cells(series: pd.Series) -> Seen:
     try:
-        return Seen.of(_cells(series))
+        return Seen.of(_cells(series), in_part=True)
     except ColumnError as error:
         return Seen({}, problem=error)
 

@@ -144,28 +144,27 @@ class Seen:
     problem: ColumnError | None = None
 
     @classmethod
-    def of(cls, cells: Cells) -> Seen:
-        """What the cells of some rows are."""
+    def of(cls, cells: Cells, *, in_part: bool) -> Seen:
+        """What the cells of all rows are, or of a part of them; other parts may hold what this does not."""
         texts, numbers = cells.texts, cells.numbers
         if numbers is not None and cells.said == (False, True):
-            # As they would be written, in case that other rows hold texts.
+            # As they would be written, in case that other parts hold texts.
             texts = Texts(np.where(np.isnan(numbers), -1, numbers).astype(np.intp), ("false", "true"))
         if texts is not None:
-            there, order = texts.only_seen(), texts.levels if texts.ordered else None
-            few_texts = len(there.levels) <= MOST_LEVELS
-            counted: Count | None = dict(there.counts().items()) if few_texts else None
-            strange = next((text for text in there.levels if not is_number(text)), None)
-            n_numbers = sum(map(is_number, there.levels[:TEXTS_TO_SEE]))
-            return cls(counted, True, there.written, strange, n_numbers, order)
+            seen, order = texts.counts(), texts.levels if texts.ordered else None
+            levels = tuple(seen)
+            counted: Count | None = dict(seen.items()) if len(levels) <= MOST_LEVELS else None
+            strange = next((text for text in levels if not is_number(text)), None)
+            n_numbers = sum(map(is_number, levels[:TEXTS_TO_SEE]))
+            return cls(counted, True, Written.of(levels), strange, n_numbers, order)
         assert numbers is not None
         few = few_values(numbers, MOST_LEVELS)
         counts: Count | None = None if few is None else dict(zip(*map(np.ndarray.tolist, few), strict=True))
-        different = numbers[~np.isnan(numbers)] if few is None else few[0]
-        if not different.size:
+        numbers = numbers[~np.isnan(numbers)] if in_part else numbers[:0]
+        if not numbers.size:
             return cls(counts, said=cells.said)
-        codes = bool(np.isin(different, (0.0, 1.0)).all())
-        whole = bool((different == np.rint(different)).all())
-        written = Written(some=True, truths=codes, times=False, decimals=whole)
+        codes, whole = np.isin(numbers, (0.0, 1.0)).all(), (numbers == np.rint(numbers)).all()
+        written = Written(some=True, truths=bool(codes), times=False, decimals=bool(whole))
         return cls(counts, written=written, said=cells.said)
 
     def __add__(self, other: Seen) -> Seen:
@@ -206,13 +205,15 @@ class Seen:
             return of_texts(name, {str(text): n for text, n in self.counts.items()}, said, self.order)
         if self.counts is None:
             return variable_of_few(name, None, said or as_typed or None)
-        numbers: Counter[float] = Counter()
-        values = one_by_one(tuple(map(text_of, self.counts)), comma) if self.text else self.counts
-        for value, n in zip(values, self.counts.values(), strict=True):
-            numbers[float(value)] += n
-        different = sorted(numbers)
-        sizes = np.array([numbers[value] for value in different], dtype=np.intp)
-        return variable_of_few(name, (np.array(different), sizes), said or as_typed or None)
+        numbers = Counter[float]()
+        if self.text:
+            values = one_by_one(tuple(map(text_of, self.counts)), comma).tolist()
+            for value, n in zip(values, self.counts.values(), strict=True):
+                numbers[value] += n
+        pairs = sorted((numbers or self.counts).items())
+        different, sizes = [value for value, _ in pairs], [n for _, n in pairs]
+        few = np.array(different, dtype=np.float64), np.array(sizes, dtype=np.intp)
+        return variable_of_few(name, few, said or as_typed or None)
 
     def _as_typed(self, comma: bool) -> tuple[Level, ...] | None:
         """What texts that are all numbers or truth values say of their levels, if anything; None for others.
@@ -234,7 +235,7 @@ def infer_types(
     said = dict(found.said) | by_place(kinds, names, findings)
     look = {*columns_with_few_values(found.values), *said, *found.texts}
     cells = {p: Cells(None, found.texts[p]) if p in found.texts else Cells(found.values[:, p]) for p in look}
-    seen = {place: Seen.of(column) for place, column in cells.items()}
+    seen = {place: Seen.of(column, in_part=False) for place, column in cells.items()}
     return types_of(seen, names, said, advice, findings)
 
 

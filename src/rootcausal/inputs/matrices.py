@@ -73,8 +73,8 @@ class Matrix:
             return None
         slopes, doubt = model.adjustment_slopes(), np.zeros(len(self.measured))
         # Covariates come first, so nothing else that is missing leaves a doubt about them.
-        holed = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
-        doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
+        gone = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
+        doubt[gone] = self.completion.spread(self.measured[gone], slopes[:, None])[:, 0]
         return doubt
 
     def filled_in(self, model: CausalModel) -> np.ndarray:
@@ -84,7 +84,7 @@ class Matrix:
         filled = np.isnan(self.measured) & ~np.isnan(self.values)
         if model.layout is None:
             return filled
-        # The dummies of a variable have the same holes.
+        # The dummies of a variable are missing together.
         return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:

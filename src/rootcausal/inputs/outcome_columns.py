@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..core.number import FEWEST_VALUES
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.tables import as_float64
+from ..outcomes.continuous import FEWEST_VALUES
 from ..wording import amount, listed, one_line, plain, quoted, share, shown
 from .labels import text_of
 from .outcomes import Amount, Diagnosis, Target
@@ -187,7 +187,7 @@ class DiagnosisColumn:
 class ChosenDiagnosis:
     """A column of two labels, and which of them is the disease."""
 
-    kind: ClassVar[str] = "yes_no"
+    kind: ClassVar[str] = "binary"
 
     column: DiagnosisColumn
     disease: Disease
@@ -275,7 +275,7 @@ class NumberColumn:
 class ChosenNumber:
     """A column of numbers, from the least to the largest of these; None where the rows are on a cluster."""
 
-    kind: ClassVar[str] = "number"
+    kind: ClassVar[str] = "continuous"
 
     column: NumberColumn
     range: tuple[float, float] | None = None

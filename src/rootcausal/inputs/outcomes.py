@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.clock import Clock
 from ..core.moments import FLAT, SMALLEST
-from ..core.number import FEWEST_VALUES, Number
 from ..core.outcome import Outcome
-from ..core.survival import FEWEST_EVENTS, Survival
 from ..core.table import F64, LARGEST
-from ..core.yes_no import YesNo
 from ..errors import InputError, caller
+from ..outcomes.binary import Binary
+from ..outcomes.continuous import FEWEST_VALUES, Continuous
+from ..outcomes.follow_up import Clock
+from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import listed, plain, plural, quoted
 from .from_frame import own_name
 from .labels import asks_who_is_well, place_of_disease
@@ -66,7 +66,7 @@ class Diagnosis:
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         y = given(X, self.y)
         labels, classes = encode_target(y, self.positive, n_rows, findings)
-        return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
+        return Known(labels, Binary.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
         """Nothing: a column that tells the diagnosis is for the checks to judge."""
@@ -175,7 +175,7 @@ class Amount:
         values = values[~missing]
         different = np.unique(values)
         refuse_constant(different, "y")
-        number = Number.of(values)
+        number = Continuous.of(values)
         refuse_flat(number, different, "y")
         return Known(values, number, np.empty(0), facts_of_number(number))
 
@@ -256,7 +256,7 @@ def refuse_constant(different: F64, name: str) -> None:
         )
 
 
-def refuse_flat(number: Number, different: F64, name: str) -> None:
+def refuse_flat(number: Continuous, different: F64, name: str) -> None:
     """Refuse a number that varies too little; ``different`` are some of its values, ascending.
 
     Of one with two values it is said that it may be a diagnosis.
@@ -275,7 +275,7 @@ def refuse_flat(number: Number, different: F64, name: str) -> None:
         )
 
 
-def facts_of_number(number: Number) -> dict[str, Any]:
+def facts_of_number(number: Continuous) -> dict[str, Any]:
     """What a model remembers of it."""
     return {"outcome": number.name, "mean": number.mean, "sd": number.sd}
 

@@ -153,9 +153,9 @@ class Patients:
     reading: Mapping[str, Any] = field(default_factory=dict)
     preflight: tuple[str, ...] = ()
 
-    def transforms(self) -> dict[str, str] | None:
-        """Of a cohort, the parameter ``transform`` of the model that is fitted on it."""
-        return None if self.readings is None else self.readings.encoding.transforms()
+    def logged(self) -> list[str] | None:
+        """Of a cohort, the parameter ``log`` of the model that is fitted on it."""
+        return None if self.readings is None else self.readings.encoding.logged()
 
     @cached_property
     def groups(self) -> Index | None:
@@ -169,7 +169,7 @@ class Cohort:
 
     Attributes
     ----------
-    raw : the rows, with or without holes.
+    raw : the rows, with or without missing values.
     columns : moments of the q columns; all of them vary, and none is a copy of another.
     encoding : what the columns stand for.
     classes : (2,) labels, the disease or the event second; empty for a cohort without labels.

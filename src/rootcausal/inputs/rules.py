@@ -92,7 +92,7 @@ class Advice:
         return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
 
 
-IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "transform")
+IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "log")
 ON_COMMAND_LINE = Advice(
     "name it with --id COLUMN, or leave it out with --drop COLUMN",
     "leave the column out with --drop COLUMN",
@@ -143,14 +143,13 @@ def refuse_text_in_file(file: FileWords, columns: Mapping[str, tuple[Any, int]])
         )
 
 
-def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str] | None) -> None:
+def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str]) -> None:
     """Refuse columns (p,) with such values, whose counts are given."""
-    parts = [
-        f"{kind} in "
-        + listed([f"{column_name(names, c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
-        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
-        if counts.any()
-    ]
+    found = (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
+    parts = []
+    for kind, counts in found:
+        columns = [f"{names[c]!r} ({counts[c]})" for c in np.flatnonzero(counts).tolist()]
+        parts += [f"{kind} in {listed(columns, NAMED_AT_MOST)}"] if columns else []
     if parts:
         raise InputError(
             f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
@@ -374,15 +373,14 @@ def refuse_little_variation(spans: Sequence[str]) -> None:
         )
 
 
-def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
+def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
     """Refuse columns whose correlation is ±1; pairs with a column in common are of one group."""
     groups: list[set[int]] = []
     for pair in pairs:
         joined = [group for group in groups if group & set(pair)]
         groups = [group for group in groups if group not in joined] + [set(pair).union(*joined)]
     found = [
-        listed([repr(column_name(names, c)) for c in ordered[:-1]], NAMED_AT_MOST)
-        + f" and {column_name(names, ordered[-1])!r}"
+        listed([repr(names[c]) for c in ordered[:-1]], NAMED_AT_MOST) + f" and {names[ordered[-1]]!r}"
         for ordered in sorted(map(sorted, groups))
     ]
     if found:
@@ -394,7 +392,7 @@ def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None)
 
 def note_flat(
     columns: Columns,
-    names: Sequence[str] | None,
+    names: Sequence[str],
     extremes: Callable[[Index], tuple[F64, F64]],
     findings: Findings,
 ) -> None:
@@ -404,18 +402,18 @@ def note_flat(
     lowest, highest = extremes(columns.flat)
     same = lowest == highest
     with findings.noting():
-        refuse_constant([column_name(names, c) for c in columns.flat[same]])
+        refuse_constant([names[c] for c in columns.flat[same]])
     with findings.noting():
         refuse_little_variation(
             [
-                f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
+                f"{names[c]!r} (from {float(low)!r} to {float(high)!r})"
                 for c, low, high in zip(columns.flat[~same], lowest[~same], highest[~same], strict=True)
             ]
         )
 
 
 def note_columns(
-    X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings, dummy: np.ndarray
+    X: F64, names: Sequence[str], columns: Columns, findings: Findings, dummy: np.ndarray
 ) -> None:
     """Note which of the columns X (n, q) do not vary, and which are exact linear images of each other.
 
@@ -433,8 +431,8 @@ def note_columns(
 def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy: np.ndarray) -> None:
     """The same for the numbers of a table that is refused anyway, so that all is said at once.
 
-    Columns may have holes: each is filled with the first value of its column, which leaves a constant column
-    constant, and a copy with the same holes a copy.
+    Missing values are filled with the first value of their column, which leaves a constant column constant,
+    and a copy where the same values are missing a copy.
     """
     there = np.abs(X) <= LARGEST
     seen = np.asarray(there.any(axis=0))

@@ -22,7 +22,6 @@ from ..core.outcome import Outcome
 from ..core.pipeline import Learned, Settings, completion_of, learn
 from ..core.population import ClassWeights, standardized
 from ..core.table import F64, Index, RawTable
-from ..core.yes_no import YesNo
 from .attribution import STEPS, BentAttribution
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
@@ -86,7 +85,7 @@ def learn_bent(
 ) -> BentLearned:
     """Learn a model whose relations may be bent, and whose spread may differ between patients."""
     layout = Layout.numbers(raw.shape[1]) if layout is None else layout
-    outcome = YesNo.of_moments(columns.moments) if outcome is None else outcome
+    assert outcome is not None, "a model is of an outcome"
     if isinstance(raw, HoledRaw):
         to_fill = _looked_at(columns, layout, outcome), 1.0
         imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)

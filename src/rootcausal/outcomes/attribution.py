@@ -1,11 +1,20 @@
-"""What attributions have in common to whose predictor every error adds in proportion."""
+"""What attributions have in common to whose predictor every error adds in proportion.
+
+A Shapley value is its error times a coefficient (paper, Equation 3: S_i = E_i δ_i).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
 
-from .halves import Mechanism, Sampled
-from .table import F64
+from ..core.halves import Mechanism, Sampled
+from ..core.table import F64
+
+# Beyond these, the scores of a patient would not be finite numbers.
+MOST_LOG_ODDS = 1e9
 
 
 class Proportional:
@@ -48,3 +57,10 @@ class Proportional:
 
     def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
         return self.effects_on_outcome(mechanism)[place] * z
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
+        return cls(**fields)
+
+    def check(self) -> None:
+        """Nothing beyond its schema."""
