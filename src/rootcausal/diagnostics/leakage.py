@@ -34,12 +34,12 @@ from ..screening.leakage import (
     corrected,
     share_equal,
 )
-from ..wording import pasted, plural
+from ..wording import filled, pasted, plural
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict
 from .power import POWER
 from .ranks import correlations_of, rank_correlations, ranks_of
-from .specification import CheckSpec, Text, filled, from_size
+from .specification import CheckSpec, Text, from_size
 
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75

@@ -17,7 +17,7 @@ from .censoring import check_censoring
 from .checked import Checked
 from .confounding import INDEPENDENT, UNCONFOUNDED
 from .diagnosis import Check
-from .evidence import Evidence, decided_by, deciding_levels
+from .evidence import Evidence, decided, decided_by
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
 from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
 from .regressions import PlainHazard, PlainLine, PlainLogit
@@ -114,7 +114,7 @@ class YesNoChecks(OutcomeChecks):
         yield leakage.check_leakage(checked, y)  # a leak explains most of what else is found
         # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
         evidence = evidence.of_strongest(evidence.n_rows)
-        deciding = deciding_levels(evidence, evidence.known)
+        deciding = decided(evidence, evidence.known)
         beside = decided_by(evidence, deciding)
         evidence = evidence.of_columns(~deciding)
         fit = PlainLogit.of(evidence.errors, evidence.known)
@@ -169,7 +169,7 @@ class SurvivalChecks(OutcomeChecks):
             strongest = strongest.of_measured()
         n_events = int(strongest.known[:, 1].sum())
         # Nobody with such a level has the event, however long: no hazard is small enough.
-        deciding = deciding_levels(strongest, strongest.known[:, 1], either=False)
+        deciding = decided(strongest, strongest.known[:, 1], either=False)
         beside = decided_by(strongest, deciding)
         strongest = strongest.of_columns(~deciding)
         fit = PlainHazard.of(strongest.errors, *strongest.known.T)
