@@ -242,13 +242,3 @@ def table(kind: str) -> list[tuple[str, str, str, str, str]]:
     of_outcome = OF_OUTCOME.get(kind)
     specs, facts = (OF_ANY, {}) if of_outcome is None else (of_outcome.specs, of_outcome.facts)
     return [spec.row(nonlinear=False, **facts) for spec in specs]
-
-
-def as_markdown(kind: str) -> str:
-    """The same for the guide."""
-    rows = [
-        ("check", "question", "its number", "doubtful from", "broken from"),
-        ("---",) * 5,
-        *((f"`{name}`", *others) for name, *others in table(kind)),
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
