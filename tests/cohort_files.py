@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rootcausal.inputs.binary import DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.patients import Patients
 from rootcausal.inputs.roles import Roles
 

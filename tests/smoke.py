@@ -33,7 +33,7 @@ OUTCOMES: dict[str, list[object]] = {
     "yes_no": ["--target", "d"],
     "case_control": ["--target", "d", "--prevalence", 0.1],
     "survival": ["--time", "time", "--event", "event"],
-    "number": ["--target", "severity", "--outcome", "number"],
+    "number": ["--target", "severity", "--outcome", "continuous"],
     "bent": ["--target", "d", "--mechanism", "nonlinear"],
 }
 

@@ -196,9 +196,9 @@ def test_variables_survival_and_places(model):
     resamples = model.bootstrap_
     assert len(resamples) == 40
     expected = np.mean([[c in m.order for c in range(5)] for m in resamples.models], axis=0)
-    assert resamples.survival == pytest.approx(expected)
+    assert resamples.selection_frequency == pytest.approx(expected)
     low, middle, high = resamples.place_quantiles(0.025, 0.5, 0.975)
-    seen = resamples.survival > 0
+    seen = resamples.selection_frequency > 0
     assert ((low <= middle) & (middle <= high))[seen].all()
     assert np.isnan(middle[~seen]).all()
 
@@ -430,7 +430,7 @@ def test_resamples_that_did_not_settle_are_counted_among_those_taken(tmp_path, c
     monkeypatch.setattr(bootstrap_module, "resample", second_does_not)
     fitted = RCI().fit(frame, cohort.y)
     for n, unsettled in ((4, 2), (3, 1), (5, 2)):
-        with pytest.warns(UserWarning, match=f"did not settle in {unsettled} of {n} resamples"):
+        with pytest.warns(UserWarning, match=f"did not converge in {unsettled} of {n} resamples"):
             fitted.bootstrap(n, resume=tmp_path / "boot.npz")
         assert fitted.provenance_["bootstrap"]["unsettled"] == unsettled
 
@@ -452,7 +452,7 @@ def test_a_rare_finding_may_be_missing_from_a_resample(cohort, frame, variant):
         model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
     assert np.isfinite(model.explain(rare).lower).all()
     if variant == "plus":
-        survival = model.bootstrap_.survival[-1]
+        survival = model.bootstrap_.selection_frequency[-1]
         assert 0 < survival < 1
 
 

@@ -159,7 +159,7 @@ def test_the_command_line_says_what_the_model_knows(tmp_path):
     )
     assert "mean squared error of its risks (Brier score) 0.1" in " ".join(times.split())
     number = ok(
-        "check", tmp_path / "pbc.csv", "--target", "bili", "--outcome", "number", "--drop", "id,years"
+        "check", tmp_path / "pbc.csv", "--target", "bili", "--outcome", "continuous", "--drop", "id,years"
     )
     assert re.search(r"it tells \d+% of the variance; typical error", " ".join(number.split()))
     yes_no = ok("check", tmp_path / "pbc.csv", "--target", "died", "--drop", "id,years")

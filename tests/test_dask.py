@@ -29,7 +29,7 @@ from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.data import simulate
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 

@@ -273,7 +273,7 @@ def test_a_column_is_not_forgotten_because_others_take_several_effects():
 def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value):
     monkeypatch.setattr(room, limit, value)
     cohort = simulate(300, 10, random_state=2)
-    with pytest.warns(UserWarning, match="did not settle within its limit of passes"):
+    with pytest.warns(UserWarning, match="did not converge within its limit of passes"):
         model = RCI().fit(cohort.X, cohort.y)
     assert model.provenance_["converged"] is False
     assert np.isfinite(model.coef_).all()
@@ -313,7 +313,7 @@ def test_the_papers_regression_says_so_too(monkeypatch):
     x = np.arange(40.0)
     monkeypatch.setattr(regression, "MAX_ITERATIONS", 1)
     with (
-        pytest.warns(UserWarning, match="did not settle"),
+        pytest.warns(UserWarning, match="did not converge"),
         pytest.warns(UserWarning, match="separate the classes"),
     ):
         model = RCI(attribution="paper").fit(x[:, None], (x >= 20).astype(int))

@@ -23,10 +23,9 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.options import chosen_kinds
 from rootcausal.core.completion import Completion
 from rootcausal.files.model_file import COMPLETION
+from rootcausal.inputs.binary import Diagnosis, DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
 from rootcausal.inputs.kinds import TOO_MANY_LEVELS, ColumnHints, Variable
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
-from rootcausal.inputs.outcomes import Diagnosis
 from rootcausal.inputs.patients import Cohort
 from rootcausal.inputs.roles import Roles
 from rootcausal.inputs.validate import open_cohort
@@ -216,7 +215,7 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
     assert list(_what_was_filled_in(of_crp, cohort)["cells"]) == ["crp"]
     order = np.arange(9)
     said = list(_doubts_of_imputation(filled(counts, converged=False), cohort, order, alpha=0.2))
-    assert "did not settle within its 9 rounds" in said[0]
+    assert "did not converge within its 9 rounds" in said[0]
     assert said[1].startswith(
         "mostly imputed: 'ward' (67% missing), 'crp' (60% missing). What the model says"
     )

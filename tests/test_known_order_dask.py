@@ -24,7 +24,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.precedence import Precedence
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 
 
 @pytest.fixture(scope="module")

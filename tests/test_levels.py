@@ -292,7 +292,7 @@ def test_probabilities_and_places_are_of_variables(cohort):
     sharp = learn_from(X, y, LAYOUT, "sharp")
     assert sharp.ancestor_probability.shape == (6,)
     boot = resamples_of(X, y, LAYOUT)
-    assert boot.places.shape == (8, 6) and boot.survival.max() == 1
+    assert boot.places.shape == (8, 6) and boot.selection_frequency.max() == 1
     assert all(model.layout is boot.models[0].layout for model in boot.models)
 
 

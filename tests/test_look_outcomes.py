@@ -196,7 +196,7 @@ def test_times_to_other_events_go_with_follow_up_and_so_do_these(tmp_path: Path)
 
 
 def test_yes_or_no_can_be_said() -> None:
-    seen = look(table(futime=TIME, died=EVENT), "died", outcome="yes-no")
+    seen = look(table(futime=TIME, died=EVENT), "died", outcome="binary")
     assert seen.time is None and named(seen, "follow-up") is None
     assert line(seen) == "fit t.csv --target died --after futime --out model.rci"
 
@@ -269,7 +269,7 @@ def test_calendar_years_are_covariates_with_a_time(tmp_path: Path) -> None:
     columns = table(futime=TIME, died=EVENT, year=1980 + np.arange(N) % 15)
     one = named(look(columns, "died"), "calendar year")
     assert one is not None and one.options == (("--covariate", "year"),)
-    assert named(look(columns, "died", outcome="yes-no"), "calendar year") is not None
+    assert named(look(columns, "died", outcome="binary"), "calendar year") is not None
     arguments = ["fit", write(tmp_path, columns), "--time", "futime", "--event", "died"]
     arguments += ["--out", tmp_path / "m.rci"]
     assert "warning: Column 'year' is a calendar year" in run(*arguments).stderr
@@ -282,10 +282,10 @@ def test_calendar_years_are_covariates_with_a_time(tmp_path: Path) -> None:
 def test_a_number_is_proposed_as_one() -> None:
     seen = look(table(egfr=np.rint(NOISE[:, 2] * 20 + 70)), "egfr")
     one = named(seen, "target")
-    assert seen.number and one is not None and one.options == (("--outcome", "number"),)
-    assert line(seen) == "fit t.csv --target egfr --outcome number --out model.rci"
-    seen = look(table(score=np.arange(N) % 5), "score", outcome="number")
-    assert line(seen) == "fit t.csv --target score --outcome number --out model.rci"
+    assert seen.number and one is not None and one.options == (("--outcome", "continuous"),)
+    assert line(seen) == "fit t.csv --target egfr --outcome continuous --out model.rci"
+    seen = look(table(score=np.arange(N) % 5), "score", outcome="continuous")
+    assert line(seen) == "fit t.csv --target score --outcome continuous --out model.rci"
     assert not look(table(score=np.arange(N) % 5), "score").number
 
 

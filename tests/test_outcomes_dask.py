@@ -18,8 +18,8 @@ from graded_tables import graded, with_holes
 
 from rootcausal import InputError, Knowledge, RCIRegressor, RCISurvival
 from rootcausal.core.schema import flattened
-from rootcausal.inputs import cluster_follow_up
-from rootcausal.inputs.cluster_outcomes import Numbers
+from rootcausal.inputs import survival as survival_inputs
+from rootcausal.inputs.continuous import Numbers
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.follow_up import Clock
 from rootcausal.outcomes.survival import Survival
@@ -152,7 +152,7 @@ def test_more_times_than_travel_are_rounded_up(cohort: pd.DataFrame, monkeypatch
     exact = cohort.assign(futime=cohort["futime"] + 0.001 * np.random.default_rng(0).random(240))
     exact.loc[3, "futime"] = 0.0
     frame = dd.from_pandas(exact.drop(columns="egfr"), 3)
-    monkeypatch.setattr(cluster_follow_up, "MOST_TIMES", 50)
+    monkeypatch.setattr(survival_inputs, "MOST_TIMES", 50)
     with pytest.warns(UserWarning, match="1 time of follow-up is zero"):
         model = RCISurvival().fit(frame, "futime", "died")
     with pytest.warns(UserWarning, match="1 time of follow-up is zero"):

@@ -238,7 +238,7 @@ def test_tables_of_weka(tmp_path: Path) -> None:
     ("columns", "options"),
     [
         (["d"], ["--target", "d"]),
-        (["age"], ["--target", "age", "--outcome", "number"]),
+        (["age"], ["--target", "age", "--outcome", "continuous"]),
         (["age", "d"], ["--time", "age", "--event", "d"]),
     ],
 )

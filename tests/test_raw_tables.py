@@ -197,7 +197,7 @@ def test_a_label_alone_asks_for_the_other(tmp_path: Path) -> None:
     for options in ([], ["--positive", "50"]):
         said = error(3, *arguments, "age", *options)
         assert "holds 52 different numbers, from 20 to 71: if the number itself is the outcome, add" in said
-        assert "--outcome number. For an outcome that is yes or no make one by a threshold" in said
+        assert "--outcome continuous. For an outcome that is yes or no make one by a threshold" in said
         assert "by a threshold" in said and "choose two" not in said
 
 

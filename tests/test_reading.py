@@ -21,8 +21,8 @@ from rootcausal import RCI, InputError, MissingExtraError
 from rootcausal.files import delimited, memory
 from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
+from rootcausal.inputs.binary import DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.roles import Roles
 
 

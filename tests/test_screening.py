@@ -57,7 +57,7 @@ def test_later_visits_come_after_the_start_of_follow_up() -> None:
     assert one is not None and one.columns == ("cd420", "cd820", "cd496") and one.in_line
     assert options(seen, "--after") == ["cd420", "cd820", "cd496"]
     # In a cohort that is not followed, the names tell visits, and nothing is left out.
-    yes_no = seen_by(trial().drop(columns="days"), target="died", outcome="yes-no")
+    yes_no = seen_by(trial().drop(columns="days"), target="died", outcome="binary")
     assert named(yes_no, "measured later") is None
 
 

@@ -143,8 +143,8 @@ def test_a_number_is_a_vertex_like_any_other():
     [
         ({"outcome": "time"}, "unknown outcome 'time': choose one of binary, survival, continuous"),
         ({"outcome": ["survival"]}, "unknown outcome"),
-        ({"events": 0.5}, "events is the share of events of outcome='survival', not of 'binary'"),
-        ({"outcome": "continuous", "events": 0.5}, "not of 'continuous'"),
+        ({"events": 0.5}, "events belongs to outcome='survival', not to 'binary'"),
+        ({"outcome": "continuous", "events": 0.5}, "not to 'continuous'"),
         ({"outcome": "survival", "events": 0}, "events must be a share between 0 and 1, not 0"),
         ({"outcome": "survival", "events": 1.0}, "events must be a share between 0 and 1"),
         ({"outcome": "survival", "events": float("nan")}, "events must be a share between 0 and 1"),

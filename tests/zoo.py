@@ -24,7 +24,7 @@ RARE_LEVEL = "quasi-complete separation"
 EXHAUSTED = "residual variance is exhausted"
 NO_DEPENDENCE = "the outcome depends on no variable"
 PARENTS_SEPARATE = "the parents and children of the diagnosis separate the classes perfectly"
-UNSETTLED = "the attribution did not settle"
+UNSETTLED = "the attribution did not converge"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Animal:
         return list(self.X) if isinstance(self.X, pd.DataFrame) else [f"x{c}" for c in range(self.X.shape[1])]
 
     @property
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         return bool(pd.isna(self.X).to_numpy().any()) if isinstance(self.X, pd.DataFrame) else False
 
     @property
@@ -72,7 +72,7 @@ class Animal:
     @property
     def numbers_only(self) -> bool:
         """Whether a method can take it that knows no levels, and no missing values."""
-        return not self.has_holes and all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
+        return not self.has_missing and all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
 
 
 ZOO: list[Animal] = []

@@ -7,25 +7,20 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import saving
 from .backends.choose import check_backend, without_gpu
-from .choosing import gpu_will_do, learn_cohort
 from .core.completion import Completion
-from .core.merged import Merged, Sets, Together
 from .core.model import CausalModel
 from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
-from .diagnostics import Checked, Diagnosis, diagnose, read_together
-from .diagnostics.findings import IN_SHORT, Found
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed
@@ -47,20 +42,18 @@ from .parameters import (
     parameter_names,
     plain_parameters,
 )
-from .provenance import (
-    how_it_was_made,
-    how_it_was_merged,
-    how_it_was_resampled,
-    warn_of_fit,
-    warn_of_resamples,
-    warn_of_sets,
-)
-from .summary import Summary
-from .uncertainty.cross_validation import fold_by_fold
-from .uncertainty.resample import Bootstrap, bootstrap
-from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
-from .unshrunk.effects import Effects, unshrunk_effects
 from .wording import listed, one_line, plain, quoted
+
+# What only some methods need is imported by them: who makes an estimator waits for none of it.
+if TYPE_CHECKING:
+    from .core.merged import Sets, Together
+    from .diagnostics import Diagnosis
+    from .diagnostics.findings import Found
+    from .explanation import Explanation
+    from .summary import Summary
+    from .uncertainty.resample import Bootstrap
+    from .uncertainty.training_rows import TrainingRows
+    from .unshrunk.effects import Effects
 
 NO_ROWS = (
     "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
@@ -89,7 +82,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     merged_sets_: Sets
     _encoding: Encoding
-    _quantiles: CohortQuantiles | None = None  # files of older models have none
+    _quantiles: CohortQuantiles | None = None  # none of rows on a cluster
     _cohort: TrainingRows | None = None
     _set_quantiles: F64 | None = None
     _usual: Usual | None = None
@@ -105,6 +98,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
+        from .choosing import gpu_will_do
+
         settings, hints = self._check_parameters()
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked) as cohort:
@@ -119,6 +114,11 @@ class Estimator(TransformerMixin, BaseEstimator):
         return settings, hints
 
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
+        from .choosing import gpu_will_do, learn_cohort
+        from .diagnostics.findings import Found
+        from .provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
+        from .uncertainty.training_rows import TrainingRows, checksum
+
         merge = chosen_confounding(self.confounding)
         backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
@@ -165,6 +165,8 @@ class Estimator(TransformerMixin, BaseEstimator):
     @property
     def _found(self) -> Found:
         """What was found while the model was made."""
+        from .diagnostics.findings import Found
+
         return Found.of(self.provenance_)
 
     def _keep(self, found: Found) -> None:
@@ -178,12 +180,17 @@ class Estimator(TransformerMixin, BaseEstimator):
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):
             return repr(self)
+        from .diagnostics.findings import IN_SHORT
+
         found = self._found
         warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
         return "\n".join([repr(self), f"checks: {found.in_short(HOW_TO_CHECK)}", *warned])
 
     def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
         """Look among the patients of the fit for variables that are to be read as one."""
+        from .core.merged import Merged
+        from .diagnostics import Checked, read_together
+
         model = self._model
         stated = np.zeros(len(X))  # nobody asks for it here, and it would take values of all of a wide table
         found = read_together(
@@ -231,7 +238,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         return effects
 
     def __getattr__(self, name: str) -> Any:
-        """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""
+        """Say why there is no ``coef_`` where relations are nonlinear; nothing else is looked for here."""
         why = ""
         if name == "coef_" and "_model" in vars(self):
             why = (
@@ -265,6 +272,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         -----
         It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
         """
+        from .summary import Summary
+
         check_is_fitted(self)
         found = self._effects, self._unit_effects, self.ancestor_probability_
         return Summary.of(self._model, self._encoding, *found, self.provenance_)
@@ -272,6 +281,8 @@ class Estimator(TransformerMixin, BaseEstimator):
     @property
     def _effects(self) -> Effects:
         """Effects without a prior; where there are none it says why."""
+        from .unshrunk.effects import Effects
+
         self._remember_effects()
         kept = self.provenance_.get("effects")
         n_columns = self._model.n_columns
@@ -281,6 +292,8 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _remember_effects(self) -> None:
         """Work out effects without a prior, where that was not done, and can be."""
+        from .unshrunk.effects import unshrunk_effects
+
         rows = self._cohort
         if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
             self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
@@ -317,6 +330,10 @@ class Estimator(TransformerMixin, BaseEstimator):
         The cohort is kept in memory from :meth:`fit` for this, and never written to a file. An array is not
         copied: one that was changed in place meanwhile is refused.
         """
+        from .provenance import how_it_was_resampled, warn_of_resamples
+        from .uncertainty.resample import bootstrap
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         self.bootstrap_ = bootstrap(
@@ -346,6 +363,9 @@ class Estimator(TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
+        from .uncertainty.cross_validation import fold_by_fold
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         if not is_seed(plain(random_state)):
@@ -423,6 +443,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         self, X: Any, ids: Any, seen: Callable[[CausalModel], CausalModel] = lambda model: model
     ) -> Explanation:
         """What the model and its resamples say, each as it is ``seen``, such as by another horizon."""
+        from .explanation import Explanation
+
         X, ids = self._with_ids(X, ids)
         matrix = self._patients(X, self._needed_variables())
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
@@ -443,6 +465,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
 
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+        from .diagnostics import Checked, diagnose
+
         X, ids = self._with_ids(X, ids)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
@@ -489,14 +513,18 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
+        from .saving import save
+
         check_is_fitted(self)
         self._remember_effects()
-        saving.save(self, path)
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
-        return saving.load(cls, path)
+        """Read a model written by :meth:`save`; any other file, or a damaged one, is refused."""
+        from .saving import load
+
+        return load(cls, path)
 
 
 class OfOneColumn(Estimator):

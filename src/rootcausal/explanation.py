@@ -126,7 +126,7 @@ class Explanation:
         sets: Sets = (),
         usual: Usual | None = None,
     ) -> Explanation:
-        """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
+        """What a model says of patients, ``matrix`` (n, q) being their columns without missing values.
 
         Parameters
         ----------
@@ -260,13 +260,13 @@ class Explanation:
     @property
     def log_odds(self) -> F64:
         """(n,): base value plus all that shocks and covariates add; of a diagnosis only."""
-        refuse_others("log_odds", self.outcome, "binary")
+        refuse_others("log_odds", self.outcome)
         return self.predictor
 
     @property
     def probability(self) -> F64:
         """(n,): risk of the disease, in the population of a ``prevalence``; of the event by the horizon."""
-        refuse_others("probability", self.outcome, "binary", "survival")
+        refuse_others("probability", self.outcome)
         return self.predicted
 
     @cached_property

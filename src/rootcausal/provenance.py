@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .core.halves import BENT, STRAIGHT, UNEVEN, Mechanism
-from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
+from .core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR, Mechanism
+from .core.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
@@ -30,7 +30,7 @@ from .wording import listed, one_line, plural, quoted
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
 # Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
-# round (docs/bent-relations.md).
+# round (docs/nonlinear-relations.md).
 IMPUTED_TURNS_ROUND = 0.01
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
@@ -108,7 +108,7 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
     """What is unsure about imputed values, above all of the columns in the causal order."""
     if not filled.converged:
         yield (
-            f"the imputation (EM) did not settle within its {filled.rounds} rounds, so what was filled in "
+            f"the imputation (EM) did not converge within its {filled.rounds} rounds, so what was filled in "
             "may change with small changes of the cohort: leave out columns of which little was measured"
         )
     if filled.level < alpha:
@@ -196,12 +196,15 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
 def mechanism_in_words(
     provenance: Mapping[str, Any], mechanism: Mechanism, names: Sequence[str]
 ) -> Iterator[str]:
-    """Which mechanism was taken and why, and which columns it bends; nothing where there was no choice."""
+    """Which mechanism was taken and why, and which columns are nonlinear; nothing where there was none."""
     said = provenance.get("mechanism")
     if said is None:
         return
     yield f"mechanism: {said['taken']}. {said['why']}"
-    for form, what in ((BENT, "bent lines"), (UNEVEN, "bent lines, and a spread that differs by patient")):
+    for form, what in (
+        (NONLINEAR, "nonlinear"),
+        (HETEROSCEDASTIC, "nonlinear and heteroscedastic (the spread differs by patient)"),
+    ):
         forms = zip(mechanism.order, mechanism.forms(), strict=True)
         some = [names[column] for column, of_place in forms if of_place == form]
         if some:
@@ -234,10 +237,10 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
     n_columns = cohort.raw.shape[1]
-    if settings.mechanism != "linear" and n_columns > MOST_BENT:
+    if settings.mechanism != "linear" and n_columns > MOST_NONLINEAR:
         yield (
-            f"bent relations were looked for among the {MOST_BENT} columns that the outcome depends on most, "
-            f"of {n_columns:,}: leave out columns that cannot matter"
+            f"nonlinear relations were looked for among the {MOST_NONLINEAR} columns that the outcome "
+            f"depends on most, of {n_columns:,}: leave out columns that cannot matter"
         )
     level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
@@ -247,7 +250,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         order = learned.ordering.order
         yield from _doubts_of_imputation(learned.imputation, cohort, order, level)
         lacking = learned.imputation.missing[order] / cohort.raw.shape[0]
-        bent = any(form != STRAIGHT for form in learned.model.forms())
+        bent = any(form != LINEAR for form in learned.model.forms())
         if bent and lacking.max(initial=0.0) >= IMPUTED_TURNS_ROUND:
             yield (
                 f"nonlinear relations were learned where up to {lacking.max():.0%} of a variable was "
@@ -270,9 +273,9 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if not learned.converged:
         what, instead = "attribution", 'attribution="paper"'
         if settings.mechanism != "linear":
-            what, instead = "search for bent relations, or one of them,", 'mechanism="linear"'
+            what, instead = "search for nonlinear relations, or one of them,", 'mechanism="linear"'
         yield (
-            f"the {what} did not settle within its limit of passes, so its coefficients may change with "
+            f"the {what} did not converge within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
 
@@ -378,7 +381,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> list[str]:
     if not bootstrap.unsettled:
         return []
     message = (
-        f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+        f"the attribution did not converge in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
         "imputation of what they lack did not: they count like the others, and may widen the intervals"
     )
     warnings.warn(message, UserWarning, stacklevel=3)

@@ -14,8 +14,9 @@ from .core.pipeline import Settings
 from .core.table import F64
 from .errors import InputError
 from .estimator import OfOneColumn, told_of_all
+from .inputs.binary import Diagnosis
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import Diagnosis, Target
+from .inputs.outcomes import Target
 from .inputs.patients import Cohort
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
@@ -48,8 +49,9 @@ class RCI(ClassifierMixin, OfOneColumn):
         then learned for that population, and risks are risks in it. None takes the patients for the
         population: right for a cohort, biased for a case-control study, which nothing here can tell.
     kinds : dict, default None
-        What columns are, by name (of an array: "x0" or 0), where the guess is wrong: "number", "binary",
-        "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]`` says what was taken.
+        What columns are, by name (of an array: "x0" or 0), where the kind inferred is wrong: "number",
+        "binary", "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]``
+        says what was taken.
     missing : {"impute", "refuse"}, default "impute"
         What to do about missing values in :meth:`fit`: impute them, or refuse the table.
     knowledge : Knowledge or dict, default None
@@ -60,11 +62,11 @@ class RCI(ClassifierMixin, OfOneColumn):
         ``["bili"]``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
     mechanism : {"linear", "nonlinear", "auto"}, default "linear"
-        How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` lets relations bend and
-        spread differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables through
-        that: Shapley values are sampled where paths are bent, and there is no ``coef_``. ``auto`` takes it
-        where the check of straight lines finds a bend, or bent lines describe the cohort in clearly less, and
-        the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+        How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` fits curves
+        and spreads that differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables
+        through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
+        ``auto`` takes it where the check of linearity fails, or where it describes the cohort in clearly
+        less, and the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
     confounding : {"merge"}, default None
         What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
         them: with "merge" they are looked for, and what they add is told as that of one set

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.table import F64
 from .estimator import OfOneColumn, told_of_all
+from .inputs.continuous import Amount
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import Amount, Target
+from .inputs.outcomes import Target
 
 
 class RCIRegressor(RegressorMixin, OfOneColumn):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from .core.model import CausalModel
 from .core.pipeline import Settings
 from .core.table import F64
-from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
-from .explanation import Explanation
 from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import FollowUp
 from .inputs.patients import Cohort
+from .inputs.survival import FollowUp
 from .outcomes.survival import HazardAttribution, concordance
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnosis
+    from .explanation import Explanation
 
 
 class RCISurvival(Estimator):

@@ -50,8 +50,8 @@ def demo(
 
     from ..data import load_pbc
     from ..files.writing import write_tables
+    from ..inputs.binary import Diagnosis
     from ..inputs.knowledge import Knowledge
-    from ..inputs.outcomes import Diagnosis
     from ..rci import RCI
     from ..report import write_report
 

@@ -67,7 +67,7 @@ class FitOptions(ModelOptions):
 
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"],
-        of_model(metavar="auto|numpy|numba|cupy|dask", help="What does the sums."),
+        of_model(metavar="auto|numpy|numba|cupy|dask", help="Compute backend."),
     ] = "auto"
     scheduler: Annotated[
         str | None,
@@ -120,7 +120,7 @@ def fit(
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
     The outcome is a diagnosis (--target), the time to an event (--time and
-    --event), or a number (--target with --outcome number). Every other column
+    --event), or a number (--target with --outcome continuous). Every other column
     is a variable, except the ids, and what --drop and --after leave out. A
     patient may have several rows, which --id tells; the bootstrap then
     resamples patients. What is known of the causal order (--first, --tiers,
@@ -131,7 +131,7 @@ def fit(
     rootcausal fit cohort.csv --time futime --event died --out model.rci
     rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
     rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
-    rootcausal fit labs.csv --target egfr --outcome number --out model.rci
+    rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci
@@ -177,7 +177,7 @@ def fit(
 
 def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how: FitOptions) -> None:
     if how.mechanism != "linear":
-        raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
+        raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
     if how.backend not in ("auto", "dask"):
@@ -202,7 +202,6 @@ def _fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
-    from ..inputs.follow_up_columns import ChosenFollowUp
     from ..inputs.roles import columns_named, note_of_after
 
     for file in files:
@@ -226,10 +225,7 @@ def _fit_on_cluster(
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):
         say(line)
-    if isinstance(outcome, ChosenFollowUp):
-        longest: Any = model.provenance_["longest_follow_up"]
-        outcome = replace(outcome, longest=longest)
-    for line in outcome.lines(n_rows):
+    for line in outcome.counted(model.provenance_).lines(n_rows):
         say(line)
     if roles.after:
         say(note_of_after(parquet_names(files), roles))

@@ -17,7 +17,7 @@ from .knowing import KnowledgeOptions
 if TYPE_CHECKING:
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
-    from ..inputs.outcome_columns import ChosenOutcome
+    from ..inputs.outcomes import ChosenOutcome
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
     from ..loading import Fitted
@@ -89,12 +89,13 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     """Return the estimator of this outcome, not yet fitted."""
     from ..loading import ESTIMATORS
 
-    settings = {**settings, **outcome.parameters}
-    if outcome.kind != "binary" and settings.pop("mechanism") != "linear":
+    estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
+    if "mechanism" not in estimator().get_params() and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
-            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+            "nonlinear equations are for a diagnosis (--target): leave --mechanism out.",
+            param_hint="--mechanism",
         )
-    return ESTIMATORS[outcome.kind](**settings, progress=True)
+    return estimator(**settings, progress=True)
 
 
 def _read_labelled(cohort: TableFile, roles: "Roles", quiet: bool) -> "tuple[Patients, ChosenOutcome]":

@@ -49,7 +49,7 @@ class ReportOptions(ModelOptions):
 
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy"],
-        of_model(metavar="auto|numpy|numba|cupy", help="What does the sums."),
+        of_model(metavar="auto|numpy|numba|cupy", help="Compute backend."),
     ] = "auto"
 
 

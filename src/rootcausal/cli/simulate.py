@@ -50,7 +50,7 @@ def simulate(
         Literal["linear", "nonlinear"],
         typer.Option(
             metavar="linear|nonlinear",
-            help="Relations that are straight lines, as in the paper, or that bend.",
+            help="Linear relations, as in the paper, or nonlinear ones.",
         ),
     ] = "linear",
     truth: Annotated[
@@ -143,7 +143,7 @@ def _outcome_columns(cohort: "SimulatedCohort | NonlinearCohort") -> dict[str, A
 
 
 def _outcome_line(cohort: "SimulatedCohort | NonlinearCohort", prevalence: float | None) -> str:
-    from ..inputs.outcome_columns import disease_line
+    from ..inputs.binary import disease_line
 
     *_, name = _outcome_columns(cohort)
     y, rows = cohort.y, len(cohort.y)

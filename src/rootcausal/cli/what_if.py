@@ -103,7 +103,7 @@ def _warn_of_large_shock(name: str, shock: float, model: "Fitted") -> None:
     if abs(shock) > LARGEST_SHOCK:
         warnings.warn(
             f"--what-if {one_line(name, 40)}={shock:g} sets no value: {shock:g} is the shock, in standard "
-            f"deviations, and {seen}, so the answer is a guess",
+            f"deviations, and {seen}, so the answer is an extrapolation",
             UserWarning,
             stacklevel=2,
         )

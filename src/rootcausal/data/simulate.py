@@ -204,14 +204,13 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
 def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
     if outcome not in list(OUTCOMES):
         raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(OUTCOMES)}")
-    if events is not None:
-        if outcome != "survival":
-            raise InputError(f"events is the share of events of outcome='survival', not of {outcome!r}")
-        if not (isinstance(events, Real) and 0.0 < events < 1.0):
-            raise InputError(f"events must be a share between 0 and 1, not {events!r}")
-    if outcome != "binary" and (design != "cohort" or prevalence is not None):
-        name = "prevalence" if prevalence is not None else "design"
-        raise InputError(f"{name} belongs to outcome='binary', not to {outcome!r}: leave it out")
+    asked = {"prevalence": prevalence, "design": None if design == DESIGNS[0] else design, "events": events}
+    for name, value in asked.items():
+        if value is not None and name not in OUTCOMES[outcome].simulator.takes:
+            owner = next(one.name for one in OUTCOMES.values() if name in one.simulator.takes)
+            raise InputError(f"{name} belongs to outcome={owner!r}, not to {outcome!r}: leave it out")
+    if events is not None and not (isinstance(events, Real) and 0.0 < events < 1.0):
+        raise InputError(f"events must be a share between 0 and 1, not {events!r}")
 
 
 def draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:

@@ -335,5 +335,5 @@ def _resamples(
         raise ValueError("the seed of its resamples is none")
     unsettled = about["unsettled"]
     if unsettled not in range(len(models) + 1):
-        raise ValueError("the number of its resamples that did not settle is out of range")
+        raise ValueError("the number of its resamples that did not converge is out of range")
     return SavedResamples(tuple(models), about["random_state"], int(unsettled))

@@ -25,7 +25,7 @@ from distributed.exceptions import WorkerStartTimeoutError
 
 from ..backends.blas import one_blas_thread
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
-from ..backends.dask_holes import DaskHoles
+from ..backends.dask_holes import DaskIncomplete
 from ..backends.dask_rows import DaskRaw, add_up
 from ..core.moments import Columns, describe_columns, score_correlations
 from ..core.table import F64, Index
@@ -33,8 +33,6 @@ from ..errors import InputError
 from ..files.dask_parquet import dask_frame
 from ..screening.duplicates import is_copy
 from .cells import Cells, Found
-from .cluster_known import Column, KnownThere, OnCluster
-from .cluster_outcomes import on_cluster
 from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series, names_of, own_name, set_names
 from .infer_types import Seen, by_place, put_on_log_scale, types_of
@@ -48,8 +46,7 @@ from .kinds import (
 )
 from .knowledge import Knowledge, note_known, precedence_of
 from .labels import text_of
-from .outcome_columns import ChosenOutcome
-from .outcomes import Target
+from .outcomes import ChosenOutcome, Column, KnownThere, Target
 from .patients import Cohort
 from .roles import Roles, choose_features
 from .rules import (
@@ -94,10 +91,9 @@ def open_on_cluster(
             f"{type(X).__name__}: rows in memory are fitted by backend='auto'"
         )
     refuse_duplicates(list(frame.columns))
-    outcome = None if target is None else on_cluster(target)
     told_by: dict[str, Column] = {}
-    if outcome is not None:
-        frame, told_by = _with_outcome(frame, outcome)
+    if target is not None:
+        frame, told_by = _with_outcome(frame, target)
     taken = {column.name for column in told_by.values()}
     columns = [column for column in frame.columns if column not in taken]
     refuse_no_columns(columns)
@@ -106,7 +102,7 @@ def open_on_cluster(
     set_names(estimator, columns)
     encoding, findings, precedence = Encoding.numbers(names_of(estimator)), Findings(), None
     if knowledge is not None:
-        elsewhere = {} if outcome is None else _elsewhere(outcome)
+        elsewhere = {} if target is None else _elsewhere(target)
         with findings.noting():
             precedence = precedence_of(knowledge, encoding.names, elsewhere)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
@@ -116,9 +112,9 @@ def open_on_cluster(
             frame, columns = encoded_frame(frame, columns, encoding)
         findings.refuse()
         known: KnownThere | None = None
-        if outcome is not None:
+        if target is not None:
             with findings.noting():
-                known = outcome.known(told_by, partial(sums_over, client, frame))
+                known = target.known_there(told_by, partial(sums_over, client, frame))
         rows = FrameRows(client, frame, columns, None if known is None else known.rows)
         may_miss = hints is not None and hints.may_miss
         yield _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
@@ -170,7 +166,7 @@ def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
     return labels.astype(object).map(spelling)
 
 
-def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column]]:
+def _with_outcome(frame: Any, outcome: Target) -> tuple[Any, dict[str, Column]]:
     """The frame with the outcome in columns, and which these are by role."""
     told_by, columns = dict[str, Column](), list(frame.columns)
     for role, what in outcome.given().items():
@@ -199,7 +195,7 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
     return frame, told_by
 
 
-def _elsewhere(outcome: OnCluster) -> dict[str, str]:
+def _elsewhere(outcome: Target) -> dict[str, str]:
     """Columns that are no variables, and what they are instead."""
     return {what: outcome.ROLES[role] for role, what in outcome.given().items() if isinstance(what, str)}
 
@@ -229,9 +225,9 @@ def _checked(
     with findings.noting():
         of_outcome.refuse()
     findings.refuse()
-    raw: DaskHoles | DaskRaw = DaskRaw(client, rows)
-    if known is not None and look.rows_with_holes:
-        raw = DaskHoles(client, rows)
+    raw: DaskIncomplete | DaskRaw = DaskRaw(client, rows)
+    if known is not None and look.incomplete_rows:
+        raw = DaskIncomplete(client, rows)
     columns = describe_columns(raw, prevalence)
     note_flat(columns, encoding.seen_names, rows.extremes, findings)
     with findings.noting():

@@ -24,7 +24,7 @@ from .infer_types import read_cells
 from .kinds import Variable
 from .knowledge import note_known
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
-from .outcome_columns import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, texts_in
+from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients, note_usable_readings, readings_of
 from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
 from .rules import (

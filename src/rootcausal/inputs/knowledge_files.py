@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..files.tables import text_of_file
 from ..wording import listed, quoted, shown
 from .contradictions import without_circles
 
@@ -38,6 +37,8 @@ _WORDS = {dict: "an object", str: "a text", bool: "true or false", type(None): "
 
 def text_of_known(path: str | PathLike[str]) -> str:
     """The text of a file that says something."""
+    from ..files.tables import text_of_file
+
     text = text_of_file(path)
     if not text.strip():
         raise InputError(f"{shown(path)} holds nothing.")

@@ -14,7 +14,6 @@ from os import PathLike
 from typing import Any
 
 from ..errors import InputError
-from ..files.tables import text_of_file
 from ..wording import listed, quoted, shown
 from .kinds import Variable
 
@@ -49,6 +48,8 @@ def namings_of(labels: Any) -> dict[str, Naming]:
 
 def read_namings(path: str | PathLike[str]) -> dict[str, Naming]:
     """The namings of a CSV file with the columns column, label, unit and digits, the last three as needed."""
+    from ..files.tables import text_of_file
+
     text, called = text_of_file(path, "the labels "), f"labels {shown(path)}"
     rows = list(_rows(text, called))
     header = [cell.strip().lower() for cell in rows[0][1]] if rows else []

@@ -15,7 +15,7 @@ from .rules import Findings
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge
-    from .outcome_columns import OutcomeColumns
+    from .outcomes import OutcomeColumns
 
 # How much alike two names must be, by difflib, for one to be a slip of the other; or from how many letters on
 # a name that goes on after them was meant.

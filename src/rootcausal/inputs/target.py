@@ -91,9 +91,9 @@ def choose_counted(
     if len(unique) > MOST_LABELS and numbers:
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} different numbers, from {texts[0]} to "
-            f"{texts[-1]}: if the number itself is the outcome, add --outcome number. For an outcome that is "
-            "yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; for the "
-            "time to an event use --time and --event in place of --target."
+            f"{texts[-1]}: if the number itself is the outcome, add --outcome continuous. For an outcome "
+            "that is yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; "
+            "for the time to an event use --time and --event in place of --target."
         )
     if len(unique) > 2 and positive is not None and label_key(positive) in map(label_key, texts):
         raise InputError(
@@ -105,7 +105,7 @@ def choose_counted(
             f"only one label, {named[0]}"
             if len(unique) == 1
             else f"{len(unique)} labels: {listed(named)}; choose two with --positive LABEL --negative LABEL"
-            + (" or, if the number itself is the outcome, add --outcome number" if numbers else "")
+            + (" or, if the number itself is the outcome, add --outcome continuous" if numbers else "")
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:

@@ -1,4 +1,4 @@
-"""Rows that lie in this process: the bent mechanism is learned from these, and from no others yet."""
+"""Rows that lie in this process: the nonlinear mechanism is learned from these, and from no others yet."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class HeldRows:
         for part in parts:
             if not isinstance(part.table, HeldTable):
                 raise InputError(
-                    "relations that bend are learned from rows in memory, not on a GPU or a cluster: use "
+                    "nonlinear relations are learned from rows in memory, not on a GPU or a cluster: use "
                     "backend='auto', 'numba' or 'numpy', or mechanism='linear'"
                 )
             held.append((part.table, part.patients))

@@ -1,39 +1,35 @@
-"""The whole method on one cohort where relations may be bent: screen, graph, mechanisms, risk."""
+"""The whole method on one cohort where relations may be nonlinear: screen, graph, mechanisms, risk."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
 from ..backends.blas import one_blas_thread
-from ..core.holes import HoledRaw
-from ..core.imputation import MOST_BENT, impute, most_dependent
+from ..core.imputation import MOST_NONLINEAR, most_dependent
 from ..core.layout import Layout
-from ..core.model import CausalModel
 from ..core.moments import EXHAUSTED
 from ..core.moments import Columns as Described
 from ..core.ordering import OnRound
 from ..core.outcome import Outcome
-from ..core.pipeline import Learned, Settings, completion_of, learn
+from ..core.pipeline import Attributed, Found, Searched, Settings
 from ..core.population import ClassWeights, standardized
 from ..core.table import F64, Index, RawTable
-from .attribution import STEPS, BentAttribution
+from .attribution import STEPS, NonlinearAttribution
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
 from .held import HeldRows
-from .mechanism import BentMechanism
-from .plain_rows import PlainRows
+from .mechanism import NonlinearMechanism
+from .memory_rows import MemoryRows
 from .risk import Risk, RiskSearch
-from .search import Found, GraphSearch
+from .search import Found as Graph
+from .search import GraphSearch
 from .ties import spread_out
 
-LINEAR, NONLINEAR = "linear", "nonlinear"
 # An error that is less than this part of its column is rounding: the column is made of its causes.
 LEAST_OWN = 1e-4
 
@@ -42,7 +38,7 @@ LEAST_OWN = 1e-4
 class GraphOrder:
     """What a search for a graph leaves to be said of it; see :class:`rootcausal.core.ordering.Ordering`.
 
-    ``saved`` is by how many nats it describes the patients in less than straight lines would.
+    ``saved`` is by how many nats it describes the patients in less than lines would.
     """
 
     order: Index
@@ -53,111 +49,77 @@ class GraphOrder:
     weights: ClassWeights
     saved: float
 
-
-class BentLearned(NamedTuple):
-    """What was learned, and by how many nats shorter it describes the patients than straight lines would."""
-
-    learned: Learned
-    saved: float
+    def on_columns(self, columns: Index) -> GraphOrder:
+        return replace(self, order=columns[self.order], exhausted=columns[self.exhausted])
 
 
-def learn_mechanism(
-    raw: RawTable | HoledRaw,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None = None,
-    layout: Layout | None = None,
-    outcome: Outcome | None = None,
-) -> Learned:
-    """Learn a model by the mechanism that the settings name; see :func:`rootcausal.core.pipeline.learn`."""
-    if settings.mechanism == LINEAR:
-        return learn(raw, columns, settings, on_round, layout, outcome)
-    return learn_bent(raw, columns, settings, on_round, layout, outcome).learned
+def nats_saved(ordering: Searched) -> float:
+    """By how many nats a graph describes the patients in less than lines would."""
+    return ordering.saved if isinstance(ordering, GraphOrder) else 0.0
 
 
-def learn_bent(
-    raw: RawTable | HoledRaw,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None = None,
-    layout: Layout | None = None,
-    outcome: Outcome | None = None,
-) -> BentLearned:
-    """Learn a model whose relations may be bent, and whose spread may differ between patients."""
-    layout = Layout.numbers(raw.shape[1]) if layout is None else layout
-    assert outcome is not None, "a model is of an outcome"
-    if isinstance(raw, HoledRaw):
-        to_fill = _looked_at(columns, layout, outcome), 1.0
-        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
-        learned, found = _learn_whole(
-            imputed.raw, imputed.columns, settings, on_round, imputed.layout, outcome
+class NonlinearLearner:
+    """A graph by the shortest description of its columns, and a risk of the variables pushed through it."""
+
+    def to_fill(
+        self, columns: Described, layout: Layout, level: float, settings: Settings, outcome: Outcome
+    ) -> tuple[Index, float]:
+        return _looked_at(columns, layout, outcome), 1.0
+
+    @one_blas_thread()
+    def learn(
+        self,
+        raw: RawTable,
+        columns: Described,
+        layout: Layout,
+        level: float,
+        settings: Settings,
+        outcome: Outcome,
+        n_columns: int,
+        on_round: OnRound | None,
+    ) -> Found:
+        chosen = _looked_at(columns, layout, outcome)
+        table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
+        cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome)
+        exhausted = cohort.combinations()
+        cohort = cohort.without(exhausted)
+        left_out = [exhausted]
+        if settings.variant.local:
+            cohort = cohort.without(cohort.independent(level))
+        while True:
+            graph = cohort.search(on_round)
+            made = cohort.made_of_others(graph)
+            if not made.size:
+                break
+            left_out.append(made)
+            cohort = cohort.without(made)
+        order = cohort.causal_order(graph)
+        mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
+        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
+        attribution = cohort.attribution(mechanism, order, risk)
+        of_columns = cohort.columns.column
+        ordering = GraphOrder(
+            of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
+            cohort.margins(graph)[order] if len(order) else np.empty(0),
+            np.sort(np.concatenate(left_out)),
+            np.empty(0, dtype=np.intp),
+            graph.n_fits,
+            columns.weights,
+            graph.saved,
         )
-        found = replace(found, order=imputed.chosen[found.order], exhausted=imputed.chosen[found.exhausted])
-        learned = replace(
-            learned,
-            model=learned.model.on_columns(imputed.chosen, raw.shape[1], layout),
-            ordering=found,
-            complete=lambda: imputed.completion,
-            imputation=imputed.imputation,
-        )
-        return BentLearned(learned, found.saved)
-    learned, found = _learn_whole(raw, columns, settings, on_round, layout, outcome)
-    return BentLearned(learned, found.saved)
+        attributed = Attributed(attribution, risk.separated, graph.converged and risk.converged, None)
+        return Found(ordering, mechanism.on_columns(of_columns, raw.shape[1]), attributed)
+
+
+NONLINEAR_LEARNER = NonlinearLearner()
 
 
 def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
     """Columns among which relations are looked for; what D does not depend on is told by curves, later."""
-    if layout.n_columns <= MOST_BENT:
+    if layout.n_columns <= MOST_NONLINEAR:
         return np.arange(layout.n_columns)
     p_values = outcome.p_values(columns.moments)
-    return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_BENT)[0]
-
-
-@one_blas_thread()
-def _learn_whole(
-    raw: RawTable,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None,
-    layout: Layout,
-    outcome: Outcome,
-) -> tuple[Learned, GraphOrder]:
-    p = raw.shape[1]
-    chosen = _looked_at(columns, layout, outcome)
-    table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
-    cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome, raw.backend)
-    exhausted = cohort.combinations()
-    cohort = cohort.without(exhausted)
-    left_out = [exhausted]
-    independent = np.empty(0, dtype=np.intp)
-    if settings.variant.local:
-        independent = cohort.independent(settings.level(p))
-        cohort = cohort.without(independent)
-    while True:
-        found = cohort.search(on_round)
-        made = cohort.made_of_others(found)
-        if not made.size:
-            break
-        left_out.append(made)
-        cohort = cohort.without(made)
-    order = cohort.causal_order(found)
-    mechanism = build(cohort.columns, order, found.fitted, cohort.rows, cohort.n_columns)
-    risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
-    attribution = cohort.attribution(mechanism, order, risk)
-    model = CausalModel(mechanism, attribution).on_columns(cohort.columns.column, p, layout)
-    of_columns = cohort.columns.column
-    ordering = GraphOrder(
-        of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
-        cohort.margins(found)[order] if len(order) else np.empty(0),
-        np.sort(np.concatenate(left_out)),
-        np.empty(0, dtype=np.intp),
-        found.n_fits,
-        columns.weights,
-        found.saved,
-    )
-    complete = partial(completion_of, raw, columns, layout, settings, ordering.order, outcome)
-    settled = found.settled and risk.converged
-    return Learned(model, ordering, risk.separated, settled, None, complete, None), ordering
+    return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_NONLINEAR)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +137,7 @@ class _Cohort:
 
     held: HeldRows
     columns: Columns
-    rows: PlainRows
+    rows: MemoryRows
     layout: Layout
     outcome: Outcome
     described: Described
@@ -188,22 +150,16 @@ class _Cohort:
         chosen: Index,
         layout: Layout,
         outcome: Outcome,
-        backend: str,
     ) -> _Cohort:
         mean, sd = described.mean[chosen], described.sd[chosen]
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
-        straight = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
-        splines, rows = Splines.of(held.Z, held.weights, straight)
+        linear = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
+        splines, rows = Splines.of(held.Z, held.weights, linear)
         effects, codes = np.empty_like(held.Z), np.empty(held.Z.shape, dtype=np.intp)
         for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
             effects[column] = z if values.size else spread_out(z)
             codes[column] = _codes(z, values)
-        held_by: type[PlainRows] = PlainRows
-        if backend != "numpy":
-            from .compiled_rows import CompiledRows
-
-            held_by = CompiledRows
-        holder = held_by(rows, effects, held.weights, codes, level_values)
+        holder = MemoryRows(rows, effects, held.weights, codes, level_values)
         return cls(held, Columns(chosen, mean, sd, splines, level_values), holder, layout, outcome, described)
 
     @property
@@ -239,9 +195,9 @@ class _Cohort:
         n = float(count.sum())
         return n if count.size < 2 else 4.0 * float(count[0]) * float(count[1]) / n
 
-    def fitter(self, bent: bool) -> Fitter:
+    def fitter(self, nonlinear: bool) -> Fitter:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
-        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, bent)
+        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
 
     def without(self, columns: Index) -> _Cohort:
         """The same without the variables of some columns, by their places in the whole table."""
@@ -277,7 +233,7 @@ class _Cohort:
         return self.columns.column[np.array(gone, dtype=np.intp)]
 
     def independent(self, level: float) -> Index:
-        """Columns of variables that the outcome does not depend on, neither as a line nor as a bent one."""
+        """Columns of variables that the outcome does not depend on, neither as a line nor as a curve."""
         lines, curves, freedom = self.risk_search().dependence()
         p_values = np.minimum(chi2.sf(lines, freedom[0]), chi2.sf(curves, freedom[1]))
         dropped = np.flatnonzero((p_values >= level) & ~self.kept)
@@ -293,16 +249,16 @@ class _Cohort:
             self.n_telling,
         )
 
-    def search(self, on_round: OnRound | None) -> Found:
-        """The cheaper of two graphs: one whose lines may bend, and one of straight lines."""
+    def search(self, on_round: OnRound | None) -> Graph:
+        """The cheaper of two graphs: a nonlinear one, and one of lines."""
         on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
         known, v = self.layout.precedence, self.layout.n_variables
         rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
-        bent = GraphSearch(self.fitter(True), *rules, on_change).run()
-        straight = GraphSearch(self.fitter(False), *rules, on_change).run()
-        if bent.cost > straight.cost:
-            return straight
-        return replace(bent, saved=straight.cost - bent.cost)
+        nonlinear = GraphSearch(self.fitter(True), *rules, on_change).run()
+        linear = GraphSearch(self.fitter(False), *rules, on_change).run()
+        if nonlinear.cost > linear.cost:
+            return linear
+        return replace(nonlinear, saved=linear.cost - nonlinear.cost)
 
     def _allowed(self) -> np.ndarray:
         """(v, v), ``[i, j]``: whether j may act on i."""
@@ -317,7 +273,7 @@ class _Cohort:
             )
         return allowed
 
-    def causal_order(self, found: Found) -> list[int]:
+    def causal_order(self, found: Graph) -> list[int]:
         """Columns in causal order: causes first, in the order of the rules, and else as in the table."""
         v = self.layout.n_variables
         before = np.zeros((v, v), dtype=bool)
@@ -335,17 +291,19 @@ class _Cohort:
             order += self.variables[int(first)]
         return order
 
-    def made_of_others(self, found: Found) -> Index:
+    def made_of_others(self, found: Graph) -> Index:
         """Columns that have no error of their own, by their places in the whole table."""
         size = np.array([one.sd * np.exp(0.0 if one.gamma is None else one.gamma[0]) for one in found.fitted])
         gone = (size < LEAST_OWN) & np.array([one.thresholds is None for one in found.fitted], dtype=bool)
         return self.columns.column[gone] if found.fitted else np.empty(0, dtype=np.intp)
 
-    def margins(self, found: Found) -> F64:
+    def margins(self, found: Graph) -> F64:
         """(c,) of each column: what it would cost to turn round the least sure of its variable's arrows."""
         return found.margins[self.layout.variable]
 
-    def attribution(self, mechanism: BentMechanism, order: Sequence[int], risk: Risk) -> BentAttribution:
+    def attribution(
+        self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk
+    ) -> NonlinearAttribution:
         coef = risk.coefficients
         told = Fitted(0.0, 0, risk.terms, np.append(0.0, coef.coef))
         curves, products = parts_of(told, self.columns.splines)
@@ -358,7 +316,7 @@ class _Cohort:
             strong[place[column]] = size
         X = self.held.Z.T * self.columns.sd + self.columns.mean
         errors = mechanism.errors(X, np.arange(len(order)))
-        return BentAttribution.of(
+        return NonlinearAttribution.of(
             mechanism,
             float(coef.baseline[0]) + self.described.weights.log_odds,
             by_place,

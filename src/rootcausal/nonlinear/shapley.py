@@ -1,17 +1,17 @@
-"""Shapley values of a predictor that bent mechanisms lead to, by walks from one person to another.
+"""Shapley values of a predictor that nonlinear mechanisms lead to, by permutation sampling.
 
-A walk starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
-patient; what the predictor gains at a step belongs to the error that was set. Walks come in pairs, there and
-back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts are spread
-evenly over all that errors can be (scrambled Sobol points), several times independently: how much the answers
-of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the others, is
-known from a table (a control variate), so that only interactions have to be sampled. All patients have the
-same walks.
+A permutation starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
+patient; what the predictor gains at a step belongs to the error that was set. Permutations come in pairs,
+there and back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts
+are spread evenly over all that errors can be (scrambled Sobol points), several times independently: how much
+the answers of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the
+others, is known from a table (a control variate), so that only interactions have to be sampled. All patients
+have the same permutations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import signature
 from itertools import permutations
@@ -19,7 +19,6 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import qmc
 
-from ..core.halves import Sampled
 from ..core.table import F64, Index
 
 # Independent replicates, and starts of each: at first so many, then twice as many, and so on.
@@ -41,12 +40,12 @@ GENERATOR = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
-    """What all patients walk along; replicates come in turns.
+class Permutations:
+    """The permutations of all patients; replicates come in turns.
 
     Attributes
     ----------
-    start : (MOST · REPLICATES, k) errors that walks start at.
+    start : (MOST · REPLICATES, k) errors that permutations start at.
     order : (MOST · REPLICATES, a) places in the order in which their errors are set.
     """
 
@@ -54,7 +53,7 @@ class Walks:
     order: Index
 
     @classmethod
-    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Walks:
+    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Permutations:
         """Through errors with these quantiles (k, s), at ``places``; those not ``drawn`` start at zero."""
         starts = np.empty((MOST, REPLICATES, len(quantiles)))
         orders = np.empty((MOST, REPLICATES, places.size), dtype=np.intp)
@@ -94,31 +93,3 @@ def _orders(places: Index, rng: np.random.Generator) -> Iterator[Index]:
     while True:
         for number in rng.permutation(len(all_orders)):
             yield all_orders[number]
-
-
-def plain_walks(
-    predictor: Callable[[F64], F64], errors: F64, places: Index, walks: Walks, points: F64, heights: F64
-) -> Sampled:
-    """Shapley values and their standard errors by all of these walks, all patients a step at a time."""
-    beyond = np.zeros((len(walks.start), *errors.shape))
-
-    def alone(place: int, some: F64) -> F64:
-        return np.interp(some, points[place], heights[place])
-
-    for walk, (start, order) in enumerate(zip(walks.start, walks.order, strict=True)):
-        for way in (order, order[::-1]):
-            current = np.tile(start, (len(errors), 1))
-            before = predictor(current)
-            for place in way:
-                current[:, place] = errors[:, place]
-                now = predictor(current)
-                beyond[walk, :, place] += 0.5 * (now - before)
-                before = now
-        for place in places:
-            beyond[walk, :, place] -= alone(place, errors[:, place]) - alone(place, start[place])
-    by_replicate = beyond.reshape(-1, REPLICATES, *errors.shape).mean(axis=0)
-    values, noise = np.zeros_like(errors), np.zeros_like(errors)
-    for place in places:
-        values[:, place] = alone(place, errors[:, place]) + by_replicate[:, :, place].mean(axis=0)
-        noise[:, place] = by_replicate[:, :, place].std(axis=0, ddof=1) / np.sqrt(REPLICATES)
-    return Sampled(values, noise)

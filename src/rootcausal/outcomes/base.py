@@ -1,22 +1,25 @@
-"""What the module of an outcome has to bring, and what losses have in common that sum over rows."""
+"""What the module of an outcome has to bring, and what several of them have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..core.halves import Attribution
+from ..core.halves import Attribution, Mechanism, Sampled
 from ..core.loops import Loops
+from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.outcome import Outcome
-from ..core.table import F64, Index, Table
+from ..core.table import F64, ColumnMoments, Index, Table
 from .simulated import Simulator
 from .words import Words
 
 # Of risks, what is said beside those of nobody known.
 BRIER = "mean squared error of its risks (Brier score) {:.3f}, without any variable {:.3f}"
+# Beyond these, the scores of a patient would not be finite numbers.
+MOST_LOG_ODDS = 1e9
 
 
 class Fold(Protocol):
@@ -57,6 +60,7 @@ class Specification:
     estimator : the class that users call.
     called : what it is, in an error: ``a diagnosis``.
     has_classes : whether what is known of a patient is a label, so that a model has two classes.
+    offers : which of ``log_odds`` and ``probability`` explanations have for predictor and prediction.
     unit_name : by which name its unit stands among those of variables, given what users call it; None where
         it has none.
     performance : how well what was said of some folds fits what happened, given the model's attribution and
@@ -73,6 +77,7 @@ class Specification:
     estimator: str
     called: str
     has_classes: bool
+    offers: tuple[str, ...]
     unit_name: Callable[[str | None], str | None]
     performance: Callable[[Sequence[Fold], Attribution, Mapping[str, Any]], dict[str, float]]
     said_of: Mapping[str, str]
@@ -83,6 +88,19 @@ class Specification:
     def name(self) -> str:
         """What parameters, files and attributions call it."""
         return self.outcome.name
+
+
+class Scored:
+    """An outcome whose null score, a number for each patient, columns are screened by and imputed with."""
+
+    def p_values(self, moments: ColumnMoments) -> F64:
+        return correlation_p_values(moments)
+
+    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
+        return ScoreMoments.of(columns, kept)
+
+    def scores(self, columns: Columns) -> None:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +118,57 @@ class TableLoss:
     @property
     def loops(self) -> Loops:
         return self.table.loops
+
+
+class Proportional:
+    """The part of an attribution that follows from coefficients and a base value.
+
+    A Shapley value is its error times a coefficient (paper, Equation 3: S_i = E_i δ_i).
+
+    Attributes
+    ----------
+    coef : (k,) what each unit of error adds, in causal order.
+    """
+
+    coef: F64
+
+    @property
+    def base_value(self) -> float:
+        raise NotImplementedError
+
+    @property
+    def proportional(self) -> bool:
+        return True
+
+    @property
+    def unit_effects(self) -> F64:
+        return self.coef
+
+    def importance(self) -> F64:
+        return np.abs(self.coef)
+
+    def shapley(self, errors: F64) -> F64:
+        return errors * self.coef
+
+    def sampled(self, errors: F64) -> Sampled:
+        return Sampled(self.shapley(errors), None)
+
+    def predictor(self, errors: F64) -> F64:
+        told: F64 = self.base_value + self.shapley(errors).sum(axis=1)
+        return told
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        return (mechanism.slopes() @ self.coef) * mechanism.scale
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        return self.effects_on_outcome(mechanism)[place] * z
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
+        return cls(**fields)
+
+    def check(self) -> None:
+        """Nothing beyond its schema."""
 
 
 def mean_of_folds(of_folds: Sequence[float]) -> float:

@@ -19,8 +19,16 @@ from ..core.regression import Coefficients, regress
 from ..core.schema import MODEL, Array
 from ..core.table import F64, ColumnMoments, Index, LossSums, Table
 from ..wording import percent, share
-from .attribution import MOST_LOG_ODDS, Proportional
-from .base import BRIER, Fold, Specification, TableLoss, mean_of_folds, mean_square
+from .base import (
+    BRIER,
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Specification,
+    TableLoss,
+    mean_of_folds,
+    mean_square,
+)
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words
 
@@ -222,6 +230,7 @@ class SimulatedDiagnosis:
     scale: ClassVar[str] = "log-odds"
     has_classes: ClassVar[bool] = True
     rescue: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ("prevalence", "design")
 
     def __init__(self, population: Population, prevalence: float | None) -> None:
         self._population, self.intercept = population, 0.0
@@ -296,6 +305,7 @@ BINARY = Specification(
     estimator="RCI",
     called="a diagnosis",
     has_classes=True,
+    offers=("log_odds", "probability"),
     unit_name=lambda called: None,
     performance=_performance,
     said_of={

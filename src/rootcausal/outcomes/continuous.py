@@ -15,12 +15,17 @@ import numpy as np
 
 from ..core.halves import Attribution
 from ..core.loops import Loops
-from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.population import ClassWeights
 from ..core.schema import MODEL, Array
-from ..core.table import F64, LARGEST, ColumnMoments, Index, LossSums, Table
-from .attribution import Proportional
-from .base import Fold, Specification, is_positive, mean_square
+from ..core.table import F64, LARGEST, Index, LossSums, Table
+from .base import (
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    is_positive,
+    mean_square,
+)
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, wrapped
 
@@ -37,7 +42,7 @@ STEP_OF_SPREAD = 0.001
 
 
 @dataclass(frozen=True)
-class Continuous:
+class Continuous(Scored):
     """Numbers (n,) of this mean and standard deviation in the cohort."""
 
     name: ClassVar[str] = "continuous"
@@ -77,15 +82,6 @@ class Continuous:
 
     def rows(self, known: np.ndarray) -> np.ndarray:
         return ((known - self.mean) / self.sd)[:, None]
-
-    def p_values(self, moments: ColumnMoments) -> F64:
-        return correlation_p_values(moments)
-
-    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
-        return ScoreMoments.of(columns, kept)
-
-    def scores(self, columns: Columns) -> None:
-        return None
 
     def loss(self, table: Table, cols: Index) -> SquareLoss:
         return SquareLoss.of(table, cols, self.start)
@@ -258,6 +254,7 @@ class SimulatedNumber:
     scale: ClassVar[str] = "in the unit of severity"
     has_classes: ClassVar[bool] = False
     rescue: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ()
     intercept = 0.0
 
     def __init__(self, population: Population) -> None:
@@ -293,6 +290,7 @@ CONTINUOUS = Specification(
     estimator="RCIRegressor",
     called="a number",
     has_classes=False,
+    offers=(),
     unit_name=lambda called: called,
     performance=_performance,
     said_of={

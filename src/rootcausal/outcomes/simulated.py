@@ -68,6 +68,7 @@ class Simulator(Protocol):
     scale : what its true Shapley values add to.
     has_classes : whether a cohort needs rows of both classes.
     rescue : what else may help where it has them not.
+    takes : what may be asked of it, of the fields of :class:`Asked`.
     intercept : what is added to that sum.
     """
 
@@ -75,6 +76,7 @@ class Simulator(Protocol):
     scale: ClassVar[str]
     has_classes: ClassVar[bool]
     rescue: ClassVar[str]
+    takes: ClassVar[tuple[str, ...]]
 
     @property
     def intercept(self) -> float: ...

@@ -12,19 +12,25 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import CensoredData, ecdf
 
 from ..core.halves import Attribution
 from ..core.linear import NOTABLE_LOG_ODDS
-from ..core.loops import Loops
-from ..core.moments import Columns, ScoreMoments, correlation_p_values
 from ..core.population import ClassWeights
 from ..core.schema import MODEL, Array
-from ..core.table import F64, LARGEST_LOG_HAZARD, ColumnMoments, Index, LossSums, Table
+from ..core.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
 from ..errors import InputError
 from ..wording import percent
-from .attribution import MOST_LOG_ODDS, Proportional
-from .base import BRIER, Fold, Specification, TableLoss, is_positive, mean_of_folds
+from .base import (
+    BRIER,
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    TableLoss,
+    is_positive,
+    mean_of_folds,
+)
 from .follow_up import Clock
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words, fold, wrapped
@@ -41,7 +47,7 @@ MOST_SIMULATED_HAZARD, MOST_SIMULATED_TIME = 300.0, 350.0
 
 
 @dataclass(frozen=True, eq=False)
-class Survival:
+class Survival(Scored):
     """What is known of a patient are the time of follow-up and whether the event ended it, 1 or 0: (n, 2).
 
     Attributes
@@ -95,15 +101,6 @@ class Survival:
 
     def rows(self, known: np.ndarray) -> np.ndarray:
         return self.clock.rows(known[:, 0], known[:, 1])
-
-    def p_values(self, moments: ColumnMoments) -> F64:
-        return correlation_p_values(moments)
-
-    def screen(self, columns: Columns, kept: Index, gram: F64, loops: Loops) -> ScoreMoments:
-        return ScoreMoments.of(columns, kept)
-
-    def scores(self, columns: Columns) -> None:
-        return None
 
     def loss(self, table: Table, cols: Index) -> HazardLoss:
         return HazardLoss(table, cols, self.start)
@@ -278,6 +275,7 @@ class SimulatedEvent:
     scale: ClassVar[str] = "log-hazard"
     has_classes: ClassVar[bool] = True
     rescue: ClassVar[str] = ", or choose a share of events nearer to a half"
+    takes: ClassVar[tuple[str, ...]] = ("events",)
     intercept = 0.0
 
     def __init__(self, population: Population, events: float) -> None:
@@ -333,6 +331,8 @@ def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
 
     Weights are the inverse probability of having been followed until then (Graf et al. 1999).
     """
+    from scipy.stats import CensoredData, ecdf
+
     # Events come before ends of follow-up at the same time.
     ends = CensoredData(uncensored=time[event == 0], right=np.nextafter(time[event > 0], -np.inf))
     followed = ecdf(ends).sf
@@ -378,6 +378,7 @@ SURVIVAL = Specification(
     estimator="RCISurvival",
     called="the time to an event",
     has_classes=True,
+    offers=("probability",),
     unit_name=lambda called: "time",
     performance=_performance,
     said_of={

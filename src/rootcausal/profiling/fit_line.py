@@ -27,7 +27,7 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
     if not look.number and (target.disease is None or target.too_few(of_all=look.time is None)):
         return None
     file = fspath(path)
-    outcome = ["--target", target.name, *(["--outcome", "number"] if look.number else [])]
+    outcome = ["--target", target.name, *(["--outcome", "continuous"] if look.number else [])]
     if look.time is not None:
         outcome = ["--time", look.time, "--event", target.name]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)

@@ -107,7 +107,7 @@ def look(
     id_column: str | None = None,
     said: Mapping[str, Kind] | None = None,
     time: str | None = None,
-    outcome: Literal["yes-no", "number"] | None = None,
+    outcome: Literal["binary", "continuous"] | None = None,
 ) -> Look:
     """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
 
@@ -172,7 +172,7 @@ class _Outcome(NamedTuple):
 def _outcome(
     target: str,
     time: str | None,
-    outcome: Literal["yes-no", "number"] | None,
+    outcome: Literal["binary", "continuous"] | None,
     columns: list[Counted],
     by_name: dict[str, Counted],
     n_gone: int,
@@ -181,7 +181,7 @@ def _outcome(
     labels, _ = target_of(by_name[target])
     used = next(cells for cells in columns if cells.name == target)
     nobody = np.full(used.n_rows, -1)
-    if outcome == "number" or (outcome is None and time is None and is_number(by_name[target])):
+    if outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target])):
         return _Outcome(labels, nobody, number=True, findings=find_number(by_name[target]))
     ill = nobody if labels.disease is None else codes_of(used, labels)
     if time is None:
@@ -209,7 +209,7 @@ def _with_outcome(
     kinds: dict[str, Shape],
     target: str | None,
     time: str | None,
-    outcome: Literal["yes-no", "number"] | None,
+    outcome: Literal["binary", "continuous"] | None,
 ) -> tuple[Any, list[Counted], dict[str, Shape]]:
     """The same in the rows that a fit would use: what varies elsewhere may be a constant among them."""
     by_name = {cells.name: cells for cells in columns}
@@ -217,7 +217,7 @@ def _with_outcome(
     for name in (target, time):
         if name is not None and (by_name[name].numbers is not None or by_name[name].codes is not None):
             used &= ~by_name[name].missing
-    if target is not None and time is None and outcome != "number":
+    if target is not None and time is None and outcome != "continuous":
         labels, ill = target_of(by_name[target])
         if labels.disease is not None and not labels.guessed:
             used &= ill >= 0

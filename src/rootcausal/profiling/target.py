@@ -179,7 +179,7 @@ def find_number(cells: Counted) -> list[Finding]:
         f"The target {name} is a number, from {low} to {high}: it is taken as it is, and what moves it is "
         "learned. For an outcome that is yes or no, make a column of two labels by a threshold."
     )
-    found = [Finding("target", (cells.name,), sentence, (("--outcome", "number"),), True)]
+    found = [Finding("target", (cells.name,), sentence, (("--outcome", "continuous"),), True)]
     if cells.n_missing:
         sentence = f"{plural(cells.n_missing, 'row')} without a number in {name} would be left out."
         found.append(Finding("target missing", (cells.name,), sentence))

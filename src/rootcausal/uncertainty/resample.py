@@ -83,14 +83,14 @@ class Bootstrap:
         return places
 
     @property
-    def survival(self) -> F64:
+    def selection_frequency(self) -> F64:
         """(p,): share of resamples in which each variable stayed in the causal order."""
         return np.isfinite(self.places).mean(axis=0)
 
     def place_quantiles(self, *shares: float) -> F64:
         """(len(shares), p): quantiles of the place in the order, where it survived; NaN if it never did."""
         quantiles = np.full((len(shares), self.places.shape[1]), np.nan)
-        ever = self.survival > 0
+        ever = self.selection_frequency > 0
         quantiles[:, ever] = np.nanquantile(self.places[:, ever], shares, axis=0)
         return quantiles
 
@@ -237,7 +237,7 @@ def _resample_each(cohort: TrainingRows, random_state: int, numbers: range) -> l
 
 
 class Resampled(NamedTuple):
-    """What was learned from one resample, and whether attribution and imputation settled."""
+    """What was learned from one resample, and whether attribution and imputation converged."""
 
     model: CausalModel
     converged: bool

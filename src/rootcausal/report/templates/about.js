@@ -43,10 +43,10 @@ function drawAbout() {
       line(
         "Method",
         made.bent
-          ? "Root Causal Inference (Strobl & Lasko, 2022) with bent relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
+          ? "Root Causal Inference (Strobl & Lasko, 2022) with nonlinear relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
           : "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left.",
       ),
-      made.why_mechanism ? line("Relations", `${made.bent ? "bent" : "straight"}. ${made.why_mechanism}`) : [],
+      made.why_mechanism ? line("Relations", `${made.bent ? "nonlinear" : "linear"}. ${made.why_mechanism}`) : [],
       Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
       line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by the ${made.backend} backend`),
       line("Seed", content.bootstrap === null
@@ -81,7 +81,7 @@ function effectsTable() {
 }
 
 function seedless({ bent }) {
-  if (bent) return "what shocks add along bent paths is sampled, always with the same numbers, so the same table gives the same page";
+  if (bent) return "what shocks add along nonlinear paths is sampled, always with the same numbers, so the same table gives the same page";
   return "the model itself draws no random numbers, so the same table gives the same model";
 }
 

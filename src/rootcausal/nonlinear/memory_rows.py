@@ -1,13 +1,23 @@
-"""Rows in memory, summed by NumPy, design by design: the oracle of the compiled sums."""
+"""Rows in memory, summed by compiled loops, several designs at once, whatever the number of threads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
 import numpy as np
 from scipy.special import expit
 
+from ..backends.bent_kernels import (
+    entropy_units,
+    gram_units,
+    histogram_units,
+    level_units,
+    spread_units,
+)
+from ..backends.threads import in_threads
 from ..core.table import F64, Index
 from .rows import (
     LARGEST_LOG_SPREAD,
@@ -17,15 +27,16 @@ from .rows import (
     Designs,
     LevelledSums,
 )
-from .spacing import BINS, bin_of, spacing_entropy
+from .spacing import BINS, SPACING, STRETCH, bin_edges
 
 # A level is never less likely than this, nor more certain than its complement.
 LEAST_LIKELY = 1e-9
+NOTHING = np.zeros((1, 1))
 
 
 @dataclass(eq=False)
-class PlainRows:
-    """See :class:`.rows.BentRows`.
+class MemoryRows:
+    """See :class:`.rows.NonlinearRows`.
 
     Attributes
     ----------
@@ -48,8 +59,10 @@ class PlainRows:
 
     @staticmethod
     def entropies(counts: F64, n_rows: float) -> F64:
-        """(m,) of histograms (m, BINS)."""
-        return np.array([spacing_entropy(one, n_rows) for one in counts])
+        out = np.empty(len(counts))
+        work = partial(entropy_units, counts, bin_edges(), SPACING, n_rows)
+        in_threads(lambda begin, end: work(begin, end, out), len(counts), counts.size)
+        return out
 
     def of_columns(self, columns: Index) -> Self:
         """The same of some columns."""
@@ -76,32 +89,23 @@ class PlainRows:
 
     def grams(self, designs: Designs, gamma: F64 | None = None) -> F64:
         out = np.zeros((len(designs), designs.width + 1, designs.width + 1))
-        for number, effect in enumerate(designs.effect):
-            z = self.terms(designs, number)
-            weights = self.weights
-            if gamma is not None:
-                weights = weights / _spread(z, gamma[number]) ** 2
-            both = np.vstack([z, self.effects[effect]])
-            at = np.append(np.arange(len(z)), designs.width)
-            out[number][np.ix_(at, at)] = (both * weights) @ both.T
+        asked = (*self._asked(designs), NOTHING if gamma is None else gamma, gamma is not None)
+        work = partial(gram_units, *asked, PRODUCT_WITHIN, LARGEST_LOG_SPREAD)
+        self._in_threads(designs, lambda begin, end: work(begin, end, out), designs.width)
         return out
 
     def spread_sums(self, designs: Designs, beta: F64, gamma: F64) -> F64:
         out = np.zeros((len(designs), designs.width))
-        for number in range(len(designs)):
-            z = self.terms(designs, number)
-            ratio = np.abs(self._left(designs, number, z, beta)) / _spread(z, gamma[number])
-            out[number, : len(z)] = z @ (self.weights * (np.minimum(ratio, LARGEST_RATIO) - 1.0))
+        limits = (PRODUCT_WITHIN, LARGEST_LOG_SPREAD, LARGEST_RATIO)
+        work = partial(spread_units, *self._asked(designs), beta, gamma, *limits)
+        self._in_threads(designs, lambda begin, end: work(begin, end, out))
         return out
 
     def histograms(self, designs: Designs, beta: F64, gamma: F64 | None, unit: F64) -> tuple[F64, F64]:
         counts, sums = np.zeros((len(designs), BINS)), np.zeros((len(designs), 3))
-        for number in range(len(designs)):
-            z = self.terms(designs, number)
-            spread = np.ones(self.weights.size) if gamma is None else _spread(z, gamma[number])
-            error = self._left(designs, number, z, beta) / spread
-            counts[number] = np.bincount(bin_of(error / unit[number]), self.weights, BINS)
-            sums[number] = [self.weights @ part for part in (np.log(spread), error, error * error)]
+        asked = (*self._asked(designs), beta, NOTHING if gamma is None else gamma, gamma is not None, unit)
+        work = partial(histogram_units, *asked, PRODUCT_WITHIN, LARGEST_LOG_SPREAD, STRETCH)
+        self._in_threads(designs, lambda begin, end: work(begin, end, counts, sums))
         return counts, sums
 
     def spread_limits(self, designs: Designs, gamma: F64) -> F64:
@@ -114,30 +118,9 @@ class PlainRows:
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         m, t, width = len(designs), thresholds.shape[1], designs.width
         found = LevelledSums.zero(m, width, t)
-        for number, effect in enumerate(designs.effect):
-            z = self.terms(designs, number)
-            eta, code = beta[number, : len(z)] @ z, self.codes[effect]
-            edges = np.concatenate([[-np.inf], thresholds[number], [np.inf]])
-            upper, lower = expit(edges[code + 1] - eta), expit(edges[code] - eta)
-            likely = np.maximum(upper - lower, LEAST_LIKELY)
-            of_upper, of_lower = upper * (1.0 - upper), lower * (1.0 - lower)
-            w = self.weights
-            found.loglik[number] = w @ np.log(likely)
-            found.gradient[number, : len(z)] = z @ (w * (upper + lower - 1.0))
-            found.hessian[number, : len(z), : len(z)] = (z * (w * (of_upper + of_lower))) @ z.T
-            up, low = of_upper / likely, of_lower / likely
-            curve_up = up * up - of_upper * (1.0 - 2.0 * upper) / likely
-            curve_low = low * low + of_lower * (1.0 - 2.0 * lower) / likely
-            for level in range(t):
-                at, above = code == level, code == level + 1
-                found.threshold_gradient[number, level] = w[at] @ up[at] - w[above] @ low[above]
-                found.threshold_hessian[number, level, level] = (
-                    w[at] @ curve_up[at] + w[above] @ curve_low[above]
-                )
-                if level + 1 < t:
-                    between = -(w[above] @ (up[above] * low[above]))
-                    found.threshold_hessian[number, level, level + 1] = between
-                    found.threshold_hessian[number, level + 1, level] = between
+        asked = (self.splines, self.codes, self.weights, designs.effect, designs.first, designs.second)
+        work = partial(level_units, *asked, designs.size, beta, thresholds, PRODUCT_WITHIN, LEAST_LIKELY)
+        self._in_threads(designs, lambda begin, end: work(begin, end, *vars(found).values()), designs.width)
         return found
 
     def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:
@@ -159,6 +142,13 @@ class PlainRows:
         n = self.weights.sum()
         both = np.stack([error, size], axis=1) * self.weights
         return (both @ self.splines.T) ** 2 / n
+
+    def _asked(self, designs: Designs) -> tuple[np.ndarray, ...]:
+        held = (self.splines, self.effects, self.weights)
+        return (*held, designs.effect, designs.first, designs.second, designs.size)
+
+    def _in_threads(self, designs: Designs, work: Callable[[int, int], None], times: int = 4) -> None:
+        in_threads(work, len(designs), len(designs) * self.weights.size * times)
 
     def _left(self, designs: Designs, number: int, z: F64, beta: F64) -> F64:
         return self.effects[designs.effect[number]] - beta[number, : len(z)] @ z

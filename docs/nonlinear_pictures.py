@@ -1,4 +1,4 @@
-"""Draws the pictures of the page "Bent relations": python docs/bent_pictures.py [framingham.csv]."""
+"""Draws pictures of "Nonlinear relations": python docs/nonlinear_pictures.py [framingham.csv]."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def save(figure: Figure, name: str) -> None:
 
 
 def side_by_side(name: str, cohort: RealCohort) -> RCI:
-    """The graph of straight lines beside that of bent ones."""
+    """The graph of linear equations beside that of nonlinear ones."""
     table = cohort.to_frame().select(list(cohort.feature_names))
     figure = Figure(figsize=(13, 0.42 * len(cohort.feature_names) + 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    straight = RCI(knowledge=cohort.knowledge).fit(table, cohort.y)
-    bent = RCI(knowledge=cohort.knowledge, mechanism="nonlinear").fit(table, cohort.y)
-    plots.graph(straight, ax=left).set_title("straight lines", loc="left")
-    plots.graph(bent, ax=right).set_title("bent lines", loc="left")
-    save(figure, f"graph-bent-{name}")
-    return bent
+    linear = RCI(knowledge=cohort.knowledge).fit(table, cohort.y)
+    nonlinear = RCI(knowledge=cohort.knowledge, mechanism="nonlinear").fit(table, cohort.y)
+    plots.graph(linear, ax=left).set_title("linear", loc="left")
+    plots.graph(nonlinear, ax=right).set_title("nonlinear", loc="left")
+    save(figure, f"graph-nonlinear-{name}")
+    return nonlinear
 
 
 def main() -> None:
