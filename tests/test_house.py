@@ -209,7 +209,6 @@ DASK = {
     "backends/dask_frame.py",
     "backends/dask_holes.py",
     "backends/dask_reading.py",
-    "inputs/cluster_kinds.py",
     "inputs/from_cluster.py",
     "files/dask_parquet.py",
 }

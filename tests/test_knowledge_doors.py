@@ -21,7 +21,7 @@ from rootcausal import RCI, DirectLiNGAM, InputError, Knowledge
 from rootcausal.cli.knowing import pairs_named, tiers_named
 from rootcausal.data import load_pbc
 from rootcausal.inputs.binary import Diagnosis
-from rootcausal.inputs.door import open_cohort
+from rootcausal.inputs.validate import open_cohort
 from rootcausal.uncertainty.training_rows import TrainingRows
 
 COHORT = load_pbc()

@@ -67,6 +67,13 @@ def test_a_patient_is_no_header(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["unknown", "n.d.", "?", "not done"])
+def test_a_word_for_missing_in_the_first_row_is_no_name(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text(f"61.5,{word},x\n62.5,1.3,x\n63.1,1.4,y\n")
+    assert column_names(path) == ["V1", "V2", "V3"]
+
+
 def test_new_patients_without_a_header(tmp_path: Path) -> None:
     path, one = tmp_path / "c.csv", tmp_path / "one.csv"
     path.write_text(bare_text(COHORT))

@@ -9,13 +9,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok, run
 from page_facts import facts_of
 
 from rootcausal import RCI, InputError
 from rootcausal.files.tables import column_names, read_columns
 from rootcausal.files.written_dates import holds_written_dates
-from rootcausal.inputs.from_file import read_cohort, read_new_patients
+from rootcausal.inputs.from_file import read_new_patients
 
 
 def cohort(n: int = 200, seed: int = 0) -> pd.DataFrame:

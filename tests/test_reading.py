@@ -12,16 +12,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok, run
 from pyarrow import csv as arrow_csv
 from sas_transport import transport_file
 
 from rootcausal import RCI, InputError, MissingExtraError
-from rootcausal.files import memory
+from rootcausal.files import delimited, memory
 from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
 from rootcausal.inputs.binary import DiagnosisColumn
-from rootcausal.inputs.from_file import read_cohort, read_labelled_cohort, read_new_patients
+from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
 from rootcausal.inputs.roles import Roles
 
 
@@ -152,6 +153,16 @@ def test_windows_1252_far_down(tmp_path: Path, cell: bytes, expected: str) -> No
 def test_two_encodings_in_one_file(tmp_path: Path) -> None:
     content = "é,b\n".encode() + b"1,z\n" * 80_000 + b"1,\xe9\n"
     assert "has a header in UTF-8 and cells in another encoding" in refused(write(tmp_path, content))
+
+
+def test_the_first_lines_of_a_cohort_are_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, look = [], delimited._dialect_of
+    monkeypatch.setattr(delimited, "_dialect_of", lambda file: looked.append(file) or look(file))
+    path = write(tmp_path, "a,b,d\n1,2,0\n2,3,1\n3,5,0\n4,4,1\n")
+    read_labelled_cohort(path, Roles(DiagnosisColumn("d"), after=["b"]))
+    assert len(looked) == 1
 
 
 def test_large_good_files_are_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +466,7 @@ def test_dates_are_days_since_the_first_where_kept(tmp_path: Path) -> None:
     patients = read_cohort(path, "d", keep=["a", "when"], drop_missing=True)
     days = patients.X["when"].to_pylist()
     assert min(days) == 0.0 and 60.5 in days
-    assert patients.reading == {"origins": {"when": "2020-01-01"}}
+    assert patients.reading["origins"] == {"when": "2020-01-01"}
     later = write(tmp_path, "a,when\n1,2020-01-11\n2,2019-12-31\n", "new.csv")
     assert read_new_patients(later, ["when"], origins={"when": "2020-01-01"}).X.to_pydict() == {
         "when": [10.0, -1.0]

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from cohort_files import read_cohort
 from command_line import ok
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.console import patient_label, patient_labels
 from rootcausal.core.moments import ROWS_PER_CLASS
-from rootcausal.inputs.from_file import read_cohort
 from rootcausal.inputs.patients import numbered, patients_of
 from rootcausal.outcomes.binary import Binary
 from rootcausal.parameters import chosen_settings

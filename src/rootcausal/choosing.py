@@ -10,7 +10,7 @@ from .core.ordering import OnRound
 from .core.pipeline import Learned, Settings
 from .diagnostics import Check, Checked, check_linear
 from .errors import InputError
-from .inputs.cohort import Cohort
+from .inputs.patients import Cohort
 from .mechanisms import LINEAR, NONLINEAR, learn_mechanism
 
 AUTO = "auto"

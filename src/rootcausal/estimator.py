@@ -22,21 +22,21 @@ from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
 from .errors import InputError
-from .inputs.cohort import Cohort, names_of, names_out
-from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
-from .inputs.from_frame import patient_ids, with_ids
-from .inputs.kinds import Wishes
+from .inputs.from_frame import names_of, names_out, patient_ids, with_ids
+from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
 from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
+from .inputs.patients import Cohort
+from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
 from .outcomes import OUTCOMES
 from .parameters import (
     chosen_confounding,
+    chosen_hints,
     chosen_settings,
-    chosen_wishes,
     parameter_names,
     plain_parameters,
 )
@@ -98,18 +98,18 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
         from .choosing import gpu_will_do
 
-        settings, wishes = self._check_parameters()
-        asked = (self.backend, settings.prevalence, wishes, groups, self.knowledge, gpu_will_do(settings))
+        settings, hints = self._check_parameters()
+        asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked) as cohort:
             return self._learn(cohort, settings)
 
-    def _check_parameters(self) -> tuple[Settings, Wishes]:
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
         settings = self._settings()
-        wishes = chosen_wishes(self.kinds, self.missing, self.log)
+        hints = chosen_hints(self.kinds, self.missing, self.log)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
-        return settings, wishes
+        return settings, hints
 
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
         from .choosing import gpu_will_do, learn_cohort

@@ -14,9 +14,10 @@ from .core.holes import HoledRaw
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .inputs.cohort import Cohort, names_of
-from .inputs.door import open_cohort
+from .inputs.from_frame import names_of
 from .inputs.knowledge import Knowledge
+from .inputs.patients import Cohort
+from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
 from .parameters import chosen_variant
 

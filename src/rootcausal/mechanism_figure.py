@@ -14,7 +14,7 @@ from .core.table import F64
 from .errors import InputError
 from .figure_names import Names, names_shown, with_labels, with_units
 from .figure_style import ADJUSTED, INK, new_axes
-from .inputs.cohort import names_of
+from .inputs.from_frame import names_of
 from .inputs.kinds import Variable
 from .inputs.levels import codes_of, level_texts
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
 from .errors import InputError
-from .inputs.kinds import KINDS, Said, Wishes
+from .inputs.kinds import KINDS, ColumnHints, Said
 from .inputs.knowledge import Knowledge
 from .inputs.rules import Findings
 from .wording import plain
@@ -77,7 +77,7 @@ def _share_of_population(prevalence: float) -> float:
     return float(prevalence)
 
 
-def chosen_wishes(kinds: Any, missing: str, log: Any = None) -> Wishes:
+def chosen_hints(kinds: Any, missing: str, log: Any = None) -> ColumnHints:
     """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
     if missing not in list(MISSING):
         raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
@@ -96,7 +96,7 @@ def chosen_wishes(kinds: Any, missing: str, log: Any = None) -> Wishes:
         with findings.noting():
             logs.append(_column("log", plain(column)))
     findings.refuse()
-    return Wishes(known, missing == "impute", logs)
+    return ColumnHints(known, missing == "impute", logs)
 
 
 def _column(parameter: str, column: Any) -> str | int:

@@ -34,7 +34,7 @@ from .figure_style import (
 )
 from .forest_figure import draw_forest
 from .graph_figure import draw_graph
-from .inputs.cohort import names_of
+from .inputs.from_frame import names_of
 from .mechanism_figure import mechanism as mechanism
 from .outcomes.survival import HazardAttribution
 from .swarm_figure import draw_swarm, unordered_of

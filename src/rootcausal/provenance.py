@@ -15,10 +15,11 @@ from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
 from .core.table import Index
-from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
+from .inputs.patients import Cohort
+from .inputs.rules import MOSTLY_MISSING
 from .inputs.sampling import doubt_of_prevalence
 from .outcomes import words_of
 from .screening.leakage import by_absence

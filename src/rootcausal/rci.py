@@ -15,9 +15,9 @@ from .core.table import F64
 from .errors import InputError
 from .estimator import OfOneColumn, told_of_all
 from .inputs.binary import Diagnosis
-from .inputs.cohort import Cohort
 from .inputs.knowledge import Knowledge
 from .inputs.outcomes import Target
+from .inputs.patients import Cohort
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
 

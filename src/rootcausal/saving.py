@@ -14,9 +14,9 @@ from .diagnostics.findings import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
-from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
-from .inputs.guess import put_on_log_scale
+from .inputs.from_frame import names_of
+from .inputs.infer_types import put_on_log_scale
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
 from .inputs.naming import namings_of
@@ -89,7 +89,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         )
     model = estimator(**saved.provenance["parameters"])
     try:
-        _, wishes = model._check_parameters()
+        _, hints = model._check_parameters()
         if model.knowledge is not None:
             model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
@@ -107,7 +107,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     findings = Findings()
     decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
     encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
-    model._encoding = put_on_log_scale(encoding, wishes.logs, IN_PYTHON, findings)
+    model._encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")
     labels = saved.provenance.get("labels", {})

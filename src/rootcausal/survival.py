@@ -16,9 +16,9 @@ from .core.pipeline import Settings
 from .core.table import F64
 from .errors import InputError
 from .estimator import Estimator, told_of_all
-from .inputs.cohort import Cohort
-from .inputs.kinds import Wishes
+from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
+from .inputs.patients import Cohort
 from .inputs.survival import FollowUp
 from .outcomes.survival import HazardAttribution, concordance
 
@@ -106,7 +106,7 @@ class RCISurvival(Estimator):
         """
         return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
 
-    def _check_parameters(self) -> tuple[Settings, Wishes]:
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         checked = super()._check_parameters()
         if self.horizon is not None:
             _checked_horizon(self.horizon)

@@ -81,7 +81,7 @@ def learn(
     if left is not None and left < FOR_A_FIT:
         raise MemoryError  # compilers that run out of it do not always come back
     model.fit(patients, *outcome.arguments(patients.target))
-    model._keep(replace(model._found, table=patients.doubts))
+    model._keep(replace(model._found, table=patients.preflight))
     return model, patients, outcome
 
 
@@ -115,10 +115,10 @@ def _read_labelled(cohort: TableFile, roles: "Roles", quiet: bool) -> "tuple[Pat
             say(line)
         if roles.knowledge is not None:
             say_known(roles.knowledge)
-    return replace(patients, doubts=_warn_of_doubts(patients, roles)), outcome
+    return replace(patients, preflight=_preflight(patients, roles)), outcome
 
 
-def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
+def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     """Print on stderr, and return, what ``rootcausal look`` would doubt in the columns of a fit."""
     import numpy as np
     import pyarrow as pa
@@ -164,7 +164,7 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
 def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
     """What the user said that columns are; dates that were kept are numbers of days."""
     said: dict[str, Kind] = dict.fromkeys(patients.reading.get("origins", {}), "number")
-    for name, kind in roles.wishes.kinds.items():
+    for name, kind in roles.hints.kinds.items():
         said[str(name)] = "ordinal" if isinstance(kind, tuple) else kind
     return said
 

@@ -228,7 +228,7 @@ class TableOptions(ReadingOptions):
     def roles(self, outcome: "OutcomeColumns") -> "Roles":
         """Return what each column is for; options that do not go together are wrong usage."""
         from ..inputs.roles import Roles
-        from ..parameters import chosen_wishes
+        from ..parameters import chosen_hints
 
         settings = self.settings()
         if self.keep and self.drop:
@@ -240,7 +240,7 @@ class TableOptions(ReadingOptions):
             self.id_column,
             self.drop or (),
             self.drop_missing,
-            chosen_wishes(**settings),
+            chosen_hints(**settings),
             self.keep or (),
             self.na or (),
             log=self.log or (),

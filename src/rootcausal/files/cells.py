@@ -109,17 +109,17 @@ def with_missing(table: Any, na: Sequence[str], untouched: str | None, untyped: 
     """
     words = own_words(na, table.column_names)
     columns = [
-        column if name == untouched else _settled(column, words.of(name), name not in untyped)
+        column if name == untouched else _with_nulls(column, words.of(name), name not in untyped)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     # At once: one by one would take seconds where columns are many.
     return pa.table(columns, names=table.column_names)
 
 
-def _settled(column: Any, own: list[str], typed: bool) -> Any:
+def _with_nulls(column: Any, own: list[str], typed: bool) -> Any:
     words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
     if is_text(column.type):
-        column = _settled_texts(column, words, numbers, typed)
+        column = _texts_with_nulls(column, words, numbers, typed)
     in_levels = pa.types.is_dictionary(column.type)
     values = column.cast(column.type.value_type) if in_levels else column
     if in_levels and is_text(values.type):
@@ -143,7 +143,7 @@ def _settled(column: Any, own: list[str], typed: bool) -> Any:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(kept, whole.dictionary, ordered=ordered)])
 
 
-def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
+def _texts_with_nulls(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
     trimmed = pc.utf8_trim(texts, " \t")
     if numbers:  # 999.0 is 999, as it is where all cells are numbers
         there = [text for text in pc.unique(trimmed).to_pylist() if text and _NUMBER.fullmatch(text)]

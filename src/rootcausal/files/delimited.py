@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -293,44 +293,37 @@ class _TextFile:
         self.path = path
         self.dialect = dialect
         self._words = [*WORDS_FOR_MISSING, *na]
+        self._ragged: list[Any] = []
         # An error in the middle of what is made here must not meet threads that wait for more.
         self._threads = is_worth_threads(path) and not is_arff(path)
 
     def columns(self, columns: Sequence[str], texts: list[str]) -> Any:
         """The columns, those of `texts` as they stand in the file; ragged rows are an error."""
-        ragged: list[Any] = []
-
-        def note(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
-        table = self._decoded(columns, texts, note)
-        if ragged:
+        table = self._decoded(columns, texts)
+        if self._ragged:
             # Only a reader with a single thread knows the number of a row.
-            ragged.clear()
+            self._ragged.clear()
             self._threads = False
-            self._parse(columns, texts, note)
-            raise InputError(self._of_ragged(ragged))
+            self._parse(columns, texts)
+            raise self._of_ragged(self._ragged)
         return self._with_hexadecimals_as_text(table)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Any]:
         """The columns as they stand in the file, piece by piece."""
         self._use(self._encoding_of_all())
-        ragged: list[Any] = []
-
-        def note(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
         self._threads = False  # only so the number of a row is known, and few pieces are in memory
-        options = self._options(columns, columns, note, _PIECE_BYTES)
+        options = self._options(columns, columns, _PIECE_BYTES)
         with self._opened() as handle, arrow_csv.open_csv(handle, *options) as reader:
             for batch in reader:
-                if ragged:
+                if self._ragged:
                     break
                 yield pa.Table.from_batches([batch])
-        if ragged:
-            raise InputError(self._of_ragged(ragged[:1]))
+        if self._ragged:
+            raise self._of_ragged(self._ragged[:1])
+
+    def _note_ragged(self, row: Any) -> str:
+        self._ragged.append(row)
+        return "skip"
 
     def _encoding_of_all(self) -> str:
         """The first encoding that can be, of those that the whole file can be read in."""
@@ -356,22 +349,22 @@ class _TextFile:
     def _damaged(self) -> InputError:
         return InputError(f"{shown(self.path)} is damaged text: save it as CSV in UTF-8.")
 
-    def _of_ragged(self, ragged: list[Any]) -> str:
+    def _of_ragged(self, ragged: list[Any]) -> InputError:
         first, header = ragged[0], self.dialect.header
         such_rows = f" ({len(ragged)} rows do not fit)" if len(ragged) > 1 else ""
-        return (
+        return InputError(
             f"data row {first.number - header} of {shown(self.path)} has "
             f"{plural(first.actual_columns, 'value')}, but the {'header names' if header else 'first has'} "
             f"{plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
             f"{_CALLED[self.dialect.separator]} inside a text needs quotes around it."
         )
 
-    def _decoded(self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str]) -> Any:
+    def _decoded(self, columns: Sequence[str], texts: list[str]) -> Any:
         """What is read as UTF-8 where that works: a good file is read once, and nothing is re-encoded."""
         for encoding in self._encodings():
             self._use(encoding)
             try:
-                table = self._parse(columns, texts, on_ragged_row)
+                table = self._parse(columns, texts)
             except UnicodeDecodeError:
                 continue
             except pa.ArrowInvalid as error:
@@ -392,21 +385,15 @@ class _TextFile:
             )
         self.dialect = replace(self.dialect, encoding=encoding)
 
-    def _parse(
-        self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str] | None
-    ) -> Any:
-        options = self._options(columns, texts, on_ragged_row)
+    def _parse(self, columns: Sequence[str], texts: list[str]) -> Any:
+        options = self._options(columns, texts)
         if not is_packed(self.path) and not is_arff(self.path):
             return arrow_csv.read_csv(Path(self.path), *options)
         with self._opened() as handle:
             return arrow_csv.read_csv(handle, *options)
 
     def _options(
-        self,
-        columns: Sequence[str],
-        texts: Collection[str],
-        on_ragged_row: Callable[[Any], str] | None,
-        block_bytes: int = _BLOCK_BYTES,
+        self, columns: Sequence[str], texts: Collection[str], block_bytes: int = _BLOCK_BYTES
     ) -> tuple[Any, Any, Any]:
         """How pyarrow is to read, parse and convert."""
         dialect = self.dialect
@@ -422,7 +409,7 @@ class _TextFile:
                 **named,
             ),
             arrow_csv.ParseOptions(
-                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=on_ragged_row
+                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=self._note_ragged
             ),
             arrow_csv.ConvertOptions(
                 include_columns=list(columns),
@@ -439,7 +426,7 @@ class _TextFile:
         whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
         if not whole or not self._holds("0x", "0X"):
             return table
-        texts = self._parse(whole, whole, None)
+        texts = self._parse(whole, whole)
         for name in whole:
             if pc.any(pc.match_substring_regex(texts[name], r"^[ \t]*0[xX]")).as_py():
                 table = table.set_column(table.column_names.index(name), name, texts[name])

@@ -140,12 +140,13 @@ def _sheet(
             f"the sheet {quoted(sheet)} of {shown(path)} is empty: it needs a header line and one line per "
             "patient."
         )
-    said = TableFile.of(path).header
-    first = cells[:_HEAD_ROWS].to_numpy()
+    file, first = TableFile.of(path), cells[:_HEAD_ROWS].to_numpy()
     head = [["" if _is_missing(cell) else _text(cell) for cell in row] for row in first]
-    if has_header(path, head) if said is None else said:
+    if "header" not in file.seen:
+        file.seen["header"] = has_header(path, head) if file.header is None else file.header
+    if file.seen["header"]:
         return head[0], cells.iloc[1:], True
-    if said is None and say is not None:
+    if file.header is None and say is not None:
         say(no_header_seen(path, cells.shape[1]))
     return list(names_without_header(cells.shape[1])), cells, False
 

@@ -222,7 +222,7 @@ def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
 def typed(cells: Cells) -> Cells:
     """The column of a cohort as numbers or truth values where all of its texts are such.
 
-    Times of day are a DatesError, at every door. Commas are left to who sees all columns.
+    Times of day are a DatesError, whatever holds them. Commas are left to who sees all columns.
     """
     texts = cells.texts
     if texts is None:

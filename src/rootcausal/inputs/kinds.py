@@ -1,13 +1,13 @@
 """What a column holds: a number, two levels, levels in order, or levels without one.
 
-A kind is guessed from the values, always said, and set by the user where the guess is wrong.
+A kind is inferred from the values, always said, and set by the user where that is wrong.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -79,7 +79,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ColumnHints:
     """What the user says of kinds, by name or place of a column, and whether values may be missing.
 
     ``logs`` names the columns of which the logarithm is taken.
@@ -90,7 +90,7 @@ class Wishes:
     logs: Sequence[str | int] = ()
 
 
-NO_WISHES = Wishes({}, may_miss=False)
+NO_HINTS = ColumnHints({}, may_miss=False)
 
 
 class ColumnError(InputError):
@@ -155,7 +155,7 @@ def few_values(values: F64, most: int) -> tuple[F64, Index] | None:
 
 def columns_with_few_values(values: F64) -> list[int]:
     """Columns of (n, p) that may have levels: their first rows hold few different numbers."""
-    # Down the columns, however many there are: a loop over them takes longer than all else at the door.
+    # Down the columns, however many there are: a loop over them takes longer than all other validation.
     first = np.sort(values[:ROWS_TO_SEE], axis=0)
     different = 1 + (first[1:] > first[:-1]).sum(axis=0)
     return np.flatnonzero(different <= MOST_ORDINAL_NUMBERS).tolist()
@@ -186,23 +186,13 @@ def _of_listed_numbers(name: str, different: F64, listed_levels: tuple[Level, ..
     return _checked(name, "binary" if len(seen) == 2 else "ordinal", seen)
 
 
-def variable_of_texts(
-    name: str,
-    texts: Iterable[str | None],
-    kind: Kind | None = None,
-    order: Sequence[str] | None = None,
-) -> Variable:
-    """What a column of texts is, None where missing; ``order`` are the levels of an ordered one."""
-    return variable_of_counts(name, Counter(text for text in texts if text is not None), kind, order)
-
-
 def variable_of_counts(
     name: str,
     counts: Mapping[str, int],
     kind: Kind | None = None,
     order: Sequence[str] | None = None,
 ) -> Variable:
-    """The same, given each text once, with how many rows have it."""
+    """What a column of texts is, given each once with how many rows have it; ``order`` of an ordered one."""
     if order is not None:
         _refuse_strange(name, [level for level in counts if level not in set(order)], order)
         seen = tuple(level for level in order if level in counts)

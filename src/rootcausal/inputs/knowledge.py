@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..files.writing import atomic_write
 from ..wording import listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
-from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_file
+from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_known
 from .roles import columns_named, similar
 from .rules import Findings
 
@@ -183,7 +183,7 @@ class Knowledge:
         >>> Knowledge.from_lingam([[-1, 0], [-1, -1]], ["smoking", "bili"]).not_causes
         (('bili', 'smoking'),)
         """
-        paths, no_paths = paths_of(matrix, names)
+        paths, no_paths = _paths_of(matrix, names)
         return cls(causes=paths, not_causes=without_circles(no_paths))
 
     @classmethod
@@ -207,7 +207,7 @@ class Knowledge:
             return cls.of(source)
         if isinstance(source, str) and is_json(source):
             return cls(**fields_of_json(source))
-        text = text_of_file(source)
+        text = text_of_known(source)
         with naming(source):
             return cls(**fields_of_json(text))
 
@@ -366,31 +366,31 @@ def _name(field: str, given: Any) -> str:
     raise InputError(f"{field} names columns by name or number, not by {_shown(given)}")
 
 
-def items_of(field: str, given: Any, example: str) -> list[Any]:
+def _items_of(field: str, given: Any, example: str) -> list[Any]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError(f"{field} must be a list, as in {field}={example}, not {_shown(given)}")
     return sorted(given, key=str) if isinstance(given, Set) else list(given)
 
 
-def names_of(field: str, given: Any, example: str = '["age", "sex"]') -> Names:
-    return tuple(dict.fromkeys(_name(field, one) for one in items_of(field, given, example)))
+def _names_of(field: str, given: Any, example: str = '["age", "sex"]') -> Names:
+    return tuple(dict.fromkeys(_name(field, one) for one in _items_of(field, given, example)))
 
 
-def tiers_of(field: str, given: Any) -> tuple[Names, ...]:
+def _tiers_of(field: str, given: Any) -> tuple[Names, ...]:
     example = '[["smoking", "bmi"], ["bili"]]'
-    tiers = items_of(field, given, example)
+    tiers = _items_of(field, given, example)
     for tier in tiers:
         if isinstance(tier, str | bytes | Mapping) or not isinstance(tier, Iterable):
             raise InputError(
                 f"{field} must be a list of lists, as in {field}={example}: {_shown(tier)} is none"
             )
-    return tuple(names_of(field, tier, example) for tier in tiers)
+    return tuple(_names_of(field, tier, example) for tier in tiers)
 
 
-def pairs_of(field: str, given: Any) -> Pairs:
+def _pairs_of(field: str, given: Any) -> Pairs:
     example = '[("smoking", "bili")]'
     pairs = []
-    for one in items_of(field, given, example):
+    for one in _items_of(field, given, example):
         both = _both(one)
         if len(both) != 2:
             raise InputError(
@@ -413,19 +413,19 @@ def _shown(given: Any) -> str:
 
 #: By field, what makes of a value what is kept; an InputError says which field is wrong.
 KEPT_AS: dict[str, Callable[[str, Any], tuple[Any, ...]]] = dict(
-    zip(FIELDS, (names_of, tiers_of, pairs_of, pairs_of, names_of), strict=True)
+    zip(FIELDS, (_names_of, _tiers_of, _pairs_of, _pairs_of, _names_of), strict=True)
 )
 
 PATH, NO_PATH, NOT_KNOWN = 1, 0, -1
 
 
-def paths_of(matrix: Any, names: Sequence[str | int]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def _paths_of(matrix: Any, names: Sequence[str | int]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Pairs (cause, effect) between which there is a path, and those between which there is none.
 
     ``matrix`` is (p, p), [effect, cause]; its diagonal does not count.
     """
-    given = items_of("names", names, '["age", "sex"]')
-    called = names_of("names", given)
+    given = _items_of("names", names, '["age", "sex"]')
+    called = _names_of("names", given)
     p = len(called)
     if p < len(given):
         raise InputError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -24,9 +23,6 @@ from ..errors import InputError
 from ..wording import listed, quoted, shown
 from .contradictions import without_circles
 
-# A million rules; Python needs several times as much for what is in them.
-MOST_BYTES = 64 << 20
-
 FIELDS = ("first", "tiers", "causes", "not_causes", "covariates")
 KNOWLEDGE, SECTIONS = "/knowledge", ("addtemporal", "forbiddirect", "requiredirect")
 MOST_DIGITS = 9
@@ -39,29 +35,11 @@ _GROUP = re.compile(r"(forbid|requir)\w*group\w*")
 _WORDS = {dict: "an object", str: "a text", bool: "true or false", type(None): "null"}
 
 
-def text_of_file(path: str | PathLike[str]) -> str:
-    """The text of a small file in UTF-8."""
-    from ..files.tables import refuse_streams
+def text_of_known(path: str | PathLike[str]) -> str:
+    """The text of a file that says something."""
+    from ..files.tables import text_of_file
 
-    if not isinstance(path, str | PathLike):
-        raise InputError(f"what is known is read from the path of a file, not from {type(path).__name__}")
-    if os.path.isdir(path):
-        raise InputError(f"cannot read {shown(path)}: it is a folder.")
-    refuse_streams(path)
-    try:
-        with open(path, "rb") as handle:
-            content = handle.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(f"cannot read {shown(path)}: there is no such file.") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read {shown(path)}: {reason or error}.") from None
-    if len(content) > MOST_BYTES:
-        raise InputError(f"{shown(path)} is larger than {MOST_BYTES >> 20} MiB, as no such file is.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{shown(path)} is no text in UTF-8: save it as such.") from None
+    text = text_of_file(path)
     if not text.strip():
         raise InputError(f"{shown(path)} holds nothing.")
     return text
@@ -224,7 +202,7 @@ def _numbers(lines: list[int]) -> str:
 
 def fields_of_file(path: str | PathLike[str]) -> dict[str, Any]:
     """The fields that a file of either kind gives; contradictions among them are not looked for."""
-    text = text_of_file(path)
+    text = text_of_known(path)
     if is_json(text) or Path(path).suffix.lower() == ".json":
         with naming(path):
             return fields_of_json(text)
@@ -237,7 +215,7 @@ def fields_of_file(path: str | PathLike[str]) -> dict[str, Any]:
 
 def fields_of_tetrad(path: str | PathLike[str]) -> dict[str, Any]:
     """The same of Tetrad's knowledge; a warning says which arrows are forbidden in a circle, and not used."""
-    return _fields_of_tetrad(path, text_of_file(path))
+    return _fields_of_tetrad(path, text_of_known(path))
 
 
 def _fields_of_tetrad(path: str | PathLike[str], text: str) -> dict[str, Any]:

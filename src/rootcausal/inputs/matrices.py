@@ -20,9 +20,8 @@ from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
 from ..wording import listed, quoted
 from .cells import Found, Texts
-from .cohort import names_of
 from .encoding import Encoding, from_logarithms
-from .from_frame import as_frame, column_names, of_array, of_frame, variables
+from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,
@@ -74,8 +73,8 @@ class Matrix:
             return None
         slopes, doubt = model.adjustment_slopes(), np.zeros(len(self.measured))
         # Covariates come first, so nothing else that is missing leaves a doubt about them.
-        holed = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
-        doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
+        gone = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
+        doubt[gone] = self.completion.spread(self.measured[gone], slopes[:, None])[:, 0]
         return doubt
 
     def filled_in(self, model: CausalModel) -> np.ndarray:
@@ -85,7 +84,7 @@ class Matrix:
         filled = np.isnan(self.measured) & ~np.isnan(self.values)
         if model.layout is None:
             return filled
-        # The dummies of a variable have the same holes.
+        # The dummies of a variable are missing together.
         return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:
@@ -124,28 +123,13 @@ def matrix_for_scoring(
     in_part : these are some rows of a table; what all of it lacks was said.
     """
     findings = Findings()
-    takes_texts = encoding is not None
+    may_fill = completion is not None
+    found, present, library = _columns_of(estimator, X, encoding is not None, needed, may_fill, findings)
     encoding = Encoding.numbers(names_of(estimator)) if encoding is None else encoding
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        found = of_array(estimator, X, takes_texts, reset=False)
-        present = np.ones(len(encoding.variables), dtype=bool)
-    else:
-        present = _present(estimator, X, needed, completion is not None, findings)
-        known = getattr(estimator, "feature_names_in_", column_names(X))
-        found, _ = of_frame(
-            frame,
-            [name for name, here in zip(known, present, strict=True) if here],
-            takes_texts,
-            findings,
-            cohort=False,
-        )
-        found = found.among(present)
     # Who matches columns by name may leave out what nobody needs; of others, a column must be whole.
-    by_name = frame is not None and hasattr(estimator, "feature_names_in_")
-    may_miss = np.full(present.size, by_name or completion is not None)
-    may_miss[needed] = completion is not None
+    by_name = library is not None and hasattr(estimator, "feature_names_in_")
+    may_miss = np.full(present.size, by_name or may_fill)
+    may_miss[needed] = may_fill
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
     table, unlike = encoding.table(found)
@@ -166,7 +150,6 @@ def matrix_for_scoring(
     if usual is not None:
         warn_of_unlike(usual.unlike(table), encoding.names, len(table))
     values = encoding.matrix(table)
-    library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
     if completion is None:
         return matrix
@@ -176,6 +159,22 @@ def matrix_for_scoring(
     if not in_part:
         _warn_of_missing(table, matrix, present, encoding.names, needed)
     return matrix
+
+
+def _columns_of(
+    estimator: Any, X: Any, takes_texts: bool, needed: Index, may_lack: bool, findings: Findings
+) -> tuple[Found, np.ndarray, nw.Implementation | None]:
+    """The columns of new data as variables, which of these (p,) it has, and its library."""
+    X = variables(X)
+    frame = as_frame(X)
+    if frame is None:
+        found = of_array(estimator, X, takes_texts, reset=False)
+        return found, np.ones(found.values.shape[1], dtype=bool), None
+    present = _present(estimator, X, needed, may_lack, findings)
+    known = getattr(estimator, "feature_names_in_", column_names(X))
+    columns = [name for name, here in zip(known, present, strict=True) if here]
+    found, _ = of_frame(frame, columns, takes_texts, findings, cohort=False)
+    return found.among(present), present, frame.implementation
 
 
 def _warn_of_missing(
@@ -257,7 +256,7 @@ def _completed(
 
 
 def _nothing_told(values: F64, goes_by: Index, completion: Completion, layout: Layout) -> np.ndarray | None:
-    """(n,) who is not scored, at any door; None where everybody is.
+    """(n,) who is not scored, in memory and in files; None where everybody is.
 
     That is who has no value in any column of the variables that the model goes by, covariates among them, nor
     in any from which these are filled in. What only resamples go by does not count, and a model that goes by

@@ -1,4 +1,4 @@
-"""The columns of a cohort and the rows of a file, on their way to be fitted or scored."""
+"""Patients on their way to be fitted or scored: columns of a cohort, rows of a file, a cohort as a whole."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from ..core.table import F64, Index
+from ..core.holes import HoledRaw
+from ..core.layout import Layout
+from ..core.moments import Columns
+from ..core.outcome import Outcome
+from ..core.table import F64, Index, RawTable
 from ..errors import InputError
 from ..files.cells import is_missing
 from .cells import Found
-from .cohort import names_of, set_names
 from .encoding import Encoding
-from .from_frame import as_frame, column_names, of_array, of_frame, variables
-from .guess import guess_kinds, put_on_log_scale
-from .kinds import Wishes
+from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables
+from .infer_types import infer_types, put_on_log_scale
+from .kinds import ColumnHints, Variable
 from .rules import (
     IN_PYTHON,
     Advice,
@@ -54,31 +57,31 @@ class Readings:
         return np.isnan(self.table).sum(axis=0)
 
 
-def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Findings) -> Readings:
+def readings_for_fit(estimator: Any, X: Any, hints: ColumnHints | None, findings: Findings) -> Readings:
     """The numbers of a cohort and what they stand for; what is wrong is noted.
 
-    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``wishes`` all columns must be
+    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``hints`` all columns must be
     numbers, and whole.
     """
     X = variables(X)
     frame = as_frame(X)
     if frame is None:
-        found = of_array(estimator, X, wishes is not None, reset=True, min_rows=2)
+        found = of_array(estimator, X, hints is not None, reset=True, min_rows=2)
         strange = np.zeros(found.values.shape[1], dtype=bool)
     else:
         columns = column_names(X)
         refuse_few_rows(len(frame))
         refuse_no_columns(columns)
         set_names(estimator, columns)
-        found, strange = of_frame(frame, columns, wishes is not None, findings, cohort=True)
+        found, strange = of_frame(frame, columns, hints is not None, findings, cohort=True)
     names = names_of(estimator)
-    return settled(found, names, wishes, IN_PYTHON, findings, ~strange)
+    return readings_of(found, names, hints, IN_PYTHON, findings, ~strange)
 
 
-def settled(
+def readings_of(
     found: Found,
     names: list[str],
-    wishes: Wishes | None,
+    hints: ColumnHints | None,
     advice: Advice,
     findings: Findings,
     usable: np.ndarray,
@@ -88,11 +91,11 @@ def settled(
 
     ``decimal_comma`` says that decimal commas were found by who read them.
     """
-    if wishes is None:
+    if hints is None:
         encoding = Encoding.numbers(names)
     else:
-        encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
-        encoding = put_on_log_scale(encoding, wishes.logs, advice, findings)
+        encoding, fine = infer_types(found, names, hints.kinds, advice, findings)
+        encoding = put_on_log_scale(encoding, hints.logs, advice, findings)
         encoding = replace(encoding, decimal_comma=encoding.decimal_comma or decimal_comma)
         usable = usable & fine
     table, _ = encoding.table(found)
@@ -136,7 +139,7 @@ class Patients:
         What of the reading the results depend on: ``na``, ``negative``, ``origins``, ``date_orders`` (see
         :mod:`rootcausal.files.written_dates`); and what tells of them: what the outcome is ``called``, and
         its ``unit``.
-    doubts : tuple of str
+    preflight : tuple of str
         Sentences on what to doubt in the columns of a cohort.
     """
 
@@ -148,7 +151,7 @@ class Patients:
     readings: Readings | None = None
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    preflight: tuple[str, ...] = ()
 
     def logged(self) -> list[str] | None:
         """Of a cohort, the parameter ``log`` of the model that is fitted on it."""
@@ -158,6 +161,67 @@ class Patients:
     def groups(self) -> Index | None:
         """(n,): the number of each row's patient; None where no id is there twice."""
         return None if self.ids is None else numbered(self.ids)
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """What a fit asks of its data besides sums.
+
+    Attributes
+    ----------
+    raw : the rows, with or without missing values.
+    columns : moments of the q columns; all of them vary, and none is a copy of another.
+    encoding : what the columns stand for.
+    classes : (2,) labels, the disease or the event second; empty for a cohort without labels.
+    outcome : what happened to the patients; None where the method asks for nothing.
+    facts : what a model remembers of the outcome, such as how many rows have the disease.
+    rows : values (n, q), NaN where missing, and what is known of the outcome (n,) or (n, 2), where they are
+        in this process.
+    borrowed : the values may be the user's own array.
+    groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
+    reading : what of a file's reading the results depend on, for the model to remember.
+    label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
+    """
+
+    raw: RawTable | HoledRaw
+    columns: Columns
+    encoding: Encoding
+    classes: np.ndarray
+    outcome: Outcome | None
+    facts: Mapping[str, Any]
+    rows: tuple[F64, np.ndarray] | None = None
+    borrowed: bool = False
+    groups: Index | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    label_name: str = ""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """(p,) what the columns of the user's table hold."""
+        return self.encoding.variables
+
+    @property
+    def layout(self) -> Layout:
+        """Which variable each column belongs to."""
+        return self.encoding.layout
+
+    @property
+    def n_cases(self) -> int:
+        """Rows with the disease; of a diagnosis only."""
+        return int(self.facts["cases"])
+
+    @property
+    def missing_by_class(self) -> Index | None:
+        """(2, p) missing values of each variable among controls and cases; None where there are none."""
+        moments = self.columns.moments
+        if moments.measured is None or moments.count.size < 2:
+            return None
+        first = np.searchsorted(self.layout.variable, np.arange(len(self.variables)))
+        return (moments.count[:, None] - moments.measured)[:, first].astype(np.intp)
+
+    def named(self, variables: Index) -> list[str]:
+        """What to call some variables."""
+        return [self.encoding.names[v] for v in variables]
 
 
 # --- repeated patients ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, warn
 from ..wording import listed, plural, quoted, shown
-from .kinds import NO_WISHES, Wishes
+from .kinds import NO_HINTS, ColumnHints
 from .rules import Findings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Roles:
     id_column : the column with the patients' ids.
     drop : columns to leave out; several may stand in one text, with commas between.
     drop_missing : leave out rows with missing values.
-    wishes : what the variables are, and whether values of them may be missing.
+    hints : what the variables are, and whether values of them may be missing.
     keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
@@ -50,7 +50,7 @@ class Roles:
     id_column: str | None = None
     drop: Sequence[str] = ()
     drop_missing: bool = False
-    wishes: Wishes = NO_WISHES
+    hints: ColumnHints = NO_HINTS
     keep: Sequence[str] = ()
     na: Sequence[str] = ()
     knowledge: Knowledge | dict[str, Any] | None = None

@@ -1,8 +1,9 @@
-"""What is refused of a table, and in which words: one set of rules for every door.
+"""What is refused of a table, and in which words: one set for arrays, frames, files and clusters.
 
 A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
-call from Python in its words, to those who give a file in those of the command line. A door runs its rules
-inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
+call from Python in its words, to those who give a file in those of the command line. Whoever validates runs
+the rules inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first
+thing.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
 from ..wording import listed, pasted, plural, quoted
-from .cohort import column_name
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
 NAMED_AT_MOST = 8
+# Most of a column that lacks this share of its values would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
 HALF_THE_LIMIT = "where 0 means less than can be measured, put half of that limit"
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
 
@@ -72,7 +74,7 @@ class FileWords:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a column that looks like an id, and about others, in the words of a door.
+    """What to do about a column that looks like an id, and about others, in words of Python or of a shell.
 
     ``logs`` is what names the columns on a log scale.
     """
@@ -142,14 +144,13 @@ def refuse_text_in_file(file: FileWords, columns: Mapping[str, tuple[Any, int]])
         )
 
 
-def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str] | None) -> None:
+def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str]) -> None:
     """Refuse columns (p,) with such values, whose counts are given."""
-    parts = [
-        f"{kind} in "
-        + listed([f"{column_name(names, c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
-        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
-        if counts.any()
-    ]
+    found = (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
+    parts = []
+    for kind, counts in found:
+        columns = [f"{names[c]!r} ({counts[c]})" for c in np.flatnonzero(counts).tolist()]
+        parts += [f"{kind} in {listed(columns, NAMED_AT_MOST)}"] if columns else []
     if parts:
         raise InputError(
             f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
@@ -280,7 +281,7 @@ def note_not_finite(
     return whole
 
 
-def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
+def note_empty(table: F64, names: Sequence[str], findings: Findings) -> None:
     """Note columns of (n, p) without any value, and rows without any."""
     missing = np.isnan(table)
     with findings.noting():
@@ -373,15 +374,14 @@ def refuse_little_variation(spans: Sequence[str]) -> None:
         )
 
 
-def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
+def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
     """Refuse columns whose correlation is ±1; pairs with a column in common are of one group."""
     groups: list[set[int]] = []
     for pair in pairs:
         joined = [group for group in groups if group & set(pair)]
         groups = [group for group in groups if group not in joined] + [set(pair).union(*joined)]
     found = [
-        listed([repr(column_name(names, c)) for c in ordered[:-1]], NAMED_AT_MOST)
-        + f" and {column_name(names, ordered[-1])!r}"
+        listed([repr(names[c]) for c in ordered[:-1]], NAMED_AT_MOST) + f" and {names[ordered[-1]]!r}"
         for ordered in sorted(map(sorted, groups))
     ]
     if found:
@@ -393,7 +393,7 @@ def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None)
 
 def note_flat(
     columns: Columns,
-    names: Sequence[str] | None,
+    names: Sequence[str],
     extremes: Callable[[Index], tuple[F64, F64]],
     findings: Findings,
 ) -> None:
@@ -403,18 +403,18 @@ def note_flat(
     lowest, highest = extremes(columns.flat)
     same = lowest == highest
     with findings.noting():
-        refuse_constant([column_name(names, c) for c in columns.flat[same]])
+        refuse_constant([names[c] for c in columns.flat[same]])
     with findings.noting():
         refuse_little_variation(
             [
-                f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
+                f"{names[c]!r} (from {float(low)!r} to {float(high)!r})"
                 for c, low, high in zip(columns.flat[~same], lowest[~same], highest[~same], strict=True)
             ]
         )
 
 
 def note_columns(
-    X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings, dummy: np.ndarray
+    X: F64, names: Sequence[str], columns: Columns, findings: Findings, dummy: np.ndarray
 ) -> None:
     """Note which of the columns X (n, q) do not vary, and which are exact linear images of each other.
 
@@ -431,8 +431,8 @@ def note_columns(
 def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy: np.ndarray) -> None:
     """The same for the numbers of a table that is refused anyway, so that all is said at once.
 
-    Columns may have holes: each is filled with the first value of its column, which leaves a constant column
-    constant, and a copy with the same holes a copy.
+    Missing values are filled with the first value of their column, which leaves a constant column constant,
+    and a copy where the same values are missing a copy.
     """
     there = np.abs(X) <= LARGEST
     seen = np.asarray(there.any(axis=0))
@@ -479,6 +479,11 @@ def suspected_copies(
 
 def is_copy(correlation: float) -> bool:
     return 1.0 - abs(correlation) < COPY
+
+
+def column_name(names: Any, column: int | np.integer) -> str:
+    """The name of a column or, where columns have none, one made of its place."""
+    return f"x{column}" if names is None else str(names[column])
 
 
 def it_or_them(names: Sequence[Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..files.cells import says_missing
-from ..inputs.guess import of_texts
+from ..inputs.infer_types import of_texts
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnError, variable_of_numbers
 from ..name_hints.columns import says_date, says_id, says_rank, says_row_number, says_site
 from ..name_hints.words import tokens, words

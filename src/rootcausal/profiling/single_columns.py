@@ -9,9 +9,9 @@ import numpy as np
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.cells import says_missing
-from ..inputs.cohort import MOSTLY_MISSING
-from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_texts
+from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..inputs.ranges import order_of_ranges
+from ..inputs.rules import MOSTLY_MISSING
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
 from ..name_hints.exogenous import says_age, says_unchanging
 from ..name_hints.words import tokens, words
@@ -317,7 +317,7 @@ def _order_of(cells: Counted) -> tuple[str, ...]:
     if len(levels) < 3 or not says or "=" in cells.name:
         return ()
     try:
-        return tuple(map(str, variable_of_texts(cells.name, levels, "ordinal").levels))
+        return tuple(map(str, variable_of_counts(cells.name, dict.fromkeys(levels, 1), "ordinal").levels))
     except InputError:
         return ()
 

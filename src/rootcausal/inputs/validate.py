@@ -1,9 +1,9 @@
-"""The door: whatever holds patients becomes a validated cohort, or one error that says all that is wrong."""
+"""Validation: whatever holds patients becomes a cohort that can be fitted, or one error that says why not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -13,13 +13,12 @@ from ..backends.choose import check_backend, choose_table, without_gpu
 from ..core.moments import describe_columns
 from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
-from .cohort import Cohort, set_names
-from .from_frame import with_ids
-from .kinds import Wishes
+from .from_frame import set_names, with_ids
+from .kinds import ColumnHints
 from .knowledge import Knowledge, precedence_of
 from .outcomes import Known, Target
-from .patients import Patients, note_usable_readings, patients_of, readings_for_fit
-from .rules import Findings, note_columns, note_holes, note_not_finite
+from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
+from .rules import Findings, note_columns, note_empty, note_not_finite
 
 
 @contextmanager
@@ -29,7 +28,7 @@ def open_cohort(
     target: Target | None,
     backend: str,
     prevalence: float | None = None,
-    wishes: Wishes | None = None,
+    hints: ColumnHints | None = None,
     groups: Any = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
     gpu: bool = True,
@@ -45,19 +44,31 @@ def open_cohort(
     target : the outcome, or None where the method needs none.
     backend : what sums over the rows.
     prevalence : share of cases in the population; None where the sample is the population.
-    wishes : what the user says of kinds and of missing values; None where a method takes whole numbers only.
+    hints : what the user says of kinds and of missing values; None where a method takes whole numbers only.
     groups : (n,) patient ids, where a patient may have several rows.
     knowledge : what is known of the causal order, or the fields of it; the layout of the cohort then says so.
     gpu : whether a GPU offers all sums that will be asked for; if not, "auto" does not choose one.
     """
     check_backend(backend)
-    if not gpu and not nw.dependencies.is_dask_dataframe(X):
-        backend = without_gpu(backend)
-    with (
-        _old_model_kept(estimator),
-        _opened(estimator, X, target, backend, prevalence, wishes, groups, knowledge) as cohort,
-    ):
-        yield cohort
+    in_memory = not nw.dependencies.is_dask_dataframe(X)
+    if not in_memory and backend not in ("auto", "dask"):
+        raise InputError(
+            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
+            "use backend='dask', or X.compute()"
+        )
+    with _old_model_kept(estimator):
+        if in_memory and backend != "dask":
+            backend = backend if gpu else without_gpu(backend)
+            yield _in_memory(estimator, X, target, backend, prevalence, hints, groups, knowledge)
+            return
+        if groups is not None:
+            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
+        try:
+            from .from_cluster import open_on_cluster
+        except ImportError as error:
+            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
+        with open_on_cluster(estimator, X, target, prevalence, hints, knowledge) as cohort:
+            yield cohort
 
 
 @contextmanager
@@ -78,40 +89,13 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _opened(
-    estimator: Any,
-    X: Any,
-    target: Target | None,
-    backend: str,
-    prevalence: float | None,
-    wishes: Wishes | None,
-    groups: Any,
-    knowledge: Knowledge | dict[str, Any] | None,
-) -> AbstractContextManager[Cohort]:
-    distributed = nw.dependencies.is_dask_dataframe(X)
-    if distributed and backend not in ("auto", "dask"):
-        raise InputError(
-            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
-            "use backend='dask', or X.compute()"
-        )
-    if distributed or backend == "dask":
-        if groups is not None:
-            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
-        try:
-            from .from_cluster import open_on_cluster
-        except ImportError as error:
-            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        return open_on_cluster(estimator, X, target, prevalence, wishes, knowledge)
-    return nullcontext(_in_memory(estimator, X, target, backend, prevalence, wishes, groups, knowledge))
-
-
 def _in_memory(
     estimator: Any,
     X: Any,
     target: Target | None,
     backend: str,
     prevalence: float | None = None,
-    wishes: Wishes | None = None,
+    hints: ColumnHints | None = None,
     groups: Any = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Cohort:
@@ -125,15 +109,15 @@ def _in_memory(
         set_names(estimator, list(X.readings.encoding.names))
         readings = X.readings
     else:
-        readings = readings_for_fit(estimator, X, wishes, findings)
+        readings = readings_for_fit(estimator, X, hints, findings)
     table, encoding = readings.table, readings.encoding
     if knowledge is not None:
         with findings.noting():
             encoding = encoding.knowing(precedence_of(knowledge, encoding.names))
-    may_miss = wishes is not None and wishes.may_miss
+    may_miss = hints is not None and hints.may_miss
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:
-        note_holes(table, encoding.names, findings)
+        note_empty(table, encoding.names, findings)
     known: Known | None = None
     if target is not None:
         with findings.noting():
