@@ -57,7 +57,7 @@ class GradedAnimal:
         return list(self.X) if isinstance(self.X, pd.DataFrame) else [f"x{c}" for c in range(self.X.shape[1])]
 
     @property
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         return bool(pd.isna(pd.DataFrame(self.X)).to_numpy().any())
 
 

@@ -11,7 +11,7 @@ from rootcausal.core.halves import Sampled
 from rootcausal.core.table import F64, Index
 from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, _spread
 from rootcausal.nonlinear.rows import LARGEST_RATIO, Designs, LevelledSums
-from rootcausal.nonlinear.shapley import REPLICATES, Walks
+from rootcausal.nonlinear.shapley import REPLICATES, Permutations
 from rootcausal.nonlinear.spacing import BINS, SPACING, STRETCH, bin_edges
 
 
@@ -114,16 +114,21 @@ def _values_at(ranks: F64, filled: Index, count: F64, below: F64) -> F64:
     return left + (edges[filled[at] + 1] - left) * inside
 
 
-def plain_walks(
-    predictor: Callable[[F64], F64], errors: F64, places: Index, walks: Walks, points: F64, heights: F64
+def plain_permutations(
+    predictor: Callable[[F64], F64],
+    errors: F64,
+    places: Index,
+    permutations: Permutations,
+    points: F64,
+    heights: F64,
 ) -> Sampled:
-    """Shapley values and their standard errors by all of these walks, all patients a step at a time."""
-    beyond = np.zeros((len(walks.start), *errors.shape))
+    """Shapley values and their standard errors by all permutations, all patients a step at a time."""
+    beyond = np.zeros((len(permutations.start), *errors.shape))
 
     def alone(place: int, some: F64) -> F64:
         return np.interp(some, points[place], heights[place])
 
-    for walk, (start, order) in enumerate(zip(walks.start, walks.order, strict=True)):
+    for walk, (start, order) in enumerate(zip(permutations.start, permutations.order, strict=True)):
         for way in (order, order[::-1]):
             current = np.tile(start, (len(errors), 1))
             before = predictor(current)

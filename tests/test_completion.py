@@ -54,7 +54,7 @@ def slow_fill(completion: Completion, X: np.ndarray, effects: np.ndarray) -> tup
 @pytest.mark.parametrize("few", [False, True], ids=["whole", "in small blocks"])
 def test_filling_and_spread_equal_a_slow_oracle(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if few:
-        monkeypatch.setattr(completion_module, "ROWS_A_BLOCK", 7)
+        monkeypatch.setattr(completion_module, "ROWS_PER_BLOCK", 7)
         monkeypatch.setattr(completion_module, "VALUES_A_BLOCK", 10)
         monkeypatch.setattr(gaussian, "VALUES_A_BLOCK", 20)
     completion = known()

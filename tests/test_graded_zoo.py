@@ -120,7 +120,7 @@ def test_scoring(animal: GradedAnimal, attribution: str) -> None:
     spread = errors.std(axis=0, ddof=1)
     assert (
         ((spread > 0.5) & (spread < 1.05)).all()
-        if animal.has_holes
+        if animal.has_missing
         else spread == pytest.approx(1.0, rel=1e-3)
     )
     assert list(model.get_feature_names_out()) == [animal.names[c] for c in kept]
@@ -150,7 +150,7 @@ def test_risks_are_those_of_the_cohort(animal: GradedAnimal, attribution: str) -
 @every_attribution
 def test_mean_predictions_are_mean_values(animal: GradedAnimal, attribution: str) -> None:
     model, (y,) = fitted(animal, attribution), animal.outcome
-    near = 0.05 if animal.has_holes else 1e-3
+    near = 0.05 if animal.has_missing else 1e-3
     assert model.predict(animal.X).mean() == pytest.approx(y.mean(), abs=near * y.std())
     if animal.raises:
         assert 0.0 < model.score(animal.X, y) <= 1.0

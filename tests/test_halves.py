@@ -14,7 +14,7 @@ from page_facts import facts_of
 from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.core.model import ROWS_A_BLOCK, CausalModel
+from rootcausal.core.model import ROWS_PER_BLOCK, CausalModel
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import simulate
@@ -26,7 +26,7 @@ from rootcausal.uncertainty.resample import Bootstrap
 @pytest.fixture(scope="module", params=["local_plus", "plus"])
 def fitted(request: pytest.FixtureRequest) -> tuple[np.ndarray, RCI]:
     """Of the first variant some columns are outside the order, of the second none."""
-    cohort = simulate(ROWS_A_BLOCK + 500, 9, random_state=2)
+    cohort = simulate(ROWS_PER_BLOCK + 500, 9, random_state=2)
     return cohort.X, RCI(variant=request.param, alpha=1e-3).fit(cohort.X, cohort.y)
 
 

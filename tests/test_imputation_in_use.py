@@ -11,7 +11,7 @@ from tampering import with_array
 import rootcausal.estimator
 import rootcausal.uncertainty.learning as learning
 from rootcausal import RCI
-from rootcausal.backends.choose import holed_rows
+from rootcausal.backends.choose import incomplete_part
 from rootcausal.core import imputation as imputation_module
 from rootcausal.core.holes import DRAWS
 from rootcausal.core.imputation import Imputed, impute, worth_filling
@@ -33,7 +33,7 @@ def half_measured(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def imputed(X: np.ndarray, y: np.ndarray, alpha: float = 0.2, local: bool = False) -> Imputed:
-    raw, layout, outcome = holed_rows("numpy", X, y), Layout.numbers(X.shape[1]), Binary.of(y)
+    raw, layout, outcome = incomplete_part("numpy", X, y), Layout.numbers(X.shape[1]), Binary.of(y)
     columns = describe_columns(raw)
     to_fill = worth_filling(columns, layout, alpha, local, outcome)
     return impute(raw, columns, layout, to_fill, 0, outcome)

@@ -16,13 +16,13 @@ from tables_under_test import MakeTable
 
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends import fill_kernels, fill_plain
-from rootcausal.backends.choose import choose_table, holed_rows
-from rootcausal.backends.holed import Copies, MemoryHoles
+from rootcausal.backends.choose import choose_table, incomplete_part
+from rootcausal.backends.holed import ImputedCopies, MemoryIncomplete
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import imputation as imputation_module
 from rootcausal.core.gaussian import JointGaussian
-from rootcausal.core.holes import DRAWS, Filling, HoledRaw, View
+from rootcausal.core.holes import DRAWS, Imputer, IncompleteRaw, View
 from rootcausal.core.imputation import LEVEL, _view, expectation_maximization, impute, most_dependent
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import Columns, describe_columns, welch_p_values
@@ -63,8 +63,10 @@ def fitted(
     return learn(raw, describe_columns(raw, prevalence), chosen, layout=layout)
 
 
-def holed(X: np.ndarray, y: np.ndarray, prevalence: float | None = None) -> tuple[MemoryHoles, Columns, View]:
-    raw = holed_rows("numba", X, y)
+def holed(
+    X: np.ndarray, y: np.ndarray, prevalence: float | None = None
+) -> tuple[MemoryIncomplete, Columns, View]:
+    raw = incomplete_part("numba", X, y)
     columns = describe_columns(raw, prevalence)
     return raw, columns, _view(columns, np.arange(X.shape[1]), Binary.of(y))
 
@@ -101,7 +103,7 @@ def test_noise_belongs_to_its_cell() -> None:
 # --- the compiled loops and their twins -------------------------------------------------------------------
 
 
-def rows_with_holes(n: int = 60, d: int = 9) -> np.ndarray:
+def incomplete_rows(n: int = 60, d: int = 9) -> np.ndarray:
     rng = np.random.default_rng(1)
     Z = rng.standard_normal((n, d))
     Z[rng.random((n, d)) < 0.3] = np.nan
@@ -112,7 +114,7 @@ def rows_with_holes(n: int = 60, d: int = 9) -> np.ndarray:
 
 
 def test_the_compiled_expectation_equals_its_twin() -> None:
-    Z, joint = rows_with_holes(), some_gaussian(9)
+    Z, joint = incomplete_rows(), some_gaussian(9)
     weight = np.random.default_rng(2).random(len(Z)) + 0.5
     found = []
     for twin in (fill_plain, fill_kernels):
@@ -127,7 +129,7 @@ def test_the_compiled_expectation_equals_its_twin() -> None:
 
 
 def test_the_compiled_draws_equal_their_twin() -> None:
-    Z, joint = rows_with_holes(), some_gaussian(9)
+    Z, joint = incomplete_rows(), some_gaussian(9)
     keys, ids = np.arange(len(Z), dtype=np.uint64) + 1000, np.array([3, 4, 9, 10, 11, 20, 30, 31])
     outs = [np.empty((len(Z), DRAWS, 8)) for _ in range(2)]
     for twin, out in zip((fill_plain, fill_kernels), outs, strict=True):
@@ -177,7 +179,7 @@ def slow_em(Z: np.ndarray, weight: np.ndarray, rounds: int) -> tuple[np.ndarray,
 @pytest.mark.parametrize("prevalence", [None, 0.05])
 def test_em_equals_a_slow_oracle(backend: str, prevalence: float | None) -> None:
     X, y = cohort(150, 6, 0.3)
-    raw = holed_rows(backend, X, y)
+    raw = incomplete_part(backend, X, y)
     columns = describe_columns(raw, prevalence)
     view = _view(columns, np.arange(X.shape[1]), Binary.of(y))
     joint, sums, rounds, converged = expectation_maximization(raw, view, len(X))
@@ -277,15 +279,15 @@ def test_of_too_many_columns_the_most_dependent_are_taken(monkeypatch: pytest.Mo
 # --- copies and their sums --------------------------------------------------------------------------------
 
 
-def copies_of(raw: MemoryHoles, view: View, layout: Layout | None = None) -> Copies:
+def copies_of(raw: MemoryIncomplete, view: View, layout: Layout | None = None) -> ImputedCopies:
     layout = Layout.numbers(view.cols.size) if layout is None else layout
-    filling = Filling(view, some_gaussian(view.size), 11, view.cols, layout)
+    filling = Imputer(view, some_gaussian(view.size), 11, view.cols, layout)
     copies = raw.filled(filling)[1]
-    assert isinstance(copies, Copies)
+    assert isinstance(copies, ImputedCopies)
     return copies
 
 
-def raw_copies(copies: Copies) -> np.ndarray:
+def raw_copies(copies: ImputedCopies) -> np.ndarray:
     m = copies.shape[1]
     return copies.standardized(np.arange(m), np.zeros(m), np.ones(m))[0].T
 
@@ -293,16 +295,16 @@ def raw_copies(copies: Copies) -> np.ndarray:
 def test_draws_depend_neither_on_backend_nor_on_partition_nor_on_threads() -> None:
     X, y = cohort(3000, 8, 0.2)
     _, _, view = holed(X, y)
-    whole = raw_copies(copies_of(holed_rows("numba", X, y), view))
+    whole = raw_copies(copies_of(incomplete_part("numba", X, y), view))
     threads = get_num_threads()
     try:
         set_num_threads(1)
-        np.testing.assert_array_equal(raw_copies(copies_of(holed_rows("numba", X, y), view)), whole)
+        np.testing.assert_array_equal(raw_copies(copies_of(incomplete_part("numba", X, y), view)), whole)
     finally:
         set_num_threads(threads)
-    np.testing.assert_allclose(raw_copies(copies_of(holed_rows("numpy", X, y), view)), whole, atol=1e-9)
+    np.testing.assert_allclose(raw_copies(copies_of(incomplete_part("numpy", X, y), view)), whole, atol=1e-9)
     parts = [slice(0, 700), slice(700, 701), slice(701, 3000)]
-    pieces = [raw_copies(copies_of(holed_rows("numba", X[s], y[s], s.start), view)) for s in parts]
+    pieces = [raw_copies(copies_of(incomplete_part("numba", X[s], y[s], s.start), view)) for s in parts]
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
 
 
@@ -312,7 +314,7 @@ def test_patients_who_are_alike_are_drawn_apart() -> None:
     raw, _, view = holed(X, y)
     repeated = np.concatenate([X, X, X[::-1]]), np.concatenate([y, y, y[::-1]])
     once = raw_copies(copies_of(raw, view)).reshape(-1, DRAWS, view.cols.size)
-    thrice = raw_copies(copies_of(holed_rows("numba", *repeated), view)).reshape(3, *once.shape)
+    thrice = raw_copies(copies_of(incomplete_part("numba", *repeated), view)).reshape(3, *once.shape)
     np.testing.assert_array_equal(thrice[0], once)
     gaps = np.isnan(X[np.isnan(X).any(axis=1)])[:, None]
     for one, two in ((thrice[0], thrice[1]), (thrice[0], thrice[2][::-1]), (thrice[1], thrice[2][::-1])):
@@ -368,7 +370,7 @@ def test_what_was_measured_stays_as_it_was() -> None:
 def stacked(X: np.ndarray, y: np.ndarray) -> tuple[PooledRaw, np.ndarray, np.ndarray, np.ndarray]:
     """A pooled table, and its rows, labels and weights one after the other."""
     raw, _, view = holed(X, y)
-    filling = Filling(view, some_gaussian(view.size), 11, view.cols, Layout.numbers(view.cols.size))
+    filling = Imputer(view, some_gaussian(view.size), 11, view.cols, Layout.numbers(view.cols.size))
     complete, copies = raw.filled(filling)
     lacking = np.isnan(X).any(axis=1)
     rows = np.concatenate([X[~lacking], raw_copies(copies)])
@@ -493,7 +495,7 @@ def test_discrete_columns_with_holes_are_ordered_alike_everywhere(
 def test_level_sums_of_copies_are_those_of_weighted_rows() -> None:
     X, y, layout = discrete_cohort()
     raw, _, view = holed(X, y)
-    filling = Filling(view, some_gaussian(view.size), 11, view.cols, layout)
+    filling = Imputer(view, some_gaussian(view.size), 11, view.cols, layout)
     parts = [
         RawPart(part, share) for part, share in zip(raw.filled(filling), (1.0, 1.0 / DRAWS), strict=True)
     ]
@@ -520,9 +522,9 @@ def test_without_holes_nothing_changes() -> None:
     X, y = drawn.X, drawn.y.astype(np.intp)
     assert type(choose_table("numba", X, y)) is NumbaRaw
     assert type(choose_table("numpy", X, y)) is ReferenceRaw
-    assert not isinstance(choose_table("numba", X, y), HoledRaw)
+    assert not isinstance(choose_table("numba", X, y), IncompleteRaw)
     assert fitted(X, y).imputation is None
-    assert isinstance(choose_table("numba", *cohort()), HoledRaw)
+    assert isinstance(choose_table("numba", *cohort()), IncompleteRaw)
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.1])

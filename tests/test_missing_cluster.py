@@ -17,9 +17,9 @@ from labelled_rows import learn
 
 from rootcausal.backends.choose import choose_table
 from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_holes import DaskHoles
+from rootcausal.backends.dask_holes import DaskIncomplete
 from rootcausal.backends.dask_rows import DaskRaw
-from rootcausal.core.holes import HoledRaw
+from rootcausal.core.holes import IncompleteRaw
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Learned
@@ -52,9 +52,9 @@ def fitted(raw: Any, prevalence: float | None, variant: str) -> Learned:
     return learn(raw, describe_columns(raw, prevalence), chosen, layout=LAYOUT)
 
 
-def on_cluster(client: Client, rows: Any) -> DaskHoles:
+def on_cluster(client: Client, rows: Any) -> DaskIncomplete:
     source = FrameRows(client, rows, list(rows.columns[:-1]), LabelRows("d", 1))
-    return DaskHoles(client, source)
+    return DaskIncomplete(client, source)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_answer_is_that_of_memory(
     X, y = frame.to_numpy()[:, :-1], frame["d"].to_numpy()
     expected = fitted(choose_table("numba", X, y), prevalence, variant)
     raw = on_cluster(client, dd.from_pandas(frame, npartitions=n_partitions, sort=False))
-    assert isinstance(raw, HoledRaw)
+    assert isinstance(raw, IncompleteRaw)
     found = fitted(raw, prevalence, variant)
     assert found.ordering.order.tolist() == expected.ordering.order.tolist()
     np.testing.assert_allclose(found.ordering.mixing, expected.ordering.mixing, atol=1e-9)
@@ -114,7 +114,7 @@ def test_a_complete_cohort_knows_what_is_expected(client: Client, frame: pd.Data
     source = FrameRows(
         client, dd.from_pandas(whole, npartitions=3), list(whole.columns[:-1]), LabelRows("d", 1)
     )
-    assert source.rows_with_holes == 0
+    assert source.incomplete_rows == 0
     expected = fitted(
         choose_table("numba", whole.to_numpy()[:, :-1], whole["d"].to_numpy()), 0.1, "local_plus"
     )

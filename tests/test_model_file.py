@@ -224,7 +224,7 @@ def test_arrays_that_no_model_has_are_refused(name: str, change: Callable, saved
 @pytest.mark.parametrize(
     "change",
     [
-        {"mechanism": "bent"},
+        {"mechanism": "nonlinear"},
         {"attribution": None},
         {"attribution": ["linear"]},
         {"n_columns": 10**10},

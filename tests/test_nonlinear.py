@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_sums import PlainRows, bin_of, plain_walks, spacing_entropy
+from plain_sums import PlainRows, bin_of, plain_permutations, spacing_entropy
 
 from rootcausal.backends.blas import one_blas_thread
-from rootcausal.core.halves import BENT, STRAIGHT, UNEVEN
+from rootcausal.core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR
 from rootcausal.core.model import CausalModel
 from rootcausal.core.schema import check_part, flattened, unflattened
 from rootcausal.files.model_arrays import pack, unpack
-from rootcausal.nonlinear.attribution import BentAttribution
+from rootcausal.nonlinear.attribution import NonlinearAttribution
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter
-from rootcausal.nonlinear.mechanism import BentMechanism
+from rootcausal.nonlinear.mechanism import NonlinearMechanism
 from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.shapley import Walks
+from rootcausal.nonlinear.shapley import Permutations
 from rootcausal.nonlinear.spacing import BINS
 from rootcausal.nonlinear.ties import spread_out
 
@@ -233,9 +233,9 @@ def test_forms_are_chosen_by_what_the_data_show() -> None:
     cause = rng.uniform(-1.7, 1.7, 2000)
     error = rng.exponential(size=2000) - 1
     forms = {
-        STRAIGHT: cause + error,
-        BENT: 2 * np.tanh(2 * cause) + error,
-        UNEVEN: cause + np.exp(0.6 * cause) * error,
+        LINEAR: cause + error,
+        NONLINEAR: 2 * np.tanh(2 * cause) + error,
+        HETEROSCEDASTIC: cause + np.exp(0.6 * cause) * error,
     }
     for number, effect in enumerate(forms.values()):
         Z = np.stack([cause, effect])
@@ -246,7 +246,7 @@ def test_forms_are_chosen_by_what_the_data_show() -> None:
 def test_the_search_finds_direction_and_bend() -> None:
     Z = columns(1500)[:3]
     found = GraphSearch(fitter(Z), [[0], [1], [2]], ~np.eye(3, dtype=bool)).run()
-    assert found.ended and found.settled
+    assert found.ended and found.converged
     assert found.causes == (frozenset(), {0}, {0, 1})
     assert (found.margins > 0).all()
 
@@ -258,7 +258,7 @@ def test_what_is_not_allowed_is_not_found() -> None:
     assert all(cause > effect for effect, causes in enumerate(found.causes) for cause in causes)
 
 
-def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
+def three(spread: bool = True, risk_bends: bool = True) -> NonlinearAttribution:
     """0 → 1 → 2 → outcome and 0 → 2: bent, with uneven spread, and a product in the risk."""
     knots = np.tile([-1.0, -0.5, 0.0, 0.5, 1.0], (3, 1))
     line, bend = np.zeros((PIECES, 4)), np.zeros((PIECES, 4))
@@ -267,7 +267,7 @@ def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
     bend[1:-1, 2] = 0.3  # jumps at the knots do no harm here
     none = np.zeros((PIECES, 4))
     uneven = 0.25 * line if spread else none
-    mechanism = BentMechanism(
+    mechanism = NonlinearMechanism(
         n_columns=3,
         order=np.array([2, 0, 1]),
         mean=np.array([1.0, -2.0, 0.5]),
@@ -295,12 +295,12 @@ def three(spread: bool = True, risk_bends: bool = True) -> BentAttribution:
     mechanism.check()
     curves = np.stack([none, none, bend if risk_bends else line])
     quantiles = np.sort(np.random.default_rng(5).standard_normal((3, 129)), axis=1)
-    return BentAttribution.of(
+    return NonlinearAttribution.of(
         mechanism, 0.3, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles, WIDE
     )
 
 
-def exact_shapley(attribution: BentAttribution, errors: np.ndarray, people: np.ndarray) -> np.ndarray:
+def exact_shapley(attribution: NonlinearAttribution, errors: np.ndarray, people: np.ndarray) -> np.ndarray:
     """By all orders and by very many starts."""
     values = np.zeros_like(errors)
     orders = list(permutations(range(errors.shape[1])))
@@ -333,12 +333,14 @@ def test_shapley_values_are_right_and_add_up() -> None:
 
 def test_compiled_walks_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     attribution = three()
-    assert attribution._walked.tolist() == [0, 1, 2]
+    assert attribution._sampled_places.tolist() == [0, 1, 2]
     errors = np.random.default_rng(2).normal(size=(7, 3))
-    few = Walks(attribution._walks.start[:16], attribution._walks.order[:16])
-    plain = plain_walks(attribution.predictor, errors, attribution._walked, few, *attribution._alone)
-    attribution.__dict__["_walks"] = few
-    values, noise = attribution._walk(errors, attribution._walked)
+    few = Permutations(attribution._permutations.start[:16], attribution._permutations.order[:16])
+    plain = plain_permutations(
+        attribution.predictor, errors, attribution._sampled_places, few, *attribution._alone
+    )
+    attribution.__dict__["_permutations"] = few
+    values, noise = attribution._by_permutations(errors, attribution._sampled_places)
     np.testing.assert_allclose(values, plain.values, atol=1e-12)
     np.testing.assert_allclose(noise, plain.noise, atol=1e-12)
 
@@ -357,11 +359,11 @@ def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:
 
 def test_where_paths_are_lines_values_are_exact() -> None:
     straight = three(spread=False, risk_bends=False)
-    lines = BentAttribution.of(
+    lines = NonlinearAttribution.of(
         straight.mechanism, 0.3, straight.curves, straight.strength, [], straight.quantiles, WIDE
     )
     # What reaches the outcome through the product, or a bent arrow, is sampled; the rest is not.
-    assert lines._straight.tolist() == [2]
+    assert lines._linear.tolist() == [2]
     errors = np.random.default_rng(3).normal(size=(5, 3))
     found = lines.sampled(errors)
     assert found.noise is not None and not found.noise[:, 2].any()
@@ -442,12 +444,12 @@ def read_back(kind, arrays, given):
 )
 def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
     mechanism = three().mechanism
-    again = read_back(BentMechanism, flattened([mechanism], all_of_it=True), 3)
+    again = read_back(NonlinearMechanism, flattened([mechanism], all_of_it=True), 3)
     assert again.order.tolist() == mechanism.order.tolist()
     arrays = flattened([mechanism], all_of_it=True)
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        read_back(BentMechanism, arrays, 3)
+        read_back(NonlinearMechanism, arrays, 3)
 
 
 @pytest.mark.parametrize(
@@ -465,16 +467,16 @@ def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
 def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
     attribution = three()
     arrays = flattened([attribution], all_of_it=True)
-    again = read_back(BentAttribution, arrays, attribution.mechanism)
+    again = read_back(NonlinearAttribution, arrays, attribution.mechanism)
     assert again.base_value == attribution.base_value
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        read_back(BentAttribution, arrays, attribution.mechanism)
+        read_back(NonlinearAttribution, arrays, attribution.mechanism)
 
 
 def test_halves_of_many_models_are_packed_and_unpacked() -> None:
     some = [three(), three(spread=False), three(risk_bends=False)]
-    header = {"n_columns": 3, "mechanism": "bent", "attribution": "bent"}
+    header = {"n_columns": 3, "mechanism": "nonlinear", "attribution": "nonlinear"}
     models = unpack(header, pack([CausalModel(one.mechanism, one) for one in some]))
     again = [model.attribution for model in models]
     errors = np.random.default_rng(0).normal(size=(4, 3))

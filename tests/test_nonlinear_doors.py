@@ -62,14 +62,16 @@ def test_the_relations_are_found(cohort: tuple[pd.DataFrame, np.ndarray], model:
     X, _ = cohort
     names = list(X)
     mechanism = model._model.mechanism
-    assert mechanism.kind == "bent"
+    assert mechanism.kind == "nonlinear"
     order = [names[c] for c in model.causal_order_]
     assert order.index("dose") < order.index("level") < order.index("marker") < order.index("stage")
     forms = dict(
         zip([model._encoding.column_names[c] for c in mechanism.order], mechanism.forms(), strict=True)
     )
     assert (
-        forms["level"] in ("bent", "uneven") and forms["marker"] == "uneven" and forms["dose"] == "straight"
+        forms["level"] in ("nonlinear", "heteroscedastic")
+        and forms["marker"] == "heteroscedastic"
+        and forms["dose"] == "linear"
     )
     holds_together(model, X)
     # A shock adds nothing on average, whatever the others.
@@ -349,7 +351,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     X[["dose", "level", "marker"]].assign(ill=y).to_csv(table, index=False)
     fit = run("fit", table, "--target", "ill", "--mechanism", "auto", "--out", tmp_path / "m.rci")
     assert "mechanism: nonlinear. A curve of 'dose' explains" in fit.output
-    assert re.search(r"spread that differs by patient: .*marker", fit.output)
+    assert re.search(r"the spread differs by patient\): .*marker", fit.output)
     explained = run("explain", tmp_path / "m.rci", table, "--out", tmp_path / "e.csv")
     assert explained.exit_code == 0, explained.output
     check = run("check", table, "--target", "ill", "--mechanism", "nonlinear", "--json")

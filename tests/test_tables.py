@@ -8,7 +8,7 @@ from graded_tables import GRADED, graded, with_holes
 from labelled_rows import learn
 from tables_under_test import HOLED, TABLES, MakeTable
 
-from rootcausal.backends.choose import holed_rows
+from rootcausal.backends.choose import incomplete_part
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.moments import describe_columns, regressed_correlations
 from rootcausal.core.outcome import Outcome
@@ -210,7 +210,7 @@ def test_the_score_of_columns_with_holes_is_that_of_what_was_measured(
     X, known, outcome = graded(kind, 500, 6, 4)
     X, rows = with_holes(X, 4), outcome.rows(known)
     shift = np.nanmean(X, axis=0) * 0.9
-    moments = holed_rows(backend, X, rows).column_moments(shift)
+    moments = incomplete_part(backend, X, rows).column_moments(shift)
     assert moments.score is not None and moments.measured is not None
     for column, x in enumerate(X.T):
         there = ~np.isnan(x)
@@ -260,7 +260,7 @@ def test_fits_of_graded_outcomes_with_holes_are_those_of_plain_numpy(
     X, known, outcome = graded(kind, 300, 6, 6)
     X, rows = with_holes(X, 6), outcome.rows(known)
     found, expected = (
-        fitted(holed_rows(one, X, rows), outcome, "local_plus", "sharp") for one in (backend, "numpy")
+        fitted(incomplete_part(one, X, rows), outcome, "local_plus", "sharp") for one in (backend, "numpy")
     )
     check_same(found, expected, backend)
 

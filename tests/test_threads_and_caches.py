@@ -176,3 +176,24 @@ def test_a_cached_loop_knows_what_it_read_in_other_files(tmp_path: Path) -> None
     assert told(2.0, 1.0) == (3.0, 1)
     assert told(4.0, 1.0) == (5.0, 2)
     assert told(4.0, 3.0) == (7.0, 3)
+
+
+def test_a_cache_that_names_what_an_update_took_away_is_none(tmp_path: Path) -> None:
+    """An index holds types of arguments, and is read before anybody looks whether the file is the same."""
+    loop = "from elsewhere import {0}\nfrom rootcausal.backends.compiled import compiled\n\n"
+    loop += "@compiled()\ndef loop(pair):\n    return pair.a + pair.b\n\nprint(loop({0}(1.0, 2.0)))\n"
+    for name in ("Pair", "Couple", "Couple"):
+        source = f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    a: float\n    b: float\n"
+        (tmp_path / "elsewhere.py").write_text(source)
+        (tmp_path / "loop.py").write_text(loop.format(name))
+        path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import loop"],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert float(done.stdout) == 3.0

@@ -93,7 +93,7 @@ def test_fit(animal: Animal, variant: str, attribution: str) -> None:
 def test_mean_risk_is_the_share_of_cases(animal: Animal, variant: str, attribution: str) -> None:
     model, _ = heard_fit(animal, variant, attribution)
     # What is expected of a value that is missing lies nearer to the mean than the value itself.
-    near = 0.05 if animal.has_holes else 1e-3
+    near = 0.05 if animal.has_missing else 1e-3
     assert model.predict_proba(animal.X)[:, 1].mean() == pytest.approx(animal.y.mean(), rel=near)
 
 
@@ -138,7 +138,7 @@ def test_scoring(animal: Animal, attribution: str) -> None:
     errors = model.transform(X)
     assert finite(errors)
     spread = errors.std(axis=0, ddof=1)
-    if animal.has_holes:
+    if animal.has_missing:
         assert ((spread > 0.5) & (spread < 1.05)).all()
     else:
         assert spread == pytest.approx(1.0, rel=1e-3)
@@ -229,7 +229,7 @@ def test_to_frame(animal: Animal) -> None:
     assert finite(tidy.drop(columns="value").select_dtypes("number"))
     unused = tidy["value"].isna()
     assert not (unused & (tidy["imputed"] | (tidy["shapley"] != 0))).any()
-    assert animal.has_holes or not unused.any()
+    assert animal.has_missing or not unused.any()
     assert (tidy["root_cause"] == ((tidy["shapley"] > 0) & told(tidy))).all()
 
 
@@ -264,7 +264,7 @@ def test_what_if(animal: Animal) -> None:
         assert_answers_of_resamples(explanation, answer, column, asked)
         assert finite(answer.log_odds_interval, answer.probability_interval)
         known = ~np.isnan(answer.data_interval)
-        assert known.any() and (animal.has_holes or known.all() or "nominal" in kinds(explanation))
+        assert known.any() and (animal.has_missing or known.all() or "nominal" in kinds(explanation))
 
 
 def kinds(explanation: Explanation) -> set[str]:

@@ -84,7 +84,7 @@ def test_command_line(animal: Animal, tmp_path: Path) -> None:
     question = f"{first.name}={first.levels[0] if first.levels else 0}"  # 0.0 is 0, too
     succeeds(animal, run("explain", model, cohort, "--what-if", question, "--out", scores))
     known = pd.read_csv(scores).drop(columns="imputed").select_dtypes("number")
-    assert animal.has_holes or finite(known)
+    assert animal.has_missing or finite(known)
     assert finite(known[["risk", "log_odds", "what_if_risk"]])
     assert_no_nan(json.loads(succeeds(animal, run("check", cohort, *told, "--json"), doubts)))
     a_few(animal).to_csv(few, index=False)
@@ -305,7 +305,7 @@ def test_refused(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.
 NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealCohort", "load_framingham"}
 NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce", "UnlikeCohortWarning"}
-NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "BentTruth"}
+NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "NonlinearTruth"}
 
 
 def test_no_public_name_is_left_out() -> None:

@@ -57,7 +57,7 @@ class Animal:
         return list(self.X) if isinstance(self.X, pd.DataFrame) else [f"x{c}" for c in range(self.X.shape[1])]
 
     @property
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         return bool(pd.isna(self.X).to_numpy().any()) if isinstance(self.X, pd.DataFrame) else False
 
     @property
@@ -72,7 +72,7 @@ class Animal:
     @property
     def numbers_only(self) -> bool:
         """Whether a method can take it that knows no levels, and no missing values."""
-        return not self.has_holes and all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
+        return not self.has_missing and all(kind.kind in "fiub" for kind in pd.DataFrame(self.X).dtypes)
 
 
 ZOO: list[Animal] = []

@@ -126,7 +126,7 @@ class Explanation:
         sets: Sets = (),
         usual: Usual | None = None,
     ) -> Explanation:
-        """What a model says of patients, ``matrix`` (n, q) being their columns without holes.
+        """What a model says of patients, ``matrix`` (n, q) being their columns without missing values.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils.validation import check_is_fitted
 
-from .core.holes import HoledRaw
+from .core.holes import IncompleteRaw
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
@@ -80,7 +80,7 @@ class DirectLiNGAM(BaseEstimator):
         from .provenance import warn_exhausted
 
         raw = cohort.raw
-        assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
+        assert not isinstance(raw, IncompleteRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:
             ordering = order_columns(
                 raw, cohort.columns, chosen_variant(self.variant), 1.0, on_round, cohort.layout

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .core.halves import BENT, UNEVEN
+from .core.halves import HETEROSCEDASTIC, NONLINEAR
 from .core.model import CausalModel
 from .core.table import F64
 from .errors import InputError
@@ -27,10 +27,10 @@ POINTS = 121
 # Where the model does not know how its cohort is spread, a curve is drawn this many SDs to either side.
 REACH = 2.5
 SAID = {
-    BENT: "nonlinear",
-    UNEVEN: "nonlinear, heteroscedastic (the spread differs)",
+    NONLINEAR: "nonlinear",
+    HETEROSCEDASTIC: "nonlinear, heteroscedastic (the spread differs)",
 }
-STRAIGHT_LINE = "linear"
+LINE = "linear"
 
 
 def mechanism(
@@ -139,7 +139,7 @@ def curve_of(
         _own_unit(model, effect, part, variables[1])
         for part in (curve.expected, curve.expected - curve.spread, curve.expected + curve.spread)
     )
-    return Drawn(x, y, low, high, SAID.get(model.forms()[effect], STRAIGHT_LINE))
+    return Drawn(x, y, low, high, SAID.get(model.forms()[effect], LINE))
 
 
 def draw_curve(ax: Axes, drawn: Drawn, cause: Variable, effect: Variable | None) -> None:

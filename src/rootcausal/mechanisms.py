@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .core.holes import HoledRaw
+from .core.holes import IncompleteRaw
 from .core.layout import Layout
 from .core.moments import Columns
 from .core.ordering import OnRound
@@ -14,7 +14,7 @@ LINEAR, NONLINEAR = "linear", "nonlinear"
 
 
 def learn_mechanism(
-    raw: RawTable | HoledRaw,
+    raw: RawTable | IncompleteRaw,
     columns: Columns,
     settings: Settings,
     on_round: OnRound | None = None,

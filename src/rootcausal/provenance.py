@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .core.halves import BENT, STRAIGHT, UNEVEN, Mechanism
-from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
+from .core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR, Mechanism
+from .core.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
@@ -202,8 +202,8 @@ def mechanism_in_words(
         return
     yield f"mechanism: {said['taken']}. {said['why']}"
     for form, what in (
-        (BENT, "nonlinear"),
-        (UNEVEN, "nonlinear and heteroscedastic (the spread differs by patient)"),
+        (NONLINEAR, "nonlinear"),
+        (HETEROSCEDASTIC, "nonlinear and heteroscedastic (the spread differs by patient)"),
     ):
         forms = zip(mechanism.order, mechanism.forms(), strict=True)
         some = [names[column] for column, of_place in forms if of_place == form]
@@ -237,10 +237,10 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
     n_columns = cohort.raw.shape[1]
-    if settings.mechanism != "linear" and n_columns > MOST_BENT:
+    if settings.mechanism != "linear" and n_columns > MOST_NONLINEAR:
         yield (
-            f"nonlinear relations were looked for among the {MOST_BENT} columns that the outcome depends on "
-            f"most, of {n_columns:,}: leave out columns that cannot matter"
+            f"nonlinear relations were looked for among the {MOST_NONLINEAR} columns that the outcome "
+            f"depends on most, of {n_columns:,}: leave out columns that cannot matter"
         )
     level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
@@ -250,7 +250,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         order = learned.ordering.order
         yield from _doubts_of_imputation(learned.imputation, cohort, order, level)
         lacking = learned.imputation.missing[order] / cohort.raw.shape[0]
-        bent = any(form != STRAIGHT for form in learned.model.forms())
+        bent = any(form != LINEAR for form in learned.model.forms())
         if bent and lacking.max(initial=0.0) >= IMPUTED_TURNS_ROUND:
             yield (
                 f"nonlinear relations were learned where up to {lacking.max():.0%} of a variable was "

@@ -1,4 +1,4 @@
-"""Sums of the bent mechanism over rows, in compiled loops, and entropies of their histograms.
+"""Sums of the nonlinear mechanism over rows, in compiled loops, and entropies of their histograms.
 
 Each design is summed by one thread, in blocks of rows that stay in cache with all its terms, so that no digit
 depends on the number of threads. Nor on where arrays lie in memory: the compiler takes a loop that adds up
@@ -16,7 +16,7 @@ from ..core.table import F64, Index
 from .compiled import compiled
 from .power_of_two import FASTMATH, LOG2_E, power_of_two
 
-ROWS_A_BLOCK = 512
+ROWS_PER_BLOCK = 512
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -99,15 +99,15 @@ def gram_units(
     end: int,
     out: F64,
 ) -> None:
-    """Designs begin..end−1 of BentRows.grams."""
+    """Designs begin..end−1 of NonlinearRows.grams."""
     n, last = weights.size, out.shape[1] - 1
-    terms = np.empty((first.shape[1] + 2, ROWS_A_BLOCK))
-    w, eta, room = np.empty(ROWS_A_BLOCK), np.empty(ROWS_A_BLOCK), np.empty(ROWS_A_BLOCK)
+    terms = np.empty((first.shape[1] + 2, ROWS_PER_BLOCK))
+    w, eta, room = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
     for design in range(begin, end):
         k, x = size[design], effects[effect[design]]
         found = np.zeros((k + 2, k + 2))
-        for start in range(0, n, ROWS_A_BLOCK):
-            stop = min(start + ROWS_A_BLOCK, n)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             here, weight = x[start:stop], weights[start:stop]
@@ -146,14 +146,14 @@ def spread_units(
     end: int,
     out: F64,
 ) -> None:
-    """Designs begin..end−1 of BentRows.spread_sums."""
+    """Designs begin..end−1 of NonlinearRows.spread_sums."""
     n = weights.size
-    terms = np.empty((first.shape[1] + 1, ROWS_A_BLOCK))
-    expected, inverse = np.empty(ROWS_A_BLOCK), np.empty(ROWS_A_BLOCK)
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    expected, inverse = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
     for design in range(begin, end):
         k, x = size[design], effects[effect[design]]
-        for start in range(0, n, ROWS_A_BLOCK):
-            stop = min(start + ROWS_A_BLOCK, n)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             combine(terms, k, beta[design], m, expected)
@@ -187,17 +187,17 @@ def histogram_units(
     counts: F64,
     sums: F64,
 ) -> None:
-    """Designs begin..end−1 of BentRows.histograms."""
+    """Designs begin..end−1 of NonlinearRows.histograms."""
     n, bins = weights.size, counts.shape[1]
-    terms = np.empty((first.shape[1] + 1, ROWS_A_BLOCK))
-    error, log_spread = np.empty(ROWS_A_BLOCK), np.empty(ROWS_A_BLOCK)
-    inverse, place = np.empty(ROWS_A_BLOCK), np.empty(ROWS_A_BLOCK, dtype=np.intp)
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    error, log_spread = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
+    inverse, place = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK, dtype=np.intp)
     for design in range(begin, end):
         k, x, into = size[design], effects[effect[design]], counts[design]
         per_unit, half = 1.0 / unit[design], 0.5 * bins
         logs = total = square = 0.0
-        for start in range(0, n, ROWS_A_BLOCK):
-            stop = min(start + ROWS_A_BLOCK, n)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             combine(terms, k, beta[design], m, error)
@@ -287,15 +287,15 @@ def level_units(
     threshold_gradient: F64,
     threshold_hessian: F64,
 ) -> None:
-    """Designs begin..end−1 of BentRows.level_sums."""
+    """Designs begin..end−1 of NonlinearRows.level_sums."""
     n, t = weights.size, thresholds.shape[1]
-    terms = np.empty((first.shape[1] + 1, ROWS_A_BLOCK))
-    eta, slope, curve, room = np.empty((4, ROWS_A_BLOCK))
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    eta, slope, curve, room = np.empty((4, ROWS_PER_BLOCK))
     for design in range(begin, end):
         k, code = size[design], codes[effect[design]]
         found = np.zeros((k + 1, k + 1))
-        for start in range(0, n, ROWS_A_BLOCK):
-            stop = min(start + ROWS_A_BLOCK, n)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
             m = stop - start
             fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
             combine(terms, k, beta[design], m, eta)

@@ -9,10 +9,10 @@ from typing import overload
 
 import numpy as np
 
-from ..core.holes import DRAWS, HoledRaw
+from ..core.holes import DRAWS, IncompleteRaw
 from ..core.table import F64, Index, RawTable
 from ..errors import InputError, MissingExtraError
-from .holed import Machinery, MemoryHoles, one_after_the_other
+from .holed import Machinery, MemoryIncomplete, one_after_the_other
 
 BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
 # Rows × columns² above which a fit takes about a second on a few cores.
@@ -30,18 +30,18 @@ def without_gpu(backend: str) -> str:
 
 
 @overload
-def choose_table(backend: str, X: F64, y: np.ndarray) -> RawTable | HoledRaw: ...
+def choose_table(backend: str, X: F64, y: np.ndarray) -> RawTable | IncompleteRaw: ...
 @overload
 def choose_table(backend: str, X: F64, y: None) -> RawTable: ...
-def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable | HoledRaw:
+def choose_table(backend: str, X: F64, y: np.ndarray | None) -> RawTable | IncompleteRaw:
     """Wrap the rows in the table that the backend names.
 
     Labelled rows may have missing values (NaN): then it is a table with holes. Each library is imported here
     and in its own module only, when it is asked for.
     """
     check_backend(backend)
-    if y is not None and has_holes(X):
-        return holed_rows(backend, X, y)
+    if y is not None and has_missing(X):
+        return incomplete_part(backend, X, y)
     return whole_rows(backend, X, y)
 
 
@@ -62,16 +62,16 @@ def whole_rows(backend: str, X: F64, y: np.ndarray | None, rows: Index | None = 
     return NumbaRaw(X, y, rows)
 
 
-def has_holes(X: F64) -> bool:
+def has_missing(X: F64) -> bool:
     """Whether a value is missing, at the price of reading them once."""
     # The smallest value is NaN where one is, and no array of answers has to be kept.
     return bool(X.size) and bool(np.isnan(X.min()))
 
 
-def holed_rows(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> MemoryHoles:
+def incomplete_part(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> MemoryIncomplete:
     """Rows with missing values, in memory; the first is row ``first_row`` of the cohort.
 
-    With a GPU, holes are filled in here, and what comes of it is copied there.
+    With a GPU, missing values are filled in here, and what comes of it is copied there.
     """
     if backend == "numpy":
         from .fill_plain import draw_rows, expect_rows
@@ -82,7 +82,7 @@ def holed_rows(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> Memor
         machinery = _gpu_machinery()
     else:
         machinery = _compiled_machinery()
-    return MemoryHoles(X, y, machinery, first_row)
+    return MemoryIncomplete(X, y, machinery, first_row)
 
 
 def _compiled_machinery() -> Machinery:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -35,10 +35,25 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compile_later
 
 
+class _Index(IndexDataCacheFile):
+    """What numba has kept of a function; nothing where that names classes which this version lacks."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _Cache(FunctionCache):
     """numba's cache of a function, by all that is compiled into it."""
 
     dispatcher: Any
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Index(self._cache_path, self._impl.filename_base, stamp)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # Asked for before a function is first called, when all that it reads is there.

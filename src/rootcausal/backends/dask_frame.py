@@ -24,7 +24,7 @@ from distributed import Client, Future
 from ..core.table import F64, LARGEST, ColumnMoments, Index
 from ..errors import InputError
 from .blas import one_blas_thread
-from .choose import has_holes, holed_rows
+from .choose import has_missing, incomplete_part
 from .dask_holes import Work
 from .dask_reading import Make, parts_of
 from .dask_rows import add_up
@@ -63,7 +63,7 @@ class FirstLook:
     weight : Σ w over the rows, w standard normal.
     projection : (p,) Σ w x: a random projection, by which copies of a column are found.
     rows_by_partition : how the rows are spread.
-    rows_with_holes : rows that lack some value.
+    incomplete_rows : rows that lack some value.
     rows_without_values : rows that lack all of them.
     """
 
@@ -75,7 +75,7 @@ class FirstLook:
     weight: float
     projection: F64
     rows_by_partition: tuple[int, ...]
-    rows_with_holes: int
+    incomplete_rows: int
     rows_without_values: int
 
     def __add__(self, other: FirstLook) -> FirstLook:
@@ -88,7 +88,7 @@ class FirstLook:
             self.weight + other.weight,
             self.projection + other.projection,
             self.rows_by_partition + other.rows_by_partition,
-            self.rows_with_holes + other.rows_with_holes,
+            self.incomplete_rows + other.incomplete_rows,
             self.rows_without_values + other.rows_without_values,
         )
 
@@ -133,31 +133,31 @@ class FrameRows:
         )
 
     @property
-    def rows_with_holes(self) -> int:
-        return self.first_look.rows_with_holes
+    def incomplete_rows(self) -> int:
+        return self.first_look.incomplete_rows
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         columns = self._names(cols)
         args = columns, self._outcome, mean, sd
         return self._sums(_gram(partition, *args) for partition in self._partitions(columns))
 
-    def sums_of_holed(self, cols: Index, work: Work) -> Any:
-        return self._sums(self._of_holed(cols, work))
+    def sums_of_incomplete(self, cols: Index, work: Work) -> Any:
+        return self._sums(self._of_incomplete(cols, work))
 
-    def parts_of_holed(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
-        assert self._known is not None, "rows without an outcome have no holes"
+    def parts_of_incomplete(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
+        assert self._known is not None, "rows without an outcome have no missing values"
         columns = self._names(cols)
-        make = partial(_made_of_holed, columns, self._known, work)
+        make = partial(_made_of_incomplete, columns, self._known, work)
         return self._parts(columns, make, n_parts, threads)
 
-    def _of_holed(self, cols: Index, work: Work) -> list[Any]:
+    def _of_incomplete(self, cols: Index, work: Work) -> list[Any]:
         """What work makes of each partition, to be computed."""
         columns = self._names(cols)
         partitions = self._partitions(columns)
         starts = np.cumsum((0, *self._rows_by(partitions)[:-1])).tolist()
         shared = _shared(self._client, work)
         return [
-            _of_holed(partition, columns, self._outcome, start, shared)
+            _of_incomplete(partition, columns, self._outcome, start, shared)
             for partition, start in zip(partitions, starts, strict=True)
         ]
 
@@ -292,7 +292,8 @@ def _first_look(
     missing = np.isnan(X)
     # Seeded by place: the answer is the same when a lost partition is summed again.
     weights = np.random.default_rng(place).standard_normal(len(X))
-    # Infinite values are refused later, with the names of their columns; one with holes has no projection.
+    # Infinite values are refused later, with the names of their columns; one with missing values has no
+    # projection.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         moments = _column_moments(X, _outcomes(partition, outcome), np.zeros(X.shape[1]))
         projection = weights @ X
@@ -305,7 +306,7 @@ def _first_look(
         weight=float(weights.sum()),
         projection=projection,
         rows_by_partition=(len(X),),
-        rows_with_holes=int(missing.any(axis=1).sum()),
+        incomplete_rows=int(missing.any(axis=1).sum()),
         rows_without_values=int(missing.all(axis=1).sum()),
     )
 
@@ -320,7 +321,7 @@ def _moments(
 
 def _column_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
     """Moments by class; where values are missing, of those that are not."""
-    return measured_moments(X, y, shift) if has_holes(X) else NumbaRaw(X, y).column_moments(shift)
+    return measured_moments(X, y, shift) if has_missing(X) else NumbaRaw(X, y).column_moments(shift)
 
 
 @delayed
@@ -333,11 +334,11 @@ def _gram(
 
 
 @delayed
-def _of_holed(
+def _of_incomplete(
     partition: pd.DataFrame, columns: list[Hashable], outcome: OutcomeRows, first_row: int, work: Work
 ) -> Any:
     with one_blas_thread():
-        return _made_of_holed(columns, outcome, work, partition, first_row)
+        return _made_of_incomplete(columns, outcome, work, partition, first_row)
 
 
 @delayed
@@ -362,7 +363,7 @@ def _standardized(
     return NumbaRaw(_values(partition, columns), known).standardize(everything, mean, sd).columns, known
 
 
-def _made_of_holed(
+def _made_of_incomplete(
     columns: list[Hashable], outcome: OutcomeRows, work: Work, partition: pd.DataFrame, first_row: int
 ) -> Any:
-    return work(holed_rows("numba", _values(partition, columns), outcome.rows(partition), first_row))
+    return work(incomplete_part("numba", _values(partition, columns), outcome.rows(partition), first_row))

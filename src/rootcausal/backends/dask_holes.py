@@ -17,41 +17,41 @@ import numpy as np
 from distributed import Client, Future
 
 from ..core.gaussian import JointGaussian
-from ..core.holes import Filling, JointSums, Repeats, View
+from ..core.holes import Imputer, JointSums, Repeats, View
 from ..core.table import F64, ColumnMoments, Index
 from .dask_rows import DaskTable, table_on_cluster
-from .holed import MemoryHoles
+from .holed import MemoryIncomplete
 
 #: Makes something of one partition, whose columns are those that were asked for.
-Work = Callable[[MemoryHoles], Any]
+Work = Callable[[MemoryIncomplete], Any]
 
 
-class HoledSource(Protocol):
-    """Where rows with an outcome and holes come from; read anew for each pass."""
+class IncompleteSource(Protocol):
+    """Where rows with an outcome and missing values come from; read anew for each pass."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
     @property
-    def rows_with_holes(self) -> int: ...
+    def incomplete_rows(self) -> int: ...
 
     def column_moments(self, shift: F64) -> ColumnMoments: ...
 
-    def sums_of_holed(self, cols: Index, work: Work) -> Any:
+    def sums_of_incomplete(self, cols: Index, work: Work) -> Any:
         """The sum over the partitions of what ``work`` makes of some columns of each."""
         ...
 
-    def parts_of_holed(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
+    def parts_of_incomplete(self, cols: Index, work: Work, n_parts: int, threads: int) -> list[Future]:
         """Parts of the standardized columns, and outcomes, that ``work`` makes of some of each partition."""
         ...
 
 
-class DaskHoles:
+class DaskIncomplete:
     """A cohort with an outcome and missing values on a cluster."""
 
     backend = "dask"
 
-    def __init__(self, client: Client, source: HoledSource) -> None:
+    def __init__(self, client: Client, source: IncompleteSource) -> None:
         self._client = client
         self._source = source
 
@@ -59,22 +59,24 @@ class DaskHoles:
     def shape(self) -> tuple[int, int]:
         return self._source.shape
 
-    def rows_with_holes(self) -> int:
-        return self._source.rows_with_holes
+    def incomplete_rows(self) -> int:
+        return self._source.incomplete_rows
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         return self._source.column_moments(shift)
 
     def measured_sums(self, view: View) -> JointSums:
-        return self._source.sums_of_holed(view.cols, methodcaller("measured_sums", _alone(view)))
+        return self._source.sums_of_incomplete(view.cols, methodcaller("measured_sums", _alone(view)))
 
     def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
-        return self._source.sums_of_holed(view.cols, methodcaller("expected_sums", _alone(view), joint))
+        return self._source.sums_of_incomplete(view.cols, methodcaller("expected_sums", _alone(view), joint))
 
-    def filled(self, filling: Filling) -> tuple[DaskFilled, DaskFilled]:
+    def filled(self, filling: Imputer) -> tuple[DaskFilled, DaskFilled]:
         alone = _alone(filling.view)
-        counts = self._source.sums_of_holed(filling.view.cols, methodcaller("class_counts", alone))
-        held = self._source.sums_of_holed(filling.view.cols, methodcaller("contents", alone, filling.ids))
+        counts = self._source.sums_of_incomplete(filling.view.cols, methodcaller("class_counts", alone))
+        held = self._source.sums_of_incomplete(
+            filling.view.cols, methodcaller("contents", alone, filling.ids)
+        )
         narrow = replace(filling, view=alone, repeats=Repeats.of(held.numbers, held.contents))
         complete, copies = (
             DaskFilled(self._client, self._source, filling.view.cols, narrow, which, None, counts[which])
@@ -91,9 +93,9 @@ class DaskFilled:
     def __init__(
         self,
         client: Client,
-        source: HoledSource,
+        source: IncompleteSource,
         cols: Index,
-        filling: Filling,
+        filling: Imputer,
         which: int,
         only: int | None,
         counts: F64,
@@ -130,16 +132,16 @@ class DaskFilled:
         work = partial(_standardized, *self._chosen, (cols, mean, sd))
 
         def parts(n_parts: int, threads: int) -> list[Future]:
-            return self._source.parts_of_holed(self._cols, work, n_parts, threads)
+            return self._source.parts_of_incomplete(self._cols, work, n_parts, threads)
 
         return table_on_cluster(self._client, (self.shape[0], cols.size), parts)
 
     @property
-    def _chosen(self) -> tuple[Filling, int, int | None]:
+    def _chosen(self) -> tuple[Imputer, int, int | None]:
         return self._filling, self._which, self._only
 
     def _sums(self, method: str, *args: Any) -> Any:
-        return self._source.sums_of_holed(self._cols, partial(_asked, *self._chosen, method, args))
+        return self._source.sums_of_incomplete(self._cols, partial(_asked, *self._chosen, method, args))
 
 
 def _alone(view: View) -> View:
@@ -147,19 +149,19 @@ def _alone(view: View) -> View:
     return replace(view, cols=np.arange(view.cols.size))
 
 
-def _filled(filling: Filling, which: int, only: int | None, rows: MemoryHoles) -> Any:
+def _filled(filling: Imputer, which: int, only: int | None, rows: MemoryIncomplete) -> Any:
     raw = rows.filled(filling)[which]
     return raw if only is None else raw.by_class()[only]
 
 
 def _asked(
-    filling: Filling, which: int, only: int | None, method: str, args: tuple[Any, ...], rows: MemoryHoles
+    filling: Imputer, which: int, only: int | None, method: str, args: tuple[Any, ...], rows: MemoryIncomplete
 ) -> Any:
     return getattr(_filled(filling, which, only, rows), method)(*args)
 
 
 def _standardized(
-    filling: Filling, which: int, only: int | None, by: tuple[Index, F64, F64], rows: MemoryHoles
+    filling: Imputer, which: int, only: int | None, by: tuple[Index, F64, F64], rows: MemoryIncomplete
 ) -> tuple[F64, np.ndarray]:
     table = _filled(filling, which, only, rows).standardize(*by)
     return table.columns, table.labels

@@ -1,4 +1,4 @@
-"""Compiled loops that fill holes row by row: what is expected, its covariance, and draws with keyed noise.
+"""Compiled loops that impute row by row: what is expected, its covariance, and draws with keyed noise.
 
 The plain twins are in :mod:`.fill_plain`. Each row is a Cholesky decomposition of as many equations as it has
 holes.
@@ -39,7 +39,7 @@ def _normal(bits: np.uint64) -> float:
 
 @compiled(nogil=True, fastmath=FASTMATH)
 def _solve_row(z: F64, mean: F64, precision: F64, places: Index, away: F64, L: F64, x: F64) -> int:
-    """How many holes the row z (d,) has: their places, the factor L of Λ_mm = L Lᵀ, and what is expected.
+    """How many values the row z (d,) lacks: their places, the factor L of Λ_mm = L Lᵀ, and what is expected.
 
     The last of these is in x; ``away`` (d,) is room for deviations.
     """

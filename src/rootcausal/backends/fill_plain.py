@@ -10,7 +10,7 @@ from ..core.table import F64, Index
 
 
 def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown: F64) -> None:
-    """Overwrite the holes of Z (n, d) with what is expected.
+    """Overwrite the missing values of Z (n, d) with what is expected.
 
     Weight (n,) times their covariances is added to ``product`` (d, d), and their variances to ``unknown``.
     """

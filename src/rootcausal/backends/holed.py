@@ -1,7 +1,7 @@
 """Rows in memory of which some values are missing: the sums of imputation, and copies that are filled in.
 
 Rows are worked on in blocks, always the same ones, and their sums are added in one order: the answer does not
-depend on the number of threads. Copies are not stored raw: each pass over them draws them anew.
+depend on the number of threads. Imputed copies are not stored raw: each pass over them draws them anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.gaussian import JointGaussian
-from ..core.holes import DRAWS, Filling, JointSums, View
+from ..core.holes import DRAWS, Imputer, JointSums, View
 from ..core.noise import U64, contents, ranks_among_equals, row_keys, seed_state
 from ..core.rounding import to_levels
 from ..core.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of
@@ -34,7 +34,7 @@ InThreads = Callable[[Callable[[int, int], None], int, int], None]
 
 @dataclass(frozen=True)
 class Machinery:
-    """What a backend does with rows that have holes.
+    """What a backend does with incomplete rows.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Machinery:
     table: Callable[[F64, np.ndarray], Table]
 
 
-class MemoryHoles:
+class MemoryIncomplete:
     """Rows of X (n, p), where NaN is missing, with their outcome y; the first is row ``first_row``."""
 
     def __init__(self, X: F64, y: np.ndarray, machinery: Machinery, first_row: int = 0) -> None:
@@ -72,38 +72,38 @@ class MemoryHoles:
     def shape(self) -> tuple[int, int]:
         return self._X.shape[0], self._X.shape[1]
 
-    def rows_with_holes(self) -> int:
+    def incomplete_rows(self) -> int:
         return int(_lacking(self._X, np.arange(self.shape[1])).sum())
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         return measured_moments(self._X, self._y, shift)
 
     def measured_sums(self, view: View) -> JointSums:
-        return self._sums(view, np.flatnonzero(~self._holed(view)), None)
+        return self._sums(view, np.flatnonzero(~self._incomplete(view)), None)
 
     def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
-        return self._sums(view, np.flatnonzero(self._holed(view)), joint)
+        return self._sums(view, np.flatnonzero(self._incomplete(view)), joint)
 
     def class_counts(self, view: View) -> F64:
         """(2, c): rows by class that have every column of the view; and copies of those that do not."""
-        holed = self._holed(view)
+        holed = self._incomplete(view)
         classes = classes_of(self._y, len(self._y))
         whole, lacking = ([int((of & member).sum()) for member in classes] for of in (~holed, holed))
         return np.array([whole, [DRAWS * count for count in lacking]], dtype=np.float64)
 
-    def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
+    def filled(self, filling: Imputer) -> tuple[RawTable, RawTable]:
         cols = filling.view.cols
-        lacking = self._holed(filling.view)
+        lacking = self._incomplete(filling.view)
         whole, holed = np.flatnonzero(~lacking), np.flatnonzero(lacking)
         held = self._contents(filling.view, filling.ids, holed)
         elsewhere = filling.repeats
         ranks = ranks_among_equals(held) if elsewhere is None else elsewhere.of_rows(holed + self._first_row)
-        copies = Copies(self._X, self._y[holed], holed, row_keys(held, ranks), filling, self._do)
+        copies = ImputedCopies(self._X, self._y[holed], holed, row_keys(held, ranks), filling, self._do)
         return self._do.raw(self._X[np.ix_(whole, cols)], self._y[whole]), copies
 
     def contents(self, view: View, ids: Index) -> HeldByRows:
         """What rows hold that lack a column of the view; ``ids`` are its columns in the whole cohort."""
-        holed = np.flatnonzero(self._holed(view))
+        holed = np.flatnonzero(self._incomplete(view))
         return HeldByRows(holed + self._first_row, self._contents(view, ids, holed))
 
     def _contents(self, view: View, ids: Index, rows: Index) -> U64:
@@ -119,14 +119,14 @@ class MemoryHoles:
             found[start : start + height] += contents(outcome[:, None], OUTCOME)
         return found
 
-    def _holed(self, view: View) -> np.ndarray:
+    def _incomplete(self, view: View) -> np.ndarray:
         """(n,) which rows lack a column of the view; asked for in each round, and found once."""
         if self._split is None or self._split[0] is not view:
             self._split = view, _lacking(self._X, view.cols)
         return self._split[1]
 
     def _sums(self, view: View, rows: Index, joint: JointGaussian | None) -> JointSums:
-        """Of some rows, their holes filled with what ``joint`` expects; None where there are none."""
+        """Of some rows, what they lack filled with what ``joint`` expects; None where they lack nothing."""
         pieces = max(1, min(PIECES, rows.size * view.size // VALUES_A_STRIP))
         height = max(1, VALUES_A_STRIP // view.size)
         total, unknown = np.zeros((2, pieces, view.size))
@@ -164,14 +164,14 @@ class HeldByRows:
         )
 
 
-class Copies:
-    """Rows with holes, each filled in at random DRAWS times; a table without holes.
+class ImputedCopies:
+    """Incomplete rows, each filled in at random DRAWS times; a table without missing values.
 
     The columns are those of the filling's view. Copies of one row lie side by side.
     """
 
     def __init__(
-        self, X: F64, y: np.ndarray, rows: Index, keys: U64, filling: Filling, machinery: Machinery
+        self, X: F64, y: np.ndarray, rows: Index, keys: U64, filling: Imputer, machinery: Machinery
     ) -> None:
         """``rows`` (g,) of X, their labels y (g,), and what the noise knows them by."""
         self._X = X
@@ -225,9 +225,9 @@ class Copies:
                 total[c] += of_class.T @ of_class
         return total
 
-    def by_class(self) -> tuple[Copies, Copies]:
+    def by_class(self) -> tuple[ImputedCopies, ImputedCopies]:
         controls, cases = (
-            Copies(self._X, self._y[m], self._rows[m], self._keys[m], self._filling, self._do)
+            ImputedCopies(self._X, self._y[m], self._rows[m], self._keys[m], self._filling, self._do)
             for m in (self._y == 0, self._y == 1)
         )
         return controls, cases

@@ -1,4 +1,4 @@
-"""A bent mechanism laid out for compiled loops; apart from them, so that naming it needs no compiler."""
+"""A nonlinear mechanism laid out for compiled loops; apart from them, so that naming it needs no compiler."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..core.table import F64, Index
 
 
-class Machine(NamedTuple):
+class CompiledMechanism(NamedTuple):
     """A mechanism and the predictor of an outcome, laid out for loops; k places, a arrows, b products.
 
     Attributes
@@ -19,7 +19,7 @@ class Machine(NamedTuple):
     error_mean, error_sd : (k,) of errors before they have unit variance.
     limits : (k, 2) of the logarithm of the spread; of a place with levels, of its logit.
     range : (k, 2) of values: the predictor does not change beyond.
-    uneven : (k,) whether the spread differs.
+    heteroscedastic : (k,) whether the spread differs.
     into : (k + 1,) arrows into each place are those from into[i] up to into[i + 1].
     cause : (a,) where they come from.
     expected, spread : (a, pieces, 4) their curves.
@@ -40,7 +40,7 @@ class Machine(NamedTuple):
     error_sd: F64
     limits: F64
     range: F64
-    uneven: np.ndarray
+    heteroscedastic: np.ndarray
     into: Index
     cause: Index
     expected: F64

@@ -1,4 +1,4 @@
-"""Walks through bent mechanisms, patient by patient, in compiled loops."""
+"""Permutation sampling through nonlinear mechanisms, patient by patient, in compiled loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.table import F64, Index
 from .compiled import compiled
-from .machine import Machine
+from .machine import CompiledMechanism
 from .power_of_two import LOG2_E, power_of_two
 
 # Multiply-adds may be fused; sums stay in order: loops over one or two arrows are slower as vectors. What is
@@ -17,13 +17,13 @@ FUSED = {"contract", "nsz"}
 
 
 @compiled(nogil=True, inline="always")
-def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
+def propagate(machine: CompiledMechanism, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
     """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
 
     What is added by ``part`` is more than before comes back.
     """
     f, log_g = machine.constant[i, 0], machine.constant[i, 1]
-    uneven = machine.uneven[i]
+    heteroscedastic = machine.heteroscedastic[i]
     expected, spread_of = machine.expected, machine.spread
     for arrow in range(machine.into[i], machine.into[i + 1]):
         j = machine.cause[arrow]
@@ -31,7 +31,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
         f += (
             (expected[arrow, at, 3] * v + expected[arrow, at, 2]) * v + expected[arrow, at, 1]
         ) * v + expected[arrow, at, 0]
-        if uneven:
+        if heteroscedastic:
             log_g += (
                 (spread_of[arrow, at, 3] * v + spread_of[arrow, at, 2]) * v + spread_of[arrow, at, 1]
             ) * v + spread_of[arrow, at, 0]
@@ -52,7 +52,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
             square += value * value * (to_here - below)
             below = to_here
         f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
-    elif uneven:
+    elif heteroscedastic:
         log_g = min(max(log_g, machine.limits[i, 0]), machine.limits[i, 1])
         spread = power_of_two(LOG2_E * log_g)
     here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
@@ -71,7 +71,7 @@ def settle(machine: Machine, i: int, error: float, z: F64, piece: Index, part: F
 
 
 @compiled(nogil=True, inline="always")
-def piece_of(machine: Machine, i: int, value: float) -> int:
+def piece_of(machine: CompiledMechanism, i: int, value: float) -> int:
     """Which piece of the curves of place i this value lies in."""
     at = 0
     for knot in range(machine.knots.shape[1]):
@@ -80,7 +80,7 @@ def piece_of(machine: Machine, i: int, value: float) -> int:
 
 
 @compiled(nogil=True, inline="always")
-def products_of(machine: Machine, z: F64) -> float:
+def products_of(machine: CompiledMechanism, z: F64) -> float:
     """What products of variables add to the predictor."""
     total, within = 0.0, machine.within
     for product in range(machine.risk_factor.size):
@@ -112,19 +112,19 @@ def by_itself(points: F64, heights: F64, error: float) -> float:
 
 
 @compiled(nogil=True, fastmath=FUSED)
-def predictors(machine: Machine, errors: F64, begin: int, end: int, out: F64) -> None:
+def predictors(machine: CompiledMechanism, errors: F64, begin: int, end: int, out: F64) -> None:
     """Rows begin..end−1: the predictor of patients with these errors (n, k), less its constant."""
     k = errors.shape[1]
     z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
     for row in range(begin, end):
         for i in range(k):
-            settle(machine, i, errors[row, i], z, piece, part)
+            propagate(machine, i, errors[row, i], z, piece, part)
         out[row] = part.sum() + products_of(machine, z)
 
 
 @compiled(nogil=True, fastmath=FUSED)
 def walk_patients(
-    machine: Machine,
+    machine: CompiledMechanism,
     errors: F64,
     told: F64,
     places: Index,
@@ -143,19 +143,19 @@ def walk_patients(
 ) -> None:
     """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
 
-    ``told`` (n,) are their predictors, less the constant, where every walk ends. After ``fewest`` walks of
-    each replicate, and whenever these have doubled, a patient is done whose standard errors are all at most
-    ``part_of`` times their values, or ``enough``; or when there are no more walks.
+    ``told`` (n,) are their predictors, less the constant, where every permutation ends. After ``fewest``
+    permutations of each replicate, and whenever these have doubled, a patient is done whose standard errors
+    are all at most ``part_of`` times their values, or ``enough``; or when there are no more permutations.
     """
-    k, n_walks, last = errors.shape[1], len(start), places.size - 1
-    z0, piece0 = np.zeros((n_walks, k)), np.zeros((n_walks, k), dtype=np.intp)
-    part0, total0, alone0 = np.zeros((n_walks, k)), np.empty(n_walks), np.zeros((n_walks, k))
-    for walk in range(n_walks):
+    k, n_turns, last = errors.shape[1], len(start), places.size - 1
+    z0, piece0 = np.zeros((n_turns, k)), np.zeros((n_turns, k), dtype=np.intp)
+    part0, total0, alone0 = np.zeros((n_turns, k)), np.empty(n_turns), np.zeros((n_turns, k))
+    for turn in range(n_turns):
         for i in range(k):
-            settle(machine, i, start[walk, i], z0[walk], piece0[walk], part0[walk])
-        total0[walk] = part0[walk].sum()
+            propagate(machine, i, start[turn, i], z0[turn], piece0[turn], part0[turn])
+        total0[turn] = part0[turn].sum()
         for i in places:
-            alone0[walk, i] = by_itself(points[i], heights[i], start[walk, i])
+            alone0[turn, i] = by_itself(points[i], heights[i], start[turn, i])
     z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
     current, alone, gained = np.zeros(k), np.zeros(k), np.zeros(k)
     totals = np.zeros((replicates, k))
@@ -164,31 +164,31 @@ def walk_patients(
             alone[i] = by_itself(points[i], heights[i], errors[row, i])
             totals[:, i] = 0.0
         done, until = 0, fewest * replicates
-        while done < n_walks:
-            for walk in range(done, until):
+        while done < n_turns:
+            for turn in range(done, until):
                 for i in places:
                     gained[i] = 0.0
                 for direction in range(2):
                     for i in range(k):
-                        z[i], piece[i], part[i] = z0[walk, i], piece0[walk, i], part0[walk, i]
-                        current[i] = start[walk, i]
-                    total = total0[walk]
+                        z[i], piece[i], part[i] = z0[turn, i], piece0[turn, i], part0[turn, i]
+                        current[i] = start[turn, i]
+                    total = total0[turn]
                     before = total + products_of(machine, z)
                     for step in range(last):
-                        i = order[walk, step if direction == 0 else last - step]
+                        i = order[turn, step if direction == 0 else last - step]
                         current[i] = errors[row, i]
                         for at in range(machine.after[i], machine.after[i + 1]):
                             j = machine.reached[at]
-                            total += settle(machine, j, current[j], z, piece, part)
+                            total += propagate(machine, j, current[j], z, piece, part)
                         now = total + products_of(machine, z)
                         gained[i] += now - before
                         before = now
-                    gained[order[walk, last if direction == 0 else 0]] += told[row] - before
+                    gained[order[turn, last if direction == 0 else 0]] += told[row] - before
                 for i in places:
-                    totals[walk % replicates, i] += 0.5 * gained[i] - (alone[i] - alone0[walk, i])
+                    totals[turn % replicates, i] += 0.5 * gained[i] - (alone[i] - alone0[turn, i])
             done = until
-            until = min(2 * until, n_walks)
-            settled = True
+            until = min(2 * until, n_turns)
+            converged = True
             for i in places:
                 mean = totals[:, i].sum() / done
                 square = 0.0
@@ -197,6 +197,6 @@ def walk_patients(
                     square += away * away
                 values[row, i] = alone[i] + mean
                 noise[row, i] = math.sqrt(square / (replicates * (replicates - 1)))
-                settled &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
-            if settled:
+                converged &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
+            if converged:
                 break

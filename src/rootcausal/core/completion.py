@@ -19,10 +19,10 @@ from .rounding import to_levels
 from .table import F64, Index
 
 # Rows that are standardized at once.
-ROWS_A_BLOCK = 4096
+ROWS_PER_BLOCK = 4096
 # So many rows of independent columns are added to those of the cohort: matrices then have an inverse.
 RIDGE = 3.0
-# Linear functions of a row, times its holes, whose spread is worked out at once.
+# Linear functions of a row, times its missing values, whose spread is worked out at once.
 VALUES_A_BLOCK = 1 << 20
 
 
@@ -86,8 +86,8 @@ class Completion:
         if noise is not None:
             held = contents(X[holed[:, None], self.columns], self.columns)
             keys = row_keys(held, ranks_among_equals(held))
-        for start in range(0, holed.size, ROWS_A_BLOCK):
-            rows = holed[start : start + ROWS_A_BLOCK]
+        for start in range(0, holed.size, ROWS_PER_BLOCK):
+            rows = holed[start : start + ROWS_PER_BLOCK]
             for gap in gaps_of(self._standardized(X, rows), self._joint):
                 values = gap.mean
                 if noise is not None:
@@ -108,8 +108,8 @@ class Completion:
         """
         spread = np.zeros((len(X), effects.shape[1]))
         scaled = effects[self.columns] * self._sd[:, None]
-        for start in range(0, len(X), ROWS_A_BLOCK):
-            rows = np.arange(start, min(start + ROWS_A_BLOCK, len(X)))
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            rows = np.arange(start, min(start + ROWS_PER_BLOCK, len(X)))
             for gap in gaps_of(self._standardized(X, rows), self._joint):
                 root = np.linalg.cholesky(gap.precision)
                 height = max(1, VALUES_A_BLOCK // max(1, gap.places.shape[1] * effects.shape[1]))

@@ -2,7 +2,7 @@
 
 With the precision Λ = Σ⁻¹, the missing part m of a row given its observed part o has the covariance
 C = Λ_mm⁻¹ and the mean μ_m − C Λ_mo (x_o − μ_o): a small system a row, of as many equations as are missing.
-Rows with equally many holes are solved together.
+Rows that lack equally many values are solved together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class JointGaussian:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """The holes of g rows that have equally many of them.
+    """The missing values of g rows that have equally many of them.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Gaps:
 
 
 def gaps_of(Z: F64, joint: JointGaussian) -> Iterator[Gaps]:
-    """The holes (NaN) of rows Z (n, d), a block of rows with equally many at a time."""
+    """The missing values (NaN) of rows Z (n, d), a block of rows with equally many at a time."""
     missing = np.isnan(Z)
     count = missing.sum(axis=1)
     for k in np.unique(count[count > 0]):

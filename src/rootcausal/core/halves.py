@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 from .schema import Part
 from .table import F64, Index
 
-#: Lines describe how a place depends on its causes; bent lines do; and its spread depends on them too.
-STRAIGHT, BENT, UNEVEN = "straight", "bent", "uneven"
+#: Lines describe how a place depends on its causes; curves do; and its spread depends on them too.
+LINEAR, NONLINEAR, HETEROSCEDASTIC = "linear", "nonlinear", "heteroscedastic"
 
 
 class ArrowCurve(NamedTuple):
@@ -95,7 +95,7 @@ class Mechanism(Part, Protocol):
         ...
 
     def forms(self) -> list[str]:
-        """(k,) whether lines were enough for each place: :data:`STRAIGHT`, :data:`BENT` or :data:`UNEVEN`."""
+        """(k,) the form of each place: :data:`LINEAR`, :data:`NONLINEAR` or :data:`HETEROSCEDASTIC`."""
         ...
 
     def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:

@@ -1,8 +1,8 @@
 """A cohort with missing values, seen through sums: the waist of imputation.
 
 As in :mod:`rootcausal.core.table`, rows stay where they are. A round of expectation-maximization (EM) asks
-for sums over rows whose holes were filled with what is expected of them; at the end the rows are filled in at
-random, and become a table without holes.
+for sums over rows whose missing values were filled with what is expected of them; at the end the rows are
+filled in at random, and become a table without missing values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .noise import U64, ranks_among_equals
 from .population import ClassWeights
 from .table import F64, SCORE, Described, Index, RawTable
 
-#: Times that a patient with holes is filled in.
+#: Times that an incomplete patient is filled in.
 DRAWS = 5
 
 
@@ -64,7 +64,7 @@ class JointSums:
     Attributes
     ----------
     total : (d,) Σ z.
-    product : (d, d) Σ z zᵀ, and where holes were filled with what is expected, Σ of their covariances.
+    product : (d, d) Σ z zᵀ, and where missing ones were filled with what is expected, Σ of their covariances.
     unknown : (d,) Σ of the variances of what was filled in.
     """
 
@@ -109,7 +109,7 @@ class Repeats:
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
+class Imputer:
     """How to fill in at random.
 
     Attributes
@@ -130,10 +130,10 @@ class Filling:
 
 
 @runtime_checkable
-class HoledRaw(Described, Protocol):
+class IncompleteRaw(Described, Protocol):
     """A cohort with an outcome and missing values (NaN); its moments are those of what was measured."""
 
-    def rows_with_holes(self) -> int:
+    def incomplete_rows(self) -> int:
         """How many rows lack some value."""
         ...
 
@@ -142,10 +142,10 @@ class HoledRaw(Described, Protocol):
         ...
 
     def expected_sums(self, view: View, joint: JointGaussian) -> JointSums:
-        """Over all other rows, their holes filled with what is expected given the rest of the row."""
+        """Over all other rows, what they lack filled with what is expected given the rest of the row."""
         ...
 
-    def filled(self, filling: Filling) -> tuple[RawTable, RawTable]:
+    def filled(self, filling: Imputer) -> tuple[RawTable, RawTable]:
         """The columns of the view, complete: rows that have them all; and :data:`DRAWS` copies of each other
         row, filled in at random. Either may have no rows.
         """

@@ -1,7 +1,7 @@
 """Missing values of a cohort, filled in several times at random given all that was measured, and D.
 
 The columns that matter, and D, are taken for jointly Gaussian. Expectation-maximization (EM; Dempster, Laird
-& Rubin 1977) finds that Gaussian from rows with holes; each such row is then drawn from it five times
+& Rubin 1977) finds that Gaussian from incomplete rows; each such row is then drawn from it five times
 (multiple imputation), and all sums are over the copies, which together count once. A draw has to see D: else
 it would dilute what D depends on. One that is the same each time must not: hence the noise.
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
-from .holes import DRAWS, Filling, HoledRaw, JointSums, View
+from .holes import DRAWS, Imputer, IncompleteRaw, JointSums, View
 from .layout import Layout
 from .moments import Columns, columns_about
 from .outcome import Outcome
@@ -28,8 +28,8 @@ from .table import F64, Index
 LEVEL = 0.4
 # At most so many columns of a local variant: those with the smallest p-values.
 MOST_COLUMNS = 500
-# Bent relations are looked for among so many.
-MOST_BENT = 200
+# Nonlinear relations are looked for among so many.
+MOST_NONLINEAR = 200
 MAX_ROUNDS = 100
 # By how much a round may still change means, in standard deviations, and correlations.
 TOLERANCE = 1e-3
@@ -64,7 +64,7 @@ class Imputation:
 
 @dataclass(frozen=True, eq=False)
 class Imputed:
-    """A cohort without holes.
+    """A cohort without missing values.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def most_dependent(
 def worth_filling(
     columns: Columns, layout: Layout, alpha: float, local: bool, outcome: Outcome
 ) -> tuple[Index, float]:
-    """Columns (m,) to fill in for a search for straight lines, and the p-value that they had to be below.
+    """Columns (m,) to fill in for a linear search, and the p-value that they had to be below.
 
     ``local`` says that the search leaves out columns on which D does not depend at the level ``alpha``; here
     those are left out that are far from it, and that the search does not keep in any case. Else all matter.
@@ -122,7 +122,7 @@ def worth_filling(
 
 
 def impute(
-    raw: HoledRaw,
+    raw: IncompleteRaw,
     columns: Columns,
     layout: Layout,
     to_fill: tuple[Index, float],
@@ -137,7 +137,7 @@ def impute(
     chosen, level = to_fill
     view = _view(columns, chosen, outcome)
     joint, sums, rounds, converged = expectation_maximization(raw, view, n)
-    filling = Filling(view, joint, seed, chosen, layout.take(chosen))
+    filling = Imputer(view, joint, seed, chosen, layout.take(chosen))
     complete, copies = raw.filled(filling)
     pooled = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
     about = pooled.column_moments(view.mean)
@@ -147,7 +147,7 @@ def impute(
     done = Imputation(
         missing=n - measured,
         columns=chosen,
-        rows=raw.rows_with_holes(),
+        rows=raw.incomplete_rows(),
         draws=DRAWS,
         rounds=rounds,
         converged=converged,
@@ -165,7 +165,9 @@ def _view(columns: Columns, chosen: Index, outcome: Outcome) -> View:
     return View(chosen, columns.mean[chosen], columns.sd[chosen], scores, columns.weights)
 
 
-def expectation_maximization(raw: HoledRaw, view: View, n: int) -> tuple[JointGaussian, JointSums, int, bool]:
+def expectation_maximization(
+    raw: IncompleteRaw, view: View, n: int
+) -> tuple[JointGaussian, JointSums, int, bool]:
     """The Gaussian, the last sums, the rounds that it took, and whether it came to rest."""
     measured = raw.measured_sums(view)
     joint = JointGaussian(np.zeros(view.size), np.eye(view.size))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
-from .halves import STRAIGHT, ArrowCurve
+from .halves import LINEAR, ArrowCurve
 from .moments import EXHAUSTED, reach
 from .schema import LOWER, UPPER, Array
 from .table import F64, Index
@@ -96,7 +96,7 @@ class LinearMechanism:
         return self.mixing
 
     def forms(self) -> list[str]:
-        return [STRAIGHT] * self.order.size
+        return [LINEAR] * self.order.size
 
     def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
         spread = np.full(z.size, 1.0 / self.unmixing[effect, effect])

@@ -15,7 +15,7 @@ from .schema import check_part
 from .table import F64, LARGEST, Index
 
 # Rows scored at once: their errors stay in cache between the steps.
-ROWS_A_BLOCK = 4096
+ROWS_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +236,7 @@ class CausalModel:
         inside = np.flatnonzero(np.isin(self.column_order, columns))
         for place in inside:
             column = int(self.column_order[place])
-            # The error at a place comes from its column and those before it, and these have settled.
+            # The error at a place comes from its column and those before it, and these are known.
             moved = values.copy()
             moved[:, column] = wanted[column]
             error = self.mechanism.errors(moved, np.array([place]))
@@ -258,8 +258,8 @@ class CausalModel:
     def effects_on_outcome(self) -> F64:
         """(v,) what one standard unit of each variable of the order adds to the predictor, others held fixed.
 
-        Of a variable of several columns this is a size without a sign. Where lines are bent, it is by how
-        much the predictor varies with the variable.
+        Of a variable of several columns this is a size without a sign. Where relations are nonlinear, it is
+        by how much the predictor varies with the variable.
         """
         effects = self.attribution.effects_on_outcome(self.mechanism)
         return effects if self._groups is None else self._groups.norms(effects)
@@ -358,4 +358,4 @@ class CausalModel:
 
 def row_blocks(X: F64) -> list[slice]:
     """Blocks of rows that stay in cache."""
-    return [slice(start, start + ROWS_A_BLOCK) for start in range(0, X.shape[0], ROWS_A_BLOCK)]
+    return [slice(start, start + ROWS_PER_BLOCK) for start in range(0, X.shape[0], ROWS_PER_BLOCK)]

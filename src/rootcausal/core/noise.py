@@ -34,7 +34,7 @@ def seed_state(seed: int) -> np.uint64:
 
 
 def contents(X: F64, columns: Index) -> U64:
-    """(n,) a hash of what each row of X (n, m) holds, holes too; its columns are known by their numbers."""
+    """(n,) a hash of what each row of X (n, m) holds, and lacks; its columns are known by their numbers."""
     found = np.zeros(len(X), dtype=np.uint64)
     for values, of_column in zip(X.T, scrambled(columns.astype(np.uint64)), strict=True):
         cells = values + 0.0  # a copy, in which −0 is 0

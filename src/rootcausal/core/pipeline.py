@@ -12,7 +12,7 @@ import numpy as np
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
 from .halves import Attribution, Mechanism
-from .holes import HoledRaw
+from .holes import IncompleteRaw
 from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
 from .model import CausalModel
@@ -260,7 +260,7 @@ class Learned:
 
 
 def learn(
-    raw: RawTable | HoledRaw,
+    raw: RawTable | IncompleteRaw,
     columns: Columns,
     settings: Settings,
     on_round: OnRound | None = None,
@@ -281,7 +281,7 @@ def learn(
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     asked = (level, settings, outcome, p, on_round)
-    if isinstance(raw, HoledRaw):
+    if isinstance(raw, IncompleteRaw):
         to_fill = learner.to_fill(columns, layout, level, settings, outcome)
         imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
         found = learner.learn(imputed.raw, imputed.columns, imputed.layout, *asked)
@@ -312,7 +312,7 @@ def learn(
 def completion_of(
     raw: RawTable, columns: Columns, layout: Layout, settings: Settings, order: Index, outcome: Outcome
 ) -> Completion:
-    """The joint Gaussian of a cohort without holes: of the causal order, and of other columns beside it.
+    """The joint Gaussian of a complete cohort: of the causal order, and of other columns beside it.
 
     Most of what tells of a missing value are columns that the screen left out.
     """

@@ -1,4 +1,4 @@
-"""Patients with holes, each as several rows that were filled in at random and that together count once."""
+"""Incomplete patients, each as several rows that were filled in at random and that together count once."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class KnownEntropies:
 
 
 class Described(Protocol):
-    """A cohort as it came, with or without holes: what its columns are like."""
+    """A cohort as it came, with or without missing values: what its columns are like."""
 
     @property
     def backend(self) -> str:

@@ -1,13 +1,13 @@
 """Cohorts that come with the package: generators, the paper's and a nonlinear one, and two real ones."""
 
-from .bent_truth import BentTruth
+from .bent_truth import NonlinearTruth
 from .cohorts import RealCohort, load_framingham, load_pbc
 from .simulate import SimulatedCohort, simulate
 from .simulate_nonlinear import NonlinearCohort, simulate_nonlinear
 
 __all__ = [
-    "BentTruth",
     "NonlinearCohort",
+    "NonlinearTruth",
     "RealCohort",
     "SimulatedCohort",
     "load_framingham",

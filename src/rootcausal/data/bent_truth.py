@@ -17,7 +17,7 @@ EVEN = "even"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BentTruth:
+class NonlinearTruth:
     """The structural equations of a cohort: ``X_i = (f_i(s) + g_i(s) * error_i - mean_i) / sd_i``.
 
     Here ``s = (X @ adjacency[i] - index_mean[i]) / index_sd[i]`` is a single index of the parents. A variable

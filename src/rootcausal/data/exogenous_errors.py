@@ -14,7 +14,7 @@ FAMILIES = 3
 # Of Student's t, chi-square and uniform errors.
 STANDARD_DEVIATIONS = np.sqrt([5 / 3, 6, 1 / 3])
 # Of a population, drawn at once: the first of them also set what is to be so common in it.
-ROWS_A_BLOCK = 100_000
+ROWS_PER_BLOCK = 100_000
 
 
 def draw_errors(n_samples: int, family: NDArray[np.int64], rng: np.random.Generator) -> F64:
@@ -55,8 +55,8 @@ class Population:
     rng: np.random.Generator
 
     def draw(self) -> F64:
-        """(ROWS_A_BLOCK, a): errors of the next people."""
-        return draw_errors(ROWS_A_BLOCK, self.family, self.rng)
+        """(ROWS_PER_BLOCK, a): errors of the next people."""
+        return draw_errors(ROWS_PER_BLOCK, self.family, self.rng)
 
     def own_errors(self, n: int) -> F64:
         """(n,) of a vertex like any other."""

@@ -13,7 +13,7 @@ from scipy.special import expit
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64
 from ..errors import InputError
-from .bent_truth import CENTRES, EVEN, SPREADS, BentTruth
+from .bent_truth import CENTRES, EVEN, SPREADS, NonlinearTruth
 from .exogenous_errors import FAMILIES, draw_unit_errors
 from .simulate import MAX_DRAWS, RandomState, draw_graph, integer_of_at_least
 from .walked_truth import FEWEST_WALKS, walked_shapley
@@ -56,7 +56,7 @@ class NonlinearCohort:
     centre, spread : tuple of str
         Which shapes f and g each column has: "saturating", "softplus" or "gated"; "growing", "peaked",
         "wide at both ends" or "even". A column without parents has "none" and "even".
-    mechanism : BentTruth
+    mechanism : NonlinearTruth
         The structural equations themselves.
     """
 
@@ -68,7 +68,7 @@ class NonlinearCohort:
     base_value: float
     feature_names: tuple[str, ...]
     target_name: str
-    mechanism: BentTruth
+    mechanism: NonlinearTruth
 
     @property
     def adjacency(self) -> F64:
@@ -188,7 +188,7 @@ def simulate_nonlinear(
     )
 
 
-def _draw_mechanism(graph: F64, heteroscedastic: bool, rng: np.random.Generator) -> BentTruth:
+def _draw_mechanism(graph: F64, heteroscedastic: bool, rng: np.random.Generator) -> NonlinearTruth:
     """Choose D in a graph with at least one edge, put the others in random order, and draw their shapes."""
     has_parents, has_children = (graph != 0).any(axis=1), (graph != 0).any(axis=0)
     target = rng.choice(np.flatnonzero(has_parents & ~has_children))
@@ -198,7 +198,7 @@ def _draw_mechanism(graph: F64, heteroscedastic: bool, rng: np.random.Generator)
     family = rng.integers(FAMILIES, size=p)
     centre, spread = rng.integers(len(CENTRES), size=p), rng.integers(len(SPREADS), size=p)
     caused = adjacency.any(axis=1)
-    unfinished = BentTruth(
+    unfinished = NonlinearTruth(
         adjacency=adjacency,
         causal_order=np.argsort(vertex),
         centre=tuple(CENTRES[k] if some else "none" for k, some in zip(centre, caused, strict=True)),
@@ -216,7 +216,7 @@ def _draw_mechanism(graph: F64, heteroscedastic: bool, rng: np.random.Generator)
     return _standardized(unfinished, rng)
 
 
-def _standardized(draft: BentTruth, rng: np.random.Generator) -> BentTruth:
+def _standardized(draft: NonlinearTruth, rng: np.random.Generator) -> NonlinearTruth:
     """The same equations with each index, each variable and the log-odds standardized over the population."""
     columns = np.ascontiguousarray(draw_unit_errors(PEOPLE, draft.family, rng).T)
     for i in draft.causal_order:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.table import F64, Index
-from .bent_truth import BentTruth
+from .bent_truth import NonlinearTruth
 from .exogenous_errors import unit_error_quantiles
 
 # Independent answers, whose scatter is the noise.
@@ -18,7 +18,7 @@ PATIENTS_A_BLOCK = 2048
 
 
 def walked_shapley(
-    mechanism: BentTruth,
+    mechanism: NonlinearTruth,
     errors: F64,
     base_value: float,
     n_walks: int,
@@ -60,7 +60,7 @@ def _draw_walks(
     return starts, orders
 
 
-def _walk(mechanism: BentTruth, ancestors: Index, errors: F64, starts: F64, orders: Index) -> F64:
+def _walk(mechanism: NonlinearTruth, ancestors: Index, errors: F64, starts: F64, orders: Index) -> F64:
     """(a, n): what the log-odds gain, on average over walks, when an ancestor's error is set."""
     place = {int(i): at for at, i in enumerate(ancestors)}
     downstream = _downstream(mechanism, ancestors)
@@ -83,7 +83,7 @@ def _walk(mechanism: BentTruth, ancestors: Index, errors: F64, starts: F64, orde
     return gains / (2 * len(starts))
 
 
-def _settle(mechanism: BentTruth, which: Index, own: F64, columns: F64, shift: F64, scale: F64) -> None:
+def _settle(mechanism: NonlinearTruth, which: Index, own: F64, columns: F64, shift: F64, scale: F64) -> None:
     """Work out these variables anew, causes first, all arrays (p, n)."""
     for i in which:
         if mechanism.adjacency[i].any():
@@ -91,7 +91,7 @@ def _settle(mechanism: BentTruth, which: Index, own: F64, columns: F64, shift: F
             columns[i] = shift[i] + scale[i] * own[i]
 
 
-def _downstream(mechanism: BentTruth, ancestors: Index) -> dict[int, Index]:
+def _downstream(mechanism: NonlinearTruth, ancestors: Index) -> dict[int, Index]:
     """Of each ancestor of D: the other ancestors that it acts on, directly or not, causes first."""
     reached: dict[int, Index] = {}
     for cause in ancestors:

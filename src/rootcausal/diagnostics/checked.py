@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.halves import STRAIGHT
+from ..core.halves import LINEAR
 from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, SCORE, Index
@@ -86,7 +86,7 @@ class Checked:
     @property
     def nonlinear(self) -> bool:
         """Whether the model has curves in place of straight lines."""
-        return any(form != STRAIGHT for form in self.model.mechanism.forms())
+        return any(form != LINEAR for form in self.model.mechanism.forms())
 
     @property
     def row_noun(self) -> str:

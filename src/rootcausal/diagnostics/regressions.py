@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from ..backends.choose import choose_table
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.regression import regress
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
 from ..outcomes.binary import fit_logit
@@ -86,7 +86,7 @@ class PlainLogit:
 def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
     n, k = errors.shape
     raw = choose_table("auto", errors, y)
-    assert not isinstance(raw, HoledRaw)
+    assert not isinstance(raw, IncompleteRaw)
     table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
     logit = fit_logit(table, np.arange(k), float(y.mean()))
     design = np.vstack([errors.T, np.ones(n)]).T
@@ -215,7 +215,7 @@ class PlainHazard(PlainFit):
         if not k:
             return cls(errors, np.zeros(0), False, *of_rows, clock.null_hazards, clock.edges)
         raw = choose_table("auto", errors, rows)
-        assert not isinstance(raw, HoledRaw)
+        assert not isinstance(raw, IncompleteRaw)
         table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
         found = regress(HazardLoss(table, np.arange(k), np.log(clock.null_hazards)), k)
         hazard = np.exp(np.minimum(found.baseline, LARGEST_LOG_HAZARD))

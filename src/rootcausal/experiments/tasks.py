@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.moments import describe_columns
 from ..core.ordering import VARIANTS, order_columns
 from ..data import simulate
@@ -146,7 +146,7 @@ def data_seed(source: CohortSource, number: int, seed: int) -> np.random.SeedSeq
 def _time(variants: Sequence[str], sample: Sample) -> dict[str, dict[str, Any]]:
     """Shortest time and pairs of each variant; they take turns, so that all have the same number of runs."""
     raw = choose_table("numba", sample.X, sample.y)
-    assert not isinstance(raw, HoledRaw)
+    assert not isinstance(raw, IncompleteRaw)
     found: dict[str, dict[str, Any]] = {variant: {"seconds": math.inf} for variant in variants}
     first = time.perf_counter()
     for _ in range(RUNS):

@@ -12,15 +12,17 @@ from ..core.layout import Layout
 from ..core.linear import MOST_COLUMNS, LinearMechanism
 from ..core.model import CausalModel
 from ..core.schema import Part, flattened, names_of, taken, unflattened
-from ..nonlinear.attribution import BentAttribution
-from ..nonlinear.mechanism import BentMechanism
+from ..nonlinear.attribution import NonlinearAttribution
+from ..nonlinear.mechanism import NonlinearMechanism
 from ..outcomes import OUTCOMES
 
 # The kinds of parts that files know, by the names of their headers: a new one is entered here.
-MECHANISM_KINDS: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (LinearMechanism, BentMechanism)}
+MECHANISM_KINDS: dict[str, type[Mechanism]] = {
+    kind.kind: kind for kind in (LinearMechanism, NonlinearMechanism)
+}
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
     **{one.attribution.kind: one.attribution for one in OUTCOMES.values()},
-    BentAttribution.kind: BentAttribution,
+    NonlinearAttribution.kind: NonlinearAttribution,
 }
 # Arrays of the model itself, which are whole, and those of resamples.
 FITTED, RESAMPLES = "", "bootstrap_"

@@ -25,7 +25,7 @@ from distributed.exceptions import WorkerStartTimeoutError
 
 from ..backends.blas import one_blas_thread
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
-from ..backends.dask_holes import DaskHoles
+from ..backends.dask_holes import DaskIncomplete
 from ..backends.dask_rows import DaskRaw, add_up
 from ..core.moments import Columns, describe_columns, score_correlations
 from ..core.table import F64, Index
@@ -225,9 +225,9 @@ def _checked(
     with findings.noting():
         of_outcome.refuse()
     findings.refuse()
-    raw: DaskHoles | DaskRaw = DaskRaw(client, rows)
-    if known is not None and look.rows_with_holes:
-        raw = DaskHoles(client, rows)
+    raw: DaskIncomplete | DaskRaw = DaskRaw(client, rows)
+    if known is not None and look.incomplete_rows:
+        raw = DaskIncomplete(client, rows)
     columns = describe_columns(raw, prevalence)
     note_flat(columns, encoding.seen_names, rows.extremes, findings)
     with findings.noting():

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.layout import Layout
 from ..core.moments import Columns
 from ..core.outcome import Outcome
@@ -183,7 +183,7 @@ class Cohort:
     label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
     """
 
-    raw: RawTable | HoledRaw
+    raw: RawTable | IncompleteRaw
     columns: Columns
     encoding: Encoding
     classes: np.ndarray

@@ -1,4 +1,4 @@
-"""What errors add to the outcome through bent mechanisms: a predictor of variables, and Shapley values."""
+"""What errors add to the outcome through nonlinear mechanisms: its predictor, and Shapley values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from ..backends.machine import Machine
+from ..backends.machine import CompiledMechanism
 from ..backends.on_demand import in_threads
 from ..core.halves import Mechanism, Sampled
 from ..core.linear import NOTABLE_LOG_ODDS
 from ..core.schema import MODEL, Array
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
-from .fitting import UNEVEN
-from .mechanism import LARGEST_COEFFICIENT, BentMechanism
+from .fitting import HETEROSCEDASTIC
+from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
 from .shapley import (
     AVERAGED_OVER,
@@ -28,11 +28,11 @@ from .shapley import (
     REPLICATES,
     SAMPLED_TO,
     SEED,
-    Walks,
+    Permutations,
     people,
 )
 
-# Quantiles that are kept of each error: walks start at errors drawn by them.
+# Quantiles that are kept of each error: permutations start at errors drawn by them.
 STEPS = 129
 # Predictors differ by less than this from rounding alone.
 ROUNDING = 1e-12
@@ -43,7 +43,7 @@ VALUES_A_PATIENT = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class BentAttribution:
+class NonlinearAttribution:
     """Log-odds as curves of the variables and products of two, pushed through their mechanisms.
 
     Attributes
@@ -51,7 +51,7 @@ class BentAttribution:
     mechanism : the other half, which it needs to know what an error does.
     intercept : of the log-odds.
     curves : (k, PIECES, 4) what each variable adds directly, in standard units of it.
-    strength : (k,) by how many log-odds that varies, with the sign of the straight line.
+    strength : (k,) by how many log-odds that varies, with the sign of the line.
     factor, other_factor : (b,) places of variables that are multiplied, kept within 2.5.
     product : (b,) what their product adds.
     quantiles : (k, STEPS) of the errors in the cohort, with mean zero.
@@ -61,7 +61,7 @@ class BentAttribution:
     average : mean log-odds over errors so distributed: what Shapley values add up from.
     """
 
-    kind: ClassVar[str] = "bent"
+    kind: ClassVar[str] = "nonlinear"
     outcome: ClassVar[str] = "binary"
     ARRAYS: ClassVar[Mapping[str, Array]] = {
         "intercept": Array.within(LARGEST_COEFFICIENT, MODEL),
@@ -75,7 +75,7 @@ class BentAttribution:
         "average": Array.within(LARGEST_COEFFICIENT, MODEL),
     }
 
-    mechanism: BentMechanism
+    mechanism: NonlinearMechanism
     intercept: float
     curves: F64
     strength: F64
@@ -89,14 +89,14 @@ class BentAttribution:
     @classmethod
     def of(
         cls,
-        mechanism: BentMechanism,
+        mechanism: NonlinearMechanism,
         intercept: float,
         curves: F64,
         strength: F64,
         products: Sequence[tuple[int, int, float]],
         quantiles: F64,
         within: F64,
-    ) -> BentAttribution:
+    ) -> NonlinearAttribution:
         """With the average of the predictor worked out."""
         middle = 0.5 * (quantiles[:, 1:] + quantiles[:, :-1])
         unfinished = cls(
@@ -131,7 +131,7 @@ class BentAttribution:
     def unit_effects(self) -> F64:
         k = self.mechanism.order.size
         # As curves have it: the range of a column may end before its first standard deviation.
-        unbounded = self._machine._replace(range=np.tile([-np.inf, np.inf], (k, 1)))
+        unbounded = self._compiled._replace(range=np.tile([-np.inf, np.inf], (k, 1)))
         told = _predictors(unbounded, np.vstack([np.zeros((1, k)), np.eye(k)]))
         return told[1:] - told[0]
 
@@ -148,7 +148,7 @@ class BentAttribution:
         return curve_at(self.curves[place], pieces_at(self.mechanism.knots[place], seen), seen)
 
     def predictor(self, errors: F64) -> F64:
-        return self.intercept + _predictors(self._machine, errors)
+        return self.intercept + _predictors(self._compiled, errors)
 
     def predicted(self, predictor: F64) -> F64:
         """The risk of the disease."""
@@ -166,17 +166,17 @@ class BentAttribution:
         """
         errors = np.ascontiguousarray(errors, dtype=np.float64)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
-        values[:, self._straight] = errors[:, self._straight] * self.unit_effects[self._straight]
+        values[:, self._linear] = errors[:, self._linear] * self.unit_effects[self._linear]
         told = self.predictor(errors)
         adds_up = self._adds_up_in(errors, values, told)
-        for some, places in ((adds_up, self._walked), (~adds_up, np.flatnonzero(self.matters))):
+        for some, places in ((adds_up, self._sampled_places), (~adds_up, np.flatnonzero(self.matters))):
             if not some.any():
                 continue
             if places.size > 1:
-                found = self._walk(errors[some], places)
+                found = self._by_permutations(errors[some], places)
                 values[np.ix_(some, places)], noise[np.ix_(some, places)] = found
             # What is left is noise or, of the only one that is sampled, all that it adds.
-            shared = np.ix_(some, places if places.size else self._straight)
+            shared = np.ix_(some, places if places.size else self._linear)
             rest = told[some] - self.base_value - values[some].sum(axis=1)
             share = (noise if places.size else values)[shared] ** 2 + ROUNDING
             values[shared] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
@@ -188,15 +188,15 @@ class BentAttribution:
         They do not where the range of a variable ends between these errors and the others: then all errors
         have to be walked through.
         """
-        straight = np.zeros_like(errors)
-        straight[:, self._straight] = errors[:, self._straight]
+        linear = np.zeros_like(errors)
+        linear[:, self._linear] = errors[:, self._linear]
         added, size = values.sum(axis=1), 1.0 + np.abs(told) + np.abs(values).sum(axis=1)
-        to_others = told - self.predictor(errors - straight)
-        to_none = self.predictor(straight) - self.predictor(np.zeros((1, errors.shape[1])))
+        to_others = told - self.predictor(errors - linear)
+        to_none = self.predictor(linear) - self.predictor(np.zeros((1, errors.shape[1])))
         away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
         return np.asarray(away <= ADDS_UP * size)
 
-    def _walk(self, errors: F64, places: Index) -> tuple[F64, F64]:
+    def _by_permutations(self, errors: F64, places: Index) -> tuple[F64, F64]:
         """Values and standard errors (n, a) of sampling the errors at some places."""
         from ..backends.walk_kernels import walk_patients
 
@@ -204,11 +204,13 @@ class BentAttribution:
         # What adds up by itself takes no part.
         walked = np.zeros_like(errors)
         walked[:, places] = errors[:, places]
-        told = _predictors(self._machine, walked)
-        walks = self._walks if places.size == self._walked.size else self._walks_of_all
-        asked = (walked, told, places, walks.start, walks.order, points, heights)
+        told = _predictors(self._compiled, walked)
+        permutations = (
+            self._permutations if places.size == self._sampled_places.size else self._permutations_of_all
+        )
+        asked = (walked, told, places, permutations.start, permutations.order, points, heights)
         enough = (REPLICATES, FEWEST, SAMPLED_TO * NOTABLE_LOG_ODDS, SAMPLED_TO)
-        work = partial(walk_patients, self._machine, *asked, *enough)
+        work = partial(walk_patients, self._compiled, *asked, *enough)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
         return values[:, places], noise[:, places]
@@ -226,70 +228,75 @@ class BentAttribution:
         return np.logical_or.reduce(self.mechanism.downstream[self._acts], axis=0)
 
     @cached_property
-    def _goes_on_straight(self) -> np.ndarray:
+    def _goes_on_linearly(self) -> np.ndarray:
         """(k,) from which places all paths to the outcome are lines: in that error the predictor is one."""
-        bends = self.mechanism
-        bent = np.zeros(bends.order.size, dtype=bool)  # a place that something bent leads away from
+        mechanism = self.mechanism
+        nonlinear = np.zeros(mechanism.order.size, dtype=bool)  # a place that a curve leads away from
         lines = [
-            _is_line(curve, bends.knots[j]) for curve, j in zip(bends.expected, bends.cause, strict=True)
+            _is_line(curve, mechanism.knots[j])
+            for curve, j in zip(mechanism.expected, mechanism.cause, strict=True)
         ]
-        curved = ~np.array(lines, dtype=bool) | (bends.form[bends.effect] == UNEVEN)
-        bent[bends.cause[curved & self.matters[bends.effect]]] = True
-        bent[bends.cause[(bends.n_levels[bends.effect] > 0) & self.matters[bends.effect]]] = True
-        bent[np.concatenate([bends.factor, bends.other_factor, self.factor, self.other_factor])] = True
+        curved = ~np.array(lines, dtype=bool) | (mechanism.form[mechanism.effect] == HETEROSCEDASTIC)
+        nonlinear[mechanism.cause[curved & self.matters[mechanism.effect]]] = True
+        nonlinear[
+            mechanism.cause[(mechanism.n_levels[mechanism.effect] > 0) & self.matters[mechanism.effect]]
+        ] = True
+        nonlinear[
+            np.concatenate([mechanism.factor, mechanism.other_factor, self.factor, self.other_factor])
+        ] = True
         for place, curve in enumerate(self.curves):
-            bent[place] |= not _is_line(curve, bends.knots[place])
+            nonlinear[place] |= not _is_line(curve, mechanism.knots[place])
         # Of what a place reaches only that counts which leads to the outcome.
-        return ~np.logical_or.reduce(bends.downstream & (self.matters & bent)[:, None], axis=0)
+        return ~np.logical_or.reduce(mechanism.downstream & (self.matters & nonlinear)[:, None], axis=0)
 
     @cached_property
     def _adds_up(self) -> np.ndarray:
         """(k,) which errors add to the predictor in proportion, whatever the others."""
-        bends = self.mechanism
-        caused = np.array([arrows.size > 0 for arrows in bends.arrows_into], dtype=bool)
-        uneven = (bends.form == UNEVEN) | (bends.n_levels > 0)
-        return self._goes_on_straight & ~(uneven & caused)
+        mechanism = self.mechanism
+        caused = np.array([arrows.size > 0 for arrows in mechanism.arrows_into], dtype=bool)
+        heteroscedastic = (mechanism.form == HETEROSCEDASTIC) | (mechanism.n_levels > 0)
+        return self._goes_on_linearly & ~(heteroscedastic & caused)
 
     @cached_property
-    def _straight(self) -> Index:
+    def _linear(self) -> Index:
         """Places whose values are exact: error times effect."""
         return np.flatnonzero(self._adds_up & self.matters)
 
     @cached_property
-    def _walked(self) -> Index:
+    def _sampled_places(self) -> Index:
         """Places whose values are sampled."""
         return np.flatnonzero(~self._adds_up & self.matters)
 
     @cached_property
     def _drawn(self) -> Index:
         """Places whose errors have to be drawn: a line is its own average at an error of zero."""
-        return np.flatnonzero(~self._goes_on_straight & self.matters)
+        return np.flatnonzero(~self._goes_on_linearly & self.matters)
 
     @cached_property
-    def _machine(self) -> Machine:
-        bends, k = self.mechanism, self.mechanism.order.size
-        at = np.argsort(bends.product_effect, kind="stable")
-        below = [np.flatnonzero(bends.downstream[:, place] & self.matters) for place in range(k)]
-        return Machine(
-            knots=bends.knots,
-            constant=bends.constant,
-            error_mean=bends.error_mean,
-            error_sd=bends.error_sd,
-            limits=bends.log_spread,
+    def _compiled(self) -> CompiledMechanism:
+        mechanism, k = self.mechanism, self.mechanism.order.size
+        at = np.argsort(mechanism.product_effect, kind="stable")
+        below = [np.flatnonzero(mechanism.downstream[:, place] & self.matters) for place in range(k)]
+        return CompiledMechanism(
+            knots=mechanism.knots,
+            constant=mechanism.constant,
+            error_mean=mechanism.error_mean,
+            error_sd=mechanism.error_sd,
+            limits=mechanism.log_spread,
             range=self.range,
-            uneven=bends.form == UNEVEN,
-            into=np.searchsorted(bends.effect, np.arange(k + 1)),
-            cause=bends.cause,
-            expected=bends.expected,
-            spread=bends.spread,
-            products_into=np.searchsorted(bends.product_effect[at], np.arange(k + 1)),
-            factor=bends.factor[at],
-            other_factor=bends.other_factor[at],
-            expected_product=bends.expected_product[at],
-            spread_product=bends.spread_product[at],
-            level_starts=np.append(0, np.cumsum(bends.n_levels)),
-            level_values=bends.level_values,
-            thresholds=bends.thresholds,
+            heteroscedastic=mechanism.form == HETEROSCEDASTIC,
+            into=np.searchsorted(mechanism.effect, np.arange(k + 1)),
+            cause=mechanism.cause,
+            expected=mechanism.expected,
+            spread=mechanism.spread,
+            products_into=np.searchsorted(mechanism.product_effect[at], np.arange(k + 1)),
+            factor=mechanism.factor[at],
+            other_factor=mechanism.other_factor[at],
+            expected_product=mechanism.expected_product[at],
+            spread_product=mechanism.spread_product[at],
+            level_starts=np.append(0, np.cumsum(mechanism.n_levels)),
+            level_values=mechanism.level_values,
+            thresholds=mechanism.thresholds,
             acts=np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0,
             risk=self.curves,
             risk_factor=self.factor,
@@ -301,12 +308,12 @@ class BentAttribution:
         )
 
     @cached_property
-    def _walks(self) -> Walks:
-        return Walks.draw(self.quantiles, self._walked, self._drawn)
+    def _permutations(self) -> Permutations:
+        return Permutations.draw(self.quantiles, self._sampled_places, self._drawn)
 
     @cached_property
-    def _walks_of_all(self) -> Walks:
-        return Walks.draw(self.quantiles, np.flatnonzero(self.matters), self._drawn)
+    def _permutations_of_all(self) -> Permutations:
+        return Permutations.draw(self.quantiles, np.flatnonzero(self.matters), self._drawn)
 
     @cached_property
     def _alone(self) -> tuple[F64, F64]:
@@ -315,7 +322,7 @@ class BentAttribution:
         at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
         points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
         others = people(self.quantiles, self._drawn, OTHERS, np.random.default_rng([SEED, OTHERS]))
-        for place in self._walked:
+        for place in self._sampled_places:
             many = np.repeat(others, POINTS, axis=0)
             many[:, place] = np.tile(points[place], OTHERS)
             heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0)
@@ -331,8 +338,8 @@ class BentAttribution:
             raise ValueError("a curve is no line beyond its knots")
 
     @classmethod
-    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> BentAttribution:
-        if not isinstance(mechanism, BentMechanism):
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> NonlinearAttribution:
+        if not isinstance(mechanism, NonlinearMechanism):
             raise ValueError("a nonlinear attribution needs a nonlinear mechanism")
         return cls(mechanism, **fields)
 
@@ -341,7 +348,7 @@ class BentAttribution:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-def _predictors(machine: Machine, errors: F64) -> F64:
+def _predictors(machine: CompiledMechanism, errors: F64) -> F64:
     """(n,) what errors (n, k) add up to, less the intercept."""
     from ..backends.walk_kernels import predictors
 

@@ -10,9 +10,9 @@ import numpy as np
 from ..core.table import F64, Index
 from .curves import PIECES, Splines
 from .fitting import Fitted
-from .mechanism import BentMechanism
+from .mechanism import NonlinearMechanism
 from .memory_rows import expected_level
-from .rows import TERMS_A_CAUSE, BentRows, Designs
+from .rows import TERMS_A_CAUSE, Designs, NonlinearRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Columns:
 
 
 def build(
-    columns: Columns, order: Sequence[int], fitted: Sequence[Fitted], rows: BentRows, n_columns: int
-) -> BentMechanism:
+    columns: Columns, order: Sequence[int], fitted: Sequence[Fitted], rows: NonlinearRows, n_columns: int
+) -> NonlinearMechanism:
     """The mechanism of columns in this causal order; ``fitted`` of each, in the order of ``columns``."""
     place = np.empty(len(order), dtype=np.intp)
     place[list(order)] = np.arange(len(order))
@@ -50,7 +50,7 @@ def build(
     arrows.sort(key=lambda arrow: arrow[:2])
     levels = [columns.level_values[column] for column in order]
     at = np.array(order, dtype=np.intp)
-    return BentMechanism(
+    return NonlinearMechanism(
         n_columns=n_columns,
         order=at,
         mean=columns.mean[at],
@@ -84,7 +84,7 @@ def build(
     )
 
 
-def _limits(order: Sequence[int], fitted: Sequence[Fitted], rows: BentRows) -> F64:
+def _limits(order: Sequence[int], fitted: Sequence[Fitted], rows: NonlinearRows) -> F64:
     """(k, 2) lowest and highest logarithm of each spread in the cohort; of levels, their logit."""
     limits = np.zeros((len(order), 2))
     for place, (column, one) in enumerate(zip(order, fitted, strict=True)):
@@ -102,13 +102,13 @@ def parts_of(
     curves: dict[int, tuple[F64, F64]] = {}
     products = []
     for (first, second), b, g in zip(fitted.terms, fitted.beta[1:], gamma[1:], strict=True):
-        cause, bend = divmod(first, TERMS_A_CAUSE)
+        cause, term = divmod(first, TERMS_A_CAUSE)
         if second >= 0:
             products.append((cause, second // TERMS_A_CAUSE, float(b), float(g)))
             continue
         expected, spread = curves.setdefault(cause, (np.zeros((PIECES, 4)), np.zeros((PIECES, 4))))
-        expected += b * splines.curves[cause, bend]
-        spread += g * splines.curves[cause, bend]
+        expected += b * splines.curves[cause, term]
+        spread += g * splines.curves[cause, term]
     return curves, products
 
 
@@ -116,7 +116,7 @@ def strengths(fitted: Fitted, level_values: F64) -> dict[int, float]:
     """By the column of each cause: how many standard deviations the effect varies by with it.
 
     Splines of a column are uncorrelated and of unit variance, so that squares of coefficients add up. What
-    differs with a cause is what is expected, and the spread around it; the sign is that of the straight line.
+    differs with a cause is what is expected, and the spread around it; the sign is that of the line.
     A product counts for half with either cause.
     """
     gamma = np.zeros_like(fitted.beta) if fitted.gamma is None else fitted.gamma
@@ -130,8 +130,8 @@ def strengths(fitted: Fitted, level_values: F64) -> dict[int, float]:
     signs: dict[int, float] = {}
     for (first, second), b, g in zip(fitted.terms, fitted.beta[1:], gamma[1:], strict=True):
         square = (per_unit * b) ** 2 + (size * g) ** 2
-        cause, bend = divmod(first, TERMS_A_CAUSE)
-        if second < 0 and bend == 0:
+        cause, term = divmod(first, TERMS_A_CAUSE)
+        if second < 0 and term == 0:
             signs[cause] = -1.0 if b < 0 else 1.0
         share = 1.0 if second < 0 else 0.5
         for one in (cause,) if second < 0 else (cause, second // TERMS_A_CAUSE):

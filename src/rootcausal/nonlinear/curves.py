@@ -1,6 +1,6 @@
 """Piecewise cubic curves: splines of columns, and what a cause does to an effect.
 
-A curve of a column is one cubic between each two of its knots, and a straight line beyond the outermost: so
+A curve of a column is one cubic between each two of its knots, and a line beyond the outermost: so
 every sum of its splines is, and an arrow is kept as one curve however many splines it was learned with.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 from ..core.table import F64, Index
 from .rows import TERMS_A_CAUSE
 
-# Quantiles of a column at which its splines may bend (Harrell 2015).
+# Quantiles of a column at which its splines may curve (Harrell 2015).
 KNOTS = np.array([0.05, 0.275, 0.5, 0.725, 0.95])
 PIECES = KNOTS.size + 1
-# Knots that are closer than this part of the distance between the outermost are one: what bends between them
+# Knots that are closer than this part of the distance between the outermost are one: what curves between them
 # is rounding. Where all lie within so many standard deviations, which outliers then make, there are none.
 CLOSEST = 5e-3
 LEAST_SPAN = 0.03
@@ -37,7 +37,7 @@ def curve_at(curve: F64, piece: Index, z: F64) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class Splines:
-    """Restricted cubic splines of q columns: a line, then what bends it, uncorrelated and of unit variance.
+    """Restricted cubic splines of q columns: a line, then curves, uncorrelated and of unit variance.
 
     Attributes
     ----------
@@ -51,10 +51,10 @@ class Splines:
     width: Index
 
     @classmethod
-    def of(cls, Z: F64, weights: F64, straight: np.ndarray) -> tuple[Splines, F64]:
+    def of(cls, Z: F64, weights: F64, linear: np.ndarray) -> tuple[Splines, F64]:
         """The splines of standardized columns Z (q, n), and their rows (q · TERMS_A_CAUSE, n).
 
-        ``straight`` (q,) says which columns are to have a line only.
+        ``linear`` (q,) says which columns are to have a line only.
         """
         q, n = Z.shape
         found = cls(
@@ -66,13 +66,13 @@ class Splines:
         for column, z in enumerate(Z):
             at = column * TERMS_A_CAUSE
             rows[at], found.curves[column, 0, :, 1] = z, 1.0
-            if straight[column]:
+            if linear[column]:
                 continue
             knots = _apart(_quantiles(z, weights))
             found.knots[column, : knots.size] = knots
-            bends = _bends(knots)
+            curved = _curved(knots)
             piece = pieces_at(found.knots[column], z)
-            for curve in bends:
+            for curve in curved:
                 curve, row = _made_new(
                     curve, curve_at(curve, piece, z), found.curves[column], rows, at, weights
                 )
@@ -104,12 +104,12 @@ def _apart(quantiles: F64) -> F64:
     return np.array([*kept, last])
 
 
-def _bends(knots: F64) -> list[F64]:
+def _curved(knots: F64) -> list[F64]:
     """Curves (PIECES, 4) that, with a line, span the restricted cubic splines of some knots."""
     k = knots.size
     if k < 3:
         return []
-    bends = []
+    curved = []
     size = (knots[-1] - knots[0]) ** 2
     for first in range(k - 2):
         curve = np.zeros((PIECES, 4))
@@ -123,8 +123,8 @@ def _bends(knots: F64) -> list[F64]:
             t = knots[at]
             curve[at + 1 :] += weight / size * np.array([-(t**3), 3.0 * t * t, -3.0 * t, 1.0])
         curve[k:, 2:] = 0.0  # a line: what is left of the powers there is rounding
-        bends.append(curve)
-    return bends
+        curved.append(curve)
+    return curved
 
 
 def _made_new(curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64) -> tuple[F64, F64 | None]:

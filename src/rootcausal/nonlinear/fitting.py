@@ -1,4 +1,4 @@
-"""The mechanism of one effect given its causes: a line, a bent line, or a bent line with uneven spread.
+"""The mechanism of one effect given its causes: a line, a curve, or a curve with heteroscedastic errors.
 
 The smallest of three description lengths (BIC) decides, in nats: what the errors cost, their entropy and the
 logarithm of their spread, and half the logarithm of the rows for each coefficient. Effects with levels have a
@@ -15,9 +15,9 @@ import numpy as np
 
 from ..core.table import F64, Index
 from .curves import Splines
-from .rows import TERMS_A_CAUSE, BentRows, Designs
+from .rows import TERMS_A_CAUSE, Designs, NonlinearRows
 
-STRAIGHT, BENT, UNEVEN = range(3)
+LINEAR, NONLINEAR, HETEROSCEDASTIC = range(3)
 # Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
 RIDGE = 1.0
 # Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
@@ -27,10 +27,10 @@ MOST_SPREAD_STEPS = 50
 SPREAD_SETTLED = 0.02
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
-# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has settled: a hundredth of
-# a nat for a thousand rows.
+# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has converged: a hundredth
+# of a nat for a thousand rows.
 LEVEL_STEPS = 100
-SETTLED = 1e-5
+CONVERGED = 1e-5
 # Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
 MOST_LOGIT = 8.0
 # What is left of an effect is at least this part of its squares; less is rounding.
@@ -47,13 +47,13 @@ class Fitted:
     Attributes
     ----------
     cost : description length, in nats.
-    form : STRAIGHT, BENT or UNEVEN; of levels one of the first two.
+    form : LINEAR, NONLINEAR or HETEROSCEDASTIC; of levels one of the first two.
     terms : (first, second) of each term, as :class:`.rows.Designs` has them.
     beta : (1 + t,) of what is expected, or of the logit.
     gamma : (1 + t,) of the logarithm of the spread; None where it is even.
     thresholds : of a column with levels; None for a number.
     mean, sd : of the errors (x - expected) / spread; of levels 0 and 1.
-    settled : whether every iteration came to rest before its limit.
+    converged : whether every iteration came to rest before its limit.
     """
 
     cost: float
@@ -64,7 +64,7 @@ class Fitted:
     thresholds: F64 | None = None
     mean: float = 0.0
     sd: float = 1.0
-    settled: bool = True
+    converged: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +78,15 @@ class Fitter:
     levels : (q,) how many levels each column has; 0 for a number.
     n_rows : as many patients of equal weight as these tell as much.
     entropies : of histograms.
-    bent : whether lines may bend, and spread be uneven.
+    nonlinear : whether curves are tried, and heteroscedastic errors.
     """
 
-    rows: BentRows
+    rows: NonlinearRows
     splines: Splines
     levels: Index
     n_rows: float
     entropies: Entropies
-    bent: bool = True
+    nonlinear: bool = True
 
     def fit(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
         """The best mechanism of each: a column, and its causes, each of which is one column or several."""
@@ -99,12 +99,12 @@ class Fitter:
         return [one for one in found if one is not None]
 
     def lines_of(self, causes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-        """The terms of straight lines."""
+        """The terms of lines."""
         return [(TERMS_A_CAUSE * column, -1) for cause in causes for column in cause]
 
     def bends_of(self, causes: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-        """The terms beyond straight lines: what bends them, and products of two causes of one column each."""
-        bends = [
+        """The terms beyond lines: those of curves, and products of two causes of one column each."""
+        curved = [
             (TERMS_A_CAUSE * column + place, -1)
             for cause in causes
             for column in cause
@@ -112,19 +112,19 @@ class Fitter:
         ]
         single = [cause[0] for cause in causes if len(cause) == 1]
         products = [(TERMS_A_CAUSE * a, TERMS_A_CAUSE * b) for k, a in enumerate(single) for b in single[:k]]
-        return bends + products
+        return curved + products
 
     def _fit_numbers(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
         effects = [effect for effect, _ in asked]
         lines = [self.lines_of(causes) for _, causes in asked]
-        if not self.bent:
+        if not self.nonlinear:
             designs = Designs.of(effects, lines)
-            return self._straight(designs, self.rows.grams(designs), lines, STRAIGHT)
+            return self._linear(designs, self.rows.grams(designs), lines, LINEAR)
         whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
         designs = Designs.of(effects, whole)
         grams = self.rows.grams(designs)
-        best = self._straight(designs, grams, lines, STRAIGHT)
-        # Without causes there is nothing to bend.
+        best = self._linear(designs, grams, lines, LINEAR)
+        # Without causes there is nothing to curve.
         some = [k for k, terms in enumerate(whole) if terms]
         if not some:
             return best
@@ -132,14 +132,14 @@ class Fitter:
         designs = Designs.of([effects[k] for k in some], [whole[k] for k in some])
         inside = np.append(np.arange(designs.width), grams.shape[1] - 1)
         grams = grams[np.ix_(at, inside, inside)]
-        bent = self._bent(designs, grams, [whole[k] for k in some], [lines[k] for k in some])
-        for k, others in zip(some, bent, strict=True):
+        nonlinear = self._nonlinear(designs, grams, [whole[k] for k in some], [lines[k] for k in some])
+        for k, others in zip(some, nonlinear, strict=True):
             for other in others:
                 if other.cost < best[k].cost:
                     best[k] = other
         return best
 
-    def _straight(
+    def _linear(
         self, designs: Designs, grams: F64, terms: Sequence[Sequence[tuple[int, int]]], form: int
     ) -> list[Fitted]:
         """Of each design the first terms only, as many as are given, by least squares."""
@@ -155,7 +155,7 @@ class Fitter:
             for k, some in enumerate(terms)
         ]
 
-    def _bent(
+    def _nonlinear(
         self,
         designs: Designs,
         grams: F64,
@@ -173,7 +173,9 @@ class Fitter:
         cost = self._cost(counts, np.zeros(m), unit, n_terms)
         mean, sd = self._moments(sums)
         even = [
-            Fitted(cost[k], BENT, tuple(some), beta[k, : len(some) + 1].copy(), None, None, mean[k], sd[k])
+            Fitted(
+                cost[k], NONLINEAR, tuple(some), beta[k, : len(some) + 1].copy(), None, None, mean[k], sd[k]
+            )
             for k, some in enumerate(whole)
         ]
         gamma = np.zeros((m, width))
@@ -184,35 +186,35 @@ class Fitter:
             # Weights that add up to those of all rows, so that the ridge keeps its size.
             part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
             beta[k, :size], _ = least_squares(part, size)
-        gamma, settled = self._toward_spread(designs, beta, gamma, inverse, MOST_SPREAD_STEPS)
+        gamma, converged = self._toward_spread(designs, beta, gamma, inverse, MOST_SPREAD_STEPS)
         counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
         logs = sums[:, 0] / self.rows.weight
         cost = self._cost(counts, logs, np.full(m, UNIT_OF_SPREAD), 2 * n_terms)
         mean, sd = self._moments(sums)
-        uneven = [
+        heteroscedastic = [
             Fitted(
                 cost[k],
-                UNEVEN,
+                HETEROSCEDASTIC,
                 tuple(some),
                 beta[k, : len(some) + 1],
                 gamma[k, : len(some) + 1],
                 None,
                 mean[k],
                 sd[k],
-                bool(settled[k]),
+                bool(converged[k]),
             )
             for k, some in enumerate(whole)
         ]
-        # What is bent by no spline and no product is straight: that was fitted before.
+        # What no spline and no product curves is a line: that was fitted before.
         return [
             [two] if len(some) == len(line) else [one, two]
-            for one, two, some, line in zip(even, uneven, whole, lines, strict=True)
+            for one, two, some, line in zip(even, heteroscedastic, whole, lines, strict=True)
         ]
 
     def _toward_spread(
         self, designs: Designs, beta: F64, gamma: F64, inverse: F64, most: int
     ) -> tuple[F64, np.ndarray]:
-        """A gamma regression of |r|, by steps with the same matrix each time; and which (m,) have settled."""
+        """A gamma regression of |r|, by steps with the same matrix each time; and which (m,) converged."""
         gamma, moving = gamma.copy(), np.arange(len(designs))
         for done in range(1, most + 1):
             sums = self.rows.spread_sums(designs.take(moving), beta[moving], gamma[moving])
@@ -235,19 +237,19 @@ class Fitter:
     def _fit_levels(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
         effects = [effect for effect, _ in asked]
         lines = [self.lines_of(causes) for _, causes in asked]
-        best = self._cumulative(effects, lines, STRAIGHT)
-        if not self.bent:
+        best = self._cumulative(effects, lines, LINEAR)
+        if not self.nonlinear:
             return best
         whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
         some = [k for k in range(len(asked)) if len(whole[k]) > len(lines[k])]
         if some:
-            for k, bent in zip(
+            for k, nonlinear in zip(
                 some,
-                self._cumulative([effects[k] for k in some], [whole[k] for k in some], BENT),
+                self._cumulative([effects[k] for k in some], [whole[k] for k in some], NONLINEAR),
                 strict=True,
             ):
-                if bent.cost < best[k].cost:
-                    best[k] = bent
+                if nonlinear.cost < best[k].cost:
+                    best[k] = nonlinear
         return best
 
     def _cumulative(
@@ -260,16 +262,16 @@ class Fitter:
         for k, effect in enumerate(effects):
             cut = np.arange(1, self.levels[effect]) / self.levels[effect]
             thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
-        before, settled = np.full(m, -np.inf), np.zeros(m, dtype=bool)
+        before, converged = np.full(m, -np.inf), np.zeros(m, dtype=bool)
         old_beta, old_thresholds = beta.copy(), thresholds.copy()
         for _ in range(LEVEL_STEPS):
             sums = self.rows.level_sums(designs, beta, thresholds)
             reached = sums.loglik - 0.5 * RIDGE * (beta[:, 1:] ** 2).sum(axis=1)
             gain = reached - before
-            settled = np.abs(gain) < SETTLED * self.n_rows
-            if settled.all():
+            converged = np.abs(gain) < CONVERGED * self.n_rows
+            if converged.all():
                 break
-            for k in np.flatnonzero(~settled).tolist():
+            for k in np.flatnonzero(~converged).tolist():
                 size, cuts = int(designs.size[k]) + 1, int(self.levels[effects[k]]) - 1
                 if gain[k] < 0.0:  # it was too far
                     beta[k] = 0.5 * (beta[k] + old_beta[k])
@@ -293,7 +295,7 @@ class Fitter:
                 beta[k, : len(some) + 1],
                 None,
                 thresholds[k, : self.levels[effects[k]] - 1],
-                settled=bool(settled[k]),
+                converged=bool(converged[k]),
             )
             for k, some in enumerate(terms)
         ]

@@ -1,4 +1,4 @@
-"""Rows that lie in this process: the bent mechanism is learned from these, and from no others yet."""
+"""Rows that lie in this process: the nonlinear mechanism is learned from these, and from no others yet."""
 
 from __future__ import annotations
 

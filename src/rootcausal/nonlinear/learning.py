@@ -1,4 +1,4 @@
-"""The whole method on one cohort where relations may be bent: screen, graph, mechanisms, risk."""
+"""The whole method on one cohort where relations may be nonlinear: screen, graph, mechanisms, risk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..backends.blas import one_blas_thread
-from ..core.imputation import MOST_BENT, most_dependent
+from ..core.imputation import MOST_NONLINEAR, most_dependent
 from ..core.layout import Layout
 from ..core.moments import EXHAUSTED
 from ..core.moments import Columns as Described
@@ -18,12 +18,12 @@ from ..core.outcome import Outcome
 from ..core.pipeline import Attributed, Found, Searched, Settings
 from ..core.population import ClassWeights, standardized
 from ..core.table import F64, Index, RawTable
-from .attribution import STEPS, BentAttribution
+from .attribution import STEPS, NonlinearAttribution
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
 from .held import HeldRows
-from .mechanism import BentMechanism
+from .mechanism import NonlinearMechanism
 from .memory_rows import MemoryRows
 from .risk import Risk, RiskSearch
 from .search import Found as Graph
@@ -38,7 +38,7 @@ LEAST_OWN = 1e-4
 class GraphOrder:
     """What a search for a graph leaves to be said of it; see :class:`rootcausal.core.ordering.Ordering`.
 
-    ``saved`` is by how many nats it describes the patients in less than straight lines would.
+    ``saved`` is by how many nats it describes the patients in less than lines would.
     """
 
     order: Index
@@ -54,7 +54,7 @@ class GraphOrder:
 
 
 def nats_saved(ordering: Searched) -> float:
-    """By how many nats a graph describes the patients in less than straight lines would."""
+    """By how many nats a graph describes the patients in less than lines would."""
     return ordering.saved if isinstance(ordering, GraphOrder) else 0.0
 
 
@@ -107,7 +107,7 @@ class NonlinearLearner:
             columns.weights,
             graph.saved,
         )
-        attributed = Attributed(attribution, risk.separated, graph.settled and risk.converged, None)
+        attributed = Attributed(attribution, risk.separated, graph.converged and risk.converged, None)
         return Found(ordering, mechanism.on_columns(of_columns, raw.shape[1]), attributed)
 
 
@@ -116,10 +116,10 @@ NONLINEAR_LEARNER = NonlinearLearner()
 
 def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
     """Columns among which relations are looked for; what D does not depend on is told by curves, later."""
-    if layout.n_columns <= MOST_BENT:
+    if layout.n_columns <= MOST_NONLINEAR:
         return np.arange(layout.n_columns)
     p_values = outcome.p_values(columns.moments)
-    return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_BENT)[0]
+    return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_NONLINEAR)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +153,8 @@ class _Cohort:
     ) -> _Cohort:
         mean, sd = described.mean[chosen], described.sd[chosen]
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
-        straight = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
-        splines, rows = Splines.of(held.Z, held.weights, straight)
+        linear = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
+        splines, rows = Splines.of(held.Z, held.weights, linear)
         effects, codes = np.empty_like(held.Z), np.empty(held.Z.shape, dtype=np.intp)
         for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
             effects[column] = z if values.size else spread_out(z)
@@ -195,9 +195,9 @@ class _Cohort:
         n = float(count.sum())
         return n if count.size < 2 else 4.0 * float(count[0]) * float(count[1]) / n
 
-    def fitter(self, bent: bool) -> Fitter:
+    def fitter(self, nonlinear: bool) -> Fitter:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
-        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, bent)
+        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
 
     def without(self, columns: Index) -> _Cohort:
         """The same without the variables of some columns, by their places in the whole table."""
@@ -233,7 +233,7 @@ class _Cohort:
         return self.columns.column[np.array(gone, dtype=np.intp)]
 
     def independent(self, level: float) -> Index:
-        """Columns of variables that the outcome does not depend on, neither as a line nor as a bent one."""
+        """Columns of variables that the outcome does not depend on, neither as a line nor as a curve."""
         lines, curves, freedom = self.risk_search().dependence()
         p_values = np.minimum(chi2.sf(lines, freedom[0]), chi2.sf(curves, freedom[1]))
         dropped = np.flatnonzero((p_values >= level) & ~self.kept)
@@ -250,15 +250,15 @@ class _Cohort:
         )
 
     def search(self, on_round: OnRound | None) -> Graph:
-        """The cheaper of two graphs: one whose lines may bend, and one of straight lines."""
+        """The cheaper of two graphs: a nonlinear one, and one of lines."""
         on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
         known, v = self.layout.precedence, self.layout.n_variables
         rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
-        bent = GraphSearch(self.fitter(True), *rules, on_change).run()
-        straight = GraphSearch(self.fitter(False), *rules, on_change).run()
-        if bent.cost > straight.cost:
-            return straight
-        return replace(bent, saved=straight.cost - bent.cost)
+        nonlinear = GraphSearch(self.fitter(True), *rules, on_change).run()
+        linear = GraphSearch(self.fitter(False), *rules, on_change).run()
+        if nonlinear.cost > linear.cost:
+            return linear
+        return replace(nonlinear, saved=linear.cost - nonlinear.cost)
 
     def _allowed(self) -> np.ndarray:
         """(v, v), ``[i, j]``: whether j may act on i."""
@@ -301,7 +301,9 @@ class _Cohort:
         """(c,) of each column: what it would cost to turn round the least sure of its variable's arrows."""
         return found.margins[self.layout.variable]
 
-    def attribution(self, mechanism: BentMechanism, order: Sequence[int], risk: Risk) -> BentAttribution:
+    def attribution(
+        self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk
+    ) -> NonlinearAttribution:
         coef = risk.coefficients
         told = Fitted(0.0, 0, risk.terms, np.append(0.0, coef.coef))
         curves, products = parts_of(told, self.columns.splines)
@@ -314,7 +316,7 @@ class _Cohort:
             strong[place[column]] = size
         X = self.held.Z.T * self.columns.sd + self.columns.mean
         errors = mechanism.errors(X, np.arange(len(order)))
-        return BentAttribution.of(
+        return NonlinearAttribution.of(
             mechanism,
             float(coef.baseline[0]) + self.described.weights.log_odds,
             by_place,

@@ -1,4 +1,4 @@
-"""The bent mechanism: a column is what its causes lead to expect, and a spread they set times an error."""
+"""The nonlinear mechanism: a column is what its causes lead to expect, plus their spread times an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import BENT, STRAIGHT, UNEVEN, ArrowCurve
+from ..core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR, ArrowCurve
 from ..core.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
 from ..core.moments import reach
 from ..core.schema import Array
@@ -25,11 +25,11 @@ LEAST_SPREAD = 1e-9
 # The step of differences that stand for slopes.
 STEP = 1e-4
 # By the numbers that files have for them.
-FORMS = (STRAIGHT, BENT, UNEVEN)
+FORMS = (LINEAR, NONLINEAR, HETEROSCEDASTIC)
 
 
 @dataclass(frozen=True, eq=False)
-class BentMechanism:
+class NonlinearMechanism:
     """x = f(causes) + g(causes) · error, column by column, in standard units and causal order.
 
     f and log g are sums of curves, one a cause, and of products of two causes. A column with levels has a
@@ -47,12 +47,12 @@ class BentMechanism:
     error_mean, error_sd : (k,) of (x - f) / g in the cohort: errors are told in this unit.
     log_spread : (k, 2) lowest and highest log g of the cohort, or of a column with levels its f; no patient
         has another one. Zero where nothing differs.
-    form : (k,) 0 where lines were enough, 1 where f is bent, 2 where g differs between patients too.
+    form : (k,) 0 where lines were enough, 1 where f is a curve, 2 where g differs between patients too.
     cause, effect : (a,) places at both ends of the arrows, by effect, then by cause.
     expected : (a, PIECES, 4) the curve that an arrow adds to f.
     spread : (a, PIECES, 4) the curve that it adds to log g.
     strength : (a,) by how many standard deviations the effect varies with this cause, with the sign of the
-        straight line.
+        line.
     factor, other_factor, product_effect : (b,) places of the causes that are multiplied, and of the effect.
     expected_product, spread_product : (b,) what their product, of values kept within 2.5, adds to f and log
         g.
@@ -61,7 +61,7 @@ class BentMechanism:
     thresholds : (Σ n_levels,) of the cumulative logits, each followed by infinity.
     """
 
-    kind: ClassVar[str] = "bent"
+    kind: ClassVar[str] = "nonlinear"
     ARRAYS: ClassVar[Mapping[str, Array]] = {
         "order": Array(whole=True),
         "mean": Array(),
@@ -159,7 +159,7 @@ class BentMechanism:
         z = np.zeros_like(errors)
         pieces = np.zeros(errors.shape, dtype=np.intp)
         for place in range(self.order.size):
-            self._settle(z, pieces, place, errors[:, place])
+            self._propagate(z, pieces, place, errors[:, place])
         return z
 
     def what_if(self, X: F64, place: int, error: float | F64) -> F64:
@@ -168,7 +168,7 @@ class BentMechanism:
         z = (X[:, self.order] - self.mean) / self.sd
         pieces, values = self._pieces(z), X.copy()
         for after in np.flatnonzero(self.downstream[:, place]):
-            self._settle(z, pieces, int(after), errors[:, after])
+            self._propagate(z, pieces, int(after), errors[:, after])
             values[:, self.order[after]] = z[:, after] * self.sd[after] + self.mean[after]
         return values
 
@@ -205,7 +205,7 @@ class BentMechanism:
     def reach(self) -> F64:
         return reach(self.mean, self.sd)
 
-    def on_columns(self, columns: Index, n_columns: int) -> BentMechanism:
+    def on_columns(self, columns: Index, n_columns: int) -> NonlinearMechanism:
         return replace(self, order=columns[self.order], n_columns=n_columns)
 
     def levels_at(self, place: int) -> tuple[F64, F64]:
@@ -237,7 +237,7 @@ class BentMechanism:
             return expected_level(np.clip(f, *self.log_spread[place]), thresholds, values)
         return f, np.exp(np.clip(log_g, *self.log_spread[place]))
 
-    def _settle(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
+    def _propagate(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
         """Work out the values of a place from those before it and its errors."""
         expected, spread = self._expected(z, pieces, place)
         z[:, place] = expected + spread * (self.error_mean[place] + self.error_sd[place] * errors)
@@ -259,7 +259,7 @@ class BentMechanism:
             last = curves[np.arange(len(curves)), KNOTS.size - beyond]
             if curves[:, 0, 2:].any() or last[:, 2:].any():
                 raise ValueError("a curve is no line beyond its knots")
-        even = np.asarray(self.form != FORMS.index(UNEVEN))
+        even = np.asarray(self.form != FORMS.index(HETEROSCEDASTIC))
         limits = self.log_spread[even & (self.n_levels == 0)]
         spreads = (self.constant[even, 1], limits, self.spread[even[self.effect]])
         if any(some.any() for some in (*spreads, self.spread_product[even[self.product_effect]])):
@@ -290,7 +290,7 @@ class BentMechanism:
                 raise ValueError("the levels of a column are out of range")
 
     @classmethod
-    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> BentMechanism:
+    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> NonlinearMechanism:
         return cls(n_columns, **fields)
 
     def __getstate__(self) -> dict[str, Any]:

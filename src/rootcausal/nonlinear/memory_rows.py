@@ -36,7 +36,7 @@ NOTHING = np.zeros((1, 1))
 
 @dataclass(eq=False)
 class MemoryRows:
-    """See :class:`.rows.BentRows`.
+    """See :class:`.rows.NonlinearRows`.
 
     Attributes
     ----------

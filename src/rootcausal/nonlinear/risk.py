@@ -1,8 +1,8 @@
-"""The outcome given the variables: few of them, as lines, bent lines and products.
+"""The outcome given the variables: few of them, as lines, curves and products.
 
 Terms are added one group at a time, whichever shortens the description (BIC) most by a score test, and those
 that no longer do are taken away. It is a model of the *variables*: pushed through the mechanisms, it says
-what errors add. A model of the errors would have to learn every bend of every path by itself.
+what errors add. A model of the errors would have to learn every curve of every path by itself.
 """
 
 from __future__ import annotations
@@ -93,22 +93,22 @@ class RiskSearch:
         kept = [self._lines(variable) for variable in always]
         groups: list[Group] = list(kept)
         fitted, loglik = self._fit(groups)
-        settled = fitted.converged
+        converged = fitted.converged
         for _ in range(MOST_GROUPS):
             better = self._add(groups, fitted, loglik)
             if better is None:
                 break
             groups, fitted, loglik = better
         else:
-            settled = False
+            converged = False
         while (fewer := self._drop(groups, kept, loglik)) is not None:
             groups, fitted, loglik = fewer
-        return Risk(tuple(term for group in groups for term in group), fitted, settled and fitted.converged)
+        return Risk(tuple(term for group in groups for term in group), fitted, converged and fitted.converged)
 
     def _lines(self, variable: int) -> Group:
         return tuple((TERMS_A_CAUSE * column, -1) for column in self._columns[variable])
 
-    def _bends(self, variable: int) -> Group:
+    def _curved(self, variable: int) -> Group:
         width = self._fitter.splines.width
         return tuple(
             (TERMS_A_CAUSE * column + place, -1)
@@ -117,7 +117,7 @@ class RiskSearch:
         )
 
     def _whole(self, variable: int) -> Group:
-        return self._lines(variable) + self._bends(variable)
+        return self._lines(variable) + self._curved(variable)
 
     def _options(self, groups: Sequence[Group]) -> list[Group]:
         """Lines, splines and products that could be added."""
@@ -125,12 +125,12 @@ class RiskSearch:
         options: list[Group] = []
         inside = []
         for variable, columns in enumerate(self._columns):
-            lines, bends = self._lines(variable), self._bends(variable)
+            lines, curved = self._lines(variable), self._curved(variable)
             if lines[0] not in there:
-                options += [lines, lines + bends] if bends else [lines]
+                options += [lines, lines + curved] if curved else [lines]
                 continue
-            if bends and bends[0] not in there:
-                options.append(bends)
+            if curved and curved[0] not in there:
+                options.append(curved)
             if len(columns) == 1:
                 inside.append(TERMS_A_CAUSE * columns[0])
         products = [(a, b) for k, a in enumerate(inside) for b in inside[:k]]
@@ -159,7 +159,7 @@ class RiskSearch:
         """Without the group that lengthens the description most, if one does."""
         best, saved = None, 0.0
         for group in groups:
-            # Bends and products stand on lines: these go last.
+            # Curves and products stand on lines: these go last.
             on_it = {term[0] for other in groups for term in other if other is not group}
             on_it |= {term[1] for other in groups for term in other if other is not group and term[1] >= 0}
             lines = {term[0] for term in group if term[0] % TERMS_A_CAUSE == 0 and term[1] < 0}

@@ -1,4 +1,4 @@
-"""What the bent mechanism asks of the rows: sums, like the linear one, batched over many sets of causes.
+"""What the nonlinear mechanism asks of the rows: sums, like the linear one, batched over many sets of causes.
 
 Whoever holds the rows sums over them and decides nothing. A *design* is one effect and the terms of its
 causes: columns of their splines, and products of two causes. All sums are weighted sums over rows, so that
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.table import F64, Index
 
-# A cause has a line and up to three columns that bend it.
+# A cause has a line and up to three columns that make it a curve.
 TERMS_A_CAUSE = 4
 # Beyond so many standard deviations a product of two causes does not grow.
 PRODUCT_WITHIN = 2.5
@@ -68,7 +68,7 @@ class Designs:
         return self.first.shape[1] + 1
 
 
-class BentRows(Protocol):
+class NonlinearRows(Protocol):
     """The rows of a cohort, seen through sums.
 
     Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width)

@@ -1,4 +1,4 @@
-"""The graph of the bent mechanism: arrows are added, turned round and taken away while that costs less.
+"""The graph of the nonlinear mechanism: arrows are added, turned round and taken away while that costs less.
 
 First the arrow that saves most is added, one after the other, as long as one saves anything and none closes a
 circle; then arrows may also go or turn round. What a cause would save is worked out only where errors and
@@ -16,7 +16,7 @@ from ..core.table import F64, Index
 from .fitting import Fitted, Fitter
 from .rows import TERMS_A_CAUSE, Designs
 
-# A variable that has so many is said not to be settled: others may have been kept out.
+# A variable that has so many is said not to be converged: others may have been kept out.
 MOST_CAUSES = 10
 # What the score test has to show, beyond what chance does on average, for a cause to be tried.
 WORTH_A_TRY = 6.0
@@ -43,7 +43,7 @@ class Found:
         none could be.
     n_fits : mechanisms that were worked out.
     ended : whether the search came to rest before its limit.
-    saved : by how much cheaper it is than the cheapest graph of straight lines that was found, in nats.
+    saved : by how much cheaper it is than the cheapest graph of lines that was found, in nats.
     """
 
     causes: tuple[Causes, ...]
@@ -55,10 +55,10 @@ class Found:
     saved: float = 0.0
 
     @property
-    def settled(self) -> bool:
+    def converged(self) -> bool:
         """Whether every iteration of the mechanisms came to rest, and the search."""
         full = any(len(some) >= MOST_CAUSES for some in self.causes)
-        return self.ended and not full and all(one.settled for one in self.fitted)
+        return self.ended and not full and all(one.converged for one in self.fitted)
 
 
 @dataclass(eq=False)
@@ -195,7 +195,7 @@ class GraphSearch:
             keep_errors(self.fitter, self.columns[variable], self._known[variable, causes[variable]])
         shared = self.fitter.rows.dependence(np.array(of_columns, dtype=np.intp))
         shared = shared.reshape(len(of_columns), 2, self.fitter.splines.width.size, TERMS_A_CAUSE)
-        tests = _tests(shared, self.fitter.splines.width, self.fitter.bent)
+        tests = _tests(shared, self.fitter.splines.width, self.fitter.nonlinear)
         found, at = {}, 0
         for variable in asked:
             mine = tests[at : at + len(self.columns[variable])].max(axis=0)
@@ -214,14 +214,14 @@ def keep_errors(fitter: Fitter, columns: Sequence[int], fitted: Sequence[Fitted]
         fitter.rows.keep_errors(designs, one.beta[None], gamma, thresholds)
 
 
-def _tests(shared: F64, width: Index, bent: bool) -> F64:
+def _tests(shared: F64, width: Index, nonlinear: bool) -> F64:
     """(m, q): by how much the errors of m columns have more in common with the splines of q than by chance.
 
     ``shared`` (m, 2, q, TERMS_A_CAUSE) are chi-square of one degree of freedom each, by chance: with the
-    errors, and with their sizes. The best counts of a line, a bent line, and a bent line with uneven spread.
+    errors, and with their sizes. The best counts of a line, a curve, and a curve with heteroscedastic errors.
     """
     line = shared[:, 0, :, 0] - 1.0
-    if not bent:
+    if not nonlinear:
         return line
     curve = shared[:, 0].sum(axis=2) - width
     spread = curve + shared[:, 1].sum(axis=2) - width

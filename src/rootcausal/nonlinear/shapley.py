@@ -1,12 +1,12 @@
-"""Shapley values of a predictor that bent mechanisms lead to, by walks from one person to another.
+"""Shapley values of a predictor that nonlinear mechanisms lead to, by permutation sampling.
 
-A walk starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
-patient; what the predictor gains at a step belongs to the error that was set. Walks come in pairs, there and
-back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts are spread
-evenly over all that errors can be (scrambled Sobol points), several times independently: how much the answers
-of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the others, is
-known from a table (a control variate), so that only interactions have to be sampled. All patients have the
-same walks.
+A permutation starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
+patient; what the predictor gains at a step belongs to the error that was set. Permutations come in pairs,
+there and back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts
+are spread evenly over all that errors can be (scrambled Sobol points), several times independently: how much
+the answers of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the
+others, is known from a table (a control variate), so that only interactions have to be sampled. All patients
+have the same permutations.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ GENERATOR = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
-    """What all patients walk along; replicates come in turns.
+class Permutations:
+    """The permutations of all patients; replicates come in turns.
 
     Attributes
     ----------
-    start : (MOST · REPLICATES, k) errors that walks start at.
+    start : (MOST · REPLICATES, k) errors that permutations start at.
     order : (MOST · REPLICATES, a) places in the order in which their errors are set.
     """
 
@@ -53,7 +53,7 @@ class Walks:
     order: Index
 
     @classmethod
-    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Walks:
+    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Permutations:
         """Through errors with these quantiles (k, s), at ``places``; those not ``drawn`` start at zero."""
         starts = np.empty((MOST, REPLICATES, len(quantiles)))
         orders = np.empty((MOST, REPLICATES, places.size), dtype=np.intp)

@@ -2,7 +2,7 @@
 
 The bins are narrow beside those distances, so that a histogram tells what a sort would; and histograms of
 parts of the rows can be added. Where Hyvärinen's approximation of the linear method sees two moments, this
-sees the whole distribution: by it bent relations show their direction.
+sees the whole distribution: by it nonlinear relations show their direction.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrows import SURE_FROM, Arrow, graph_of
 from ..core.arrows import WEAKEST_EDGE
-from ..core.halves import STRAIGHT
+from ..core.halves import LINEAR
 from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64, Index
@@ -34,14 +34,14 @@ def graph_facts(
     """The most important variables in causal order, the arrows among them, and what each shock moves.
 
     ``total[j][i]``: by how many standard deviations variable i moves when the shock on j grows by one. An
-    arrow whose effect is just beyond the last variable leads into the outcome. Where lines are bent, arrows
-    have their curves, over what nearly all of the cohort has by its ``quantiles``.
+    arrow whose effect is just beyond the last variable leads into the outcome. Where relations are nonlinear,
+    arrows have their curves, over what nearly all of the cohort has by its ``quantiles``.
     """
     important = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:VARIABLES_DRAWN]
     shown = np.sort(important)
     graph = graph_of(model, shown, resamples)
     assert graph.into_outcome is not None
-    bends = any(form != STRAIGHT for form in model.forms()) or not model.attribution.proportional
+    bends = any(form != LINEAR for form in model.forms()) or not model.attribution.proportional
 
     def facts(arrow: Arrow) -> dict[str, Any]:
         curve = _curve(model, shown, arrow, quantiles) if bends else None

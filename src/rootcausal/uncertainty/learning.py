@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backends.choose import choose_table, whole_rows
-from ..core.holes import HoledRaw
+from ..core.holes import IncompleteRaw
 from ..core.moments import Columns, columns_about, describe_columns
 from ..core.outcome import Outcome
 from ..core.pipeline import Learned, Settings
@@ -34,7 +34,7 @@ def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> Learned
     layout = cohort.layout
     if layout is not None and not all_vary:
         layout = layout.take(varies)
-    raw: RawTable | HoledRaw
+    raw: RawTable | IncompleteRaw
     if cohort.whole:
         # An index will do for a copy of the rows, unless a column has to go as well.
         X, some = (cohort.X, rows) if all_vary else (cohort.X[rows[:, None], varies], None)
@@ -46,7 +46,7 @@ def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> Learned
     return LearnedFrom(learn_mechanism(raw, columns, settings, None, layout, outcome), varies, outcome)
 
 
-def _described(raw: RawTable | HoledRaw, prevalence: float | None, near: F64) -> Columns:
+def _described(raw: RawTable | IncompleteRaw, prevalence: float | None, near: F64) -> Columns:
     """What the columns are like, by one pass over the rows where ``near`` (q,) is near their means."""
     about = raw.column_moments(near)
     columns = columns_about(near, about, ClassWeights.of(prevalence, about.count), raw.shape[0])

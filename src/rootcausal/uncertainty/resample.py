@@ -237,7 +237,7 @@ def _resample_each(cohort: TrainingRows, random_state: int, numbers: range) -> l
 
 
 class Resampled(NamedTuple):
-    """What was learned from one resample, and whether attribution and imputation settled."""
+    """What was learned from one resample, and whether attribution and imputation converged."""
 
     model: CausalModel
     converged: bool

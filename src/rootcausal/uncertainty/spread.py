@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backends.blas import one_blas_thread
 from ..core.merged import Merged
-from ..core.model import ROWS_A_BLOCK, CausalModel
+from ..core.model import ROWS_PER_BLOCK, CausalModel
 from ..core.table import F64, Index
 
 LEVEL = 0.95
@@ -213,7 +213,7 @@ class _Resamples(Generic[Asked]):
     def blocks(self, n_rows: int) -> Iterator[slice]:
         """So many rows, as many at a time as there is room for."""
         # No more rows than a model scores at once: what it says of columns that nobody asked for is held too.
-        height = max(1, min(n_rows, ROWS_A_BLOCK, VALUES_A_BLOCK // self._values_a_row))
+        height = max(1, min(n_rows, ROWS_PER_BLOCK, VALUES_A_BLOCK // self._values_a_row))
         self._room = np.empty(height * self._values_a_row)
         for start in range(0, n_rows, height):
             yield slice(start, min(start + height, n_rows))

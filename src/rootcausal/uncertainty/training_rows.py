@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..backends.choose import has_holes
+from ..backends.choose import has_missing
 from ..backends.on_demand import in_threads
 from ..core.layout import Layout
 from ..core.outcome import Outcome
@@ -45,7 +45,7 @@ class TrainingRows:
     @cached_property
     def whole(self) -> bool:
         """Whether no value is missing."""
-        return not has_holes(self.X)
+        return not has_missing(self.X)
 
     @cached_property
     def near(self) -> F64:

@@ -1,4 +1,4 @@
-"""The rows of a fit without holes: as they are, or filled in at random many times (multiple imputation)."""
+"""The rows of a fit, complete: as they are, or imputed at random many times (multiple imputation)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..backends.choose import holed_rows, without_gpu
-from ..backends.holed import Copies
-from ..core.holes import DRAWS, Filling, View
+from ..backends.choose import incomplete_part, without_gpu
+from ..backends.holed import ImputedCopies
+from ..core.holes import DRAWS, Imputer, View
 from ..core.imputation import expectation_maximization
 from ..core.layout import Layout
 from ..core.moments import Columns
@@ -41,14 +41,14 @@ def copies(
     outcome = rows.outcome_of_all
     layout = (Layout.numbers(q) if rows.layout is None else rows.layout).take(everything)
     view = View(everything, columns.mean, columns.sd, outcome.scores(columns), columns.weights)
-    raw = holed_rows("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
+    raw = incomplete_part("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
     joint, *_ = expectation_maximization(raw, view, n)
     lacking = np.isnan(rows.X).any(axis=1)
-    whole, holed = np.flatnonzero(~lacking), np.flatnonzero(lacking)
-    order = np.concatenate([whole, holed])
+    whole, incomplete = np.flatnonzero(~lacking), np.flatnonzero(lacking)
+    order = np.concatenate([whole, incomplete])
     for seed in range(SEEDS):
-        _, drawn = raw.filled(Filling(view, joint, seed, everything, layout))
-        assert isinstance(drawn, Copies)
+        _, drawn = raw.filled(Imputer(view, joint, seed, everything, layout))
+        assert isinstance(drawn, ImputedCopies)
         values = drawn.standardized(everything, np.zeros(q), np.ones(q))[0].T
         for draw in range(DRAWS):
             yield np.concatenate([rows.X[whole], values[draw::DRAWS]]), known[order], order

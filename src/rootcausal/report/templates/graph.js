@@ -116,7 +116,7 @@ function strength(arrow) {
   return Math.abs(arrow.weight) * (intoOutcome(arrow) ? weakest / onOutcome : 1);
 }
 
-const FORMS = { straight: "a straight line", bent: "a bent line", uneven: "a bent line, and a spread that differs between patients" };
+const FORMS = { linear: "a straight line", nonlinear: "a bent line", heteroscedastic: "a bent line, and a spread that differs between patients" };
 const bends = () => allArrows().some((arrow) => arrow.curve !== undefined);
 
 function arrowTable() {
@@ -171,7 +171,7 @@ function arrowCurve({ cause, effect, curve }) {
     .x((_, at) => x(at))
     .y((one) => y(one));
   svg.append("path").attr("class", "line").attr("d", line(curve.y));
-  return element("span", { class: "curve-cell" }, svg.node(), curve.form && curve.form !== "straight" ? element("small", {}, curve.form === "uneven" ? "bent, uneven" : "bent") : "");
+  return element("span", { class: "curve-cell" }, svg.node(), curve.form && curve.form !== "linear" ? element("small", {}, curve.form === "heteroscedastic" ? "bent, uneven" : "bent") : "");
 }
 
 // Beyond so many arrows only those of the chosen variable are drawn, unless all are asked for.
