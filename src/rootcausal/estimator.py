@@ -361,6 +361,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
+        from .files.model_arrays import is_seed
         from .uncertainty.cross_validation import fold_by_fold
         from .uncertainty.training_rows import rows_at_hand
 
