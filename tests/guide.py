@@ -20,8 +20,9 @@ from typing import Any
 from command_line import ok
 
 from rootcausal.data import load_pbc
-from rootcausal.diagnostics.outcomes import as_markdown
+from rootcausal.diagnostics.outcomes import table
 from rootcausal.files.writing import write_tables
+from rootcausal.screening.leakage import as_markdown as limits_as_markdown
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -170,8 +171,24 @@ TABLE_OF_CHECKS = re.compile(
 )
 
 
+def as_markdown(kind: str) -> str:
+    """The checks of one outcome, as their declarations have them."""
+    rows = [
+        ("check", "question", "its number", "doubtful from", "broken from"),
+        ("---",) * 5,
+        *((f"`{name}`", *others) for name, *others in table(kind)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+LIMITS_OF_LEAKS = re.compile(
+    r"(?<=^<!-- limits -->\n).*?(?=<!-- end of the limits -->)", re.DOTALL | re.MULTILINE
+)
+
+
 def with_tables_of_checks(text: str) -> str:
-    """A page whose tables of checks are those of the code."""
+    """A page whose tables of checks, and of limits, are those of the code."""
+    text = LIMITS_OF_LEAKS.sub(lambda _: f"{limits_as_markdown()}\n", text)
     return TABLE_OF_CHECKS.sub(lambda found: f"{found['kind']} -->\n{as_markdown(found['kind'])}\n", text)
 
 

@@ -16,10 +16,10 @@ from rootcausal import RCI, UnlikeCohortWarning
 from rootcausal.data import simulate
 from rootcausal.diagnostics.calibration import Groups, check_calibration
 from rootcausal.diagnostics.gaussianity import gaussian_p_values
-from rootcausal.diagnostics.influence import farthest_patients, influence
+from rootcausal.diagnostics.influence import farthest_patients
 from rootcausal.diagnostics.interaction import product_tests
 from rootcausal.diagnostics.power import corrected, smallest_of_many
-from rootcausal.diagnostics.regressions import fit_plain
+from rootcausal.diagnostics.regressions import PlainLogit
 from rootcausal.diagnostics.reverse_causation import bend_tests
 from rootcausal.diagnostics.specification import Scale
 
@@ -261,11 +261,11 @@ def test_influence_agrees_with_leaving_out():
     rng = np.random.default_rng(5)
     errors = rng.standard_normal((200, 2))
     y = (rng.random(200) < expit(errors[:, 0])).astype(int)
-    fit = fit_plain(errors, y)
-    moved = influence(fit, y)
+    fit = PlainLogit.of(errors, y)
+    moved = fit.influence()
     row = int(np.abs(moved[:, 0]).argmax())
     rest = np.arange(200) != row
-    exact = (fit.coef - fit_plain(errors[rest], y[rest]).coef)[:2] / np.sqrt(np.diagonal(fit.covariance))[:2]
+    exact = (fit.coef - PlainLogit.of(errors[rest], y[rest]).coef) / fit.standard_errors
     assert moved[row] == pytest.approx(exact, rel=0.15, abs=0.02)
 
 
@@ -283,7 +283,7 @@ def test_tests_keep_their_level_on_true_errors():
     for seed in range(draws):
         cohort = simulate(N, 10, random_state=[seed, 9])
         errors = (cohort.errors - cohort.errors.mean(axis=0)) / cohort.errors.std(axis=0)
-        fit = fit_plain(errors, cohort.y)
+        fit = PlainLogit.of(errors, cohort.y)
         p_values = {
             "same": smallest_of_many(product_tests(errors, cohort.y, fit)[0]),
             "terminal": smallest_of_many(bend_tests(errors, cohort.y, fit)[0]),
@@ -398,12 +398,12 @@ def test_a_product_without_information_of_its_own_is_not_judged():
     errors = np.column_stack([sex, sex * rng.laplace(size=500), rng.laplace(size=500)])
     errors = (errors - errors.mean(axis=0)) / errors.std(axis=0)
     y = rng.integers(0, 2, 500)
-    assert [0, 2] in product_tests(errors, y, fit_plain(errors, y)).pairs.tolist()
+    assert [0, 2] in product_tests(errors, y, PlainLogit.of(errors, y)).pairs.tolist()
     once_more = np.column_stack([errors[:, 2], errors[:, 0], np.clip(errors[:, 2], -3, 3) * errors[:, 0]])
-    assert [0, 1] not in product_tests(once_more, y, fit_plain(once_more, y)).pairs.tolist()
+    assert [0, 1] not in product_tests(once_more, y, PlainLogit.of(once_more, y)).pairs.tolist()
     rare = (np.arange(500) < 3).astype(int)
-    assert not product_tests(errors, rare, fit_plain(errors[:, :0], rare)).pairs.size
-    same = product_tests(errors, y, fit_plain(errors, y), owner=np.array([4, 4, 5])).pairs.tolist()
+    assert not product_tests(errors, rare, PlainLogit.of(errors[:, :0], rare)).pairs.size
+    same = product_tests(errors, y, PlainLogit.of(errors, y), owner=np.array([4, 4, 5])).pairs.tolist()
     assert [0, 1] not in same
 
 
@@ -413,7 +413,7 @@ def test_the_difference_of_an_effect_is_that_of_the_mechanism():
     a, b = rng.uniform(-np.sqrt(3), np.sqrt(3), (2, 20_000))
     errors = np.column_stack([a, b])
     y = (rng.random(20_000) < expit(0.3 * a + 0.2 * b + 0.25 * a * b)).astype(int)
-    found = product_tests(errors, y, fit_plain(errors, y))
+    found = product_tests(errors, y, PlainLogit.of(errors, y))
     assert found.difference[0] == pytest.approx(0.5, abs=3 * found.standard_error[0])
 
 

@@ -69,6 +69,12 @@ def test_tables_of_checks_are_those_of_the_code():
     ]
 
 
+def test_limits_of_leaks_are_those_of_the_code():
+    (text,) = (page.read_text(encoding="utf-8") for page in PAGES if page.name == "preparing-a-cohort.md")
+    assert with_tables_of_checks(text) == text
+    assert "\n<!-- limits -->\n| limit |" in text and "| absence, follow-up | 0.65 (p < 0.001) |" in text
+
+
 def test_every_snippet_names_its_language():
     for page in PAGES:
         fences = re.findall(r"^```(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "data": {"core", "errors", "outcomes"},
     "files": {"core", "errors", "nonlinear", "outcomes", "version", "wording"},
     "diagnostics": {"backends", "core", "name_hints", "outcomes", "screening", "wording"},
-    "inputs": {"backends", "core", "errors", "files", "name_hints", "outcomes", "wording"},
+    "inputs": {"backends", "core", "errors", "files", "name_hints", "outcomes", "screening", "wording"},
     "uncertainty": {
         "backends",
         "core",

@@ -20,7 +20,7 @@ from rootcausal.core.layout import Layout
 from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Check
 from rootcausal.diagnostics.leakage import option_for
-from rootcausal.diagnostics.regressions import fit_plain
+from rootcausal.diagnostics.regressions import PlainLogit
 from rootcausal.diagnostics.reverse_causation import arrows_spared, kernel_width, log_density, lost_without
 from rootcausal.screening.auc import aucs, rate_auc, smallest_auc
 
@@ -237,7 +237,7 @@ def test_what_an_error_adds_agrees_with_a_refit():
     rng = np.random.default_rng(4)
     errors = rng.laplace(size=(500, 4))
     y = (rng.random(500) < expit(3 * errors[:, 0] + errors[:, 1])).astype(int)
-    fit, without = fit_plain(errors, y), fit_plain(errors[:, 1:], y)
+    fit, without = PlainLogit.of(errors, y), PlainLogit.of(errors[:, 1:], y)
 
     def likelihood(risk: np.ndarray) -> float:
         return float((y * np.log(risk) + (1 - y) * np.log1p(-risk)).sum())

@@ -18,7 +18,8 @@ from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics import Diagnosis
 from rootcausal.diagnostics.diagnosis import VERDICTS
-from rootcausal.diagnostics.outcomes import table
+from rootcausal.diagnostics.outcomes import OF_ANY, OF_OUTCOME, table
+from rootcausal.diagnostics.specification import CheckSpec, Scale, Text
 from rootcausal.outcomes import OUTCOMES
 
 
@@ -195,3 +196,76 @@ def test_an_outcome_is_called_the_same_everywhere():
         estimator = getattr(rootcausal, one.estimator)
         assert (one.name, one.attribution.outcome, estimator.outcome) == (name, name, name)
         assert ESTIMATORS[name].__class__ is estimator
+
+
+@pytest.mark.parametrize("kind", ["any", *OUTCOMES])
+def test_texts_are_by_verdict_and_those_of_a_finding_are_whole(kind):
+    for spec in OF_ANY if kind == "any" else OF_OUTCOME[kind].specs:
+        verdicts = {key.partition(", ")[0] for key in spec.texts}
+        assert verdicts <= set(VERDICTS), spec.name
+        for verdict in verdicts - {"fine", "broken"}:
+            cases = [text for key, text in spec.texts.items() if key.partition(", ")[0] == verdict]
+            for part in ("statement", "limit", "advice"):
+                own = getattr(spec.texts.get(verdict), part, "")
+                assert own or any(getattr(text, part) for text in cases), (spec.name, verdict, part)
+
+
+SPEC = CheckSpec(
+    "made_up",
+    "Is {what} so?",
+    "counts",
+    {
+        "fine": Text("Well: {n:# column}."),
+        "doubtful": Text("{names} {names:is|are} odd.", "{names:1} may be wrong.", "look {n:once|again}."),
+        "doubtful, twice": Text(limit="Both may be wrong."),
+        "broken": Text(limit="Do not read {names}."),
+        "cannot tell": Text("Nothing was seen ({p:p}).", "Nothing is known of {what}."),
+    },
+    Scale(0.1, 0.5, p_doubtful=0.01, p_broken=0.001),
+    touches="variables",
+    touches_unseen="order",
+)
+
+
+def test_a_case_says_what_its_verdict_says_but_for_words_of_its_own():
+    """And a broken one what a doubtful one says."""
+    told = {"what": "it", "n": 1, "names": ("a", "b")}
+    fine, doubtful = SPEC.check("fine", 0.0, n=1, what="it"), SPEC.check("doubtful", 0.2, **told)
+    assert (fine.question, fine.statement, fine.limit, fine.advice) == (
+        "Is it so?",
+        "Well: 1 column.",
+        "",
+        "",
+    )
+    assert (doubtful.statement, doubtful.limit) == ("'a', 'b' are odd.", "'a' and 1 more may be wrong.")
+    assert (doubtful.advice, doubtful.variables) == ("look once.", ("a", "b"))
+    twice = SPEC.check("doubtful", 0.2, case="twice", **told)
+    assert (twice.statement, twice.limit) == (doubtful.statement, "Both may be wrong.")
+    for case in ("", "elsewhere"):
+        broken = SPEC.check("broken", 0.6, case=case, **told)
+        assert (broken.statement, broken.advice) == (doubtful.statement, doubtful.advice)
+        assert broken.limit == "Do not read 'a', 'b'."
+    assert SPEC.check("broken", 0.6, case="twice", **told).limit == "Both may be wrong."
+    unseen = SPEC.check("cannot tell", 0.0, 0.25, what="it")
+    assert unseen.statement == "Nothing was seen (p = 0.25)."
+    assert (fine.touches, doubtful.touches, unseen.touches) == ("", "variables", "order")
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_a_finding_takes_both_a_size_and_a_p_value(p, size, smallest):
+    verdict = SPEC.scale.judge(p, size, smallest)
+    assert (verdict == "broken") == (p < 0.001 and size >= 0.5)
+    assert (verdict in ("doubtful", "broken")) == ((p < 0.01 and size >= 0.1) or verdict == "broken")
+    assert (verdict == "cannot tell") == (smallest > 0.5 and verdict not in ("doubtful", "broken"))
+
+
+def test_names_of_columns_are_no_templates():
+    names = ["{p:p}|{names}", "{what!r:0}{}", "}{"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.laplace(size=(300, 3)), columns=names)
+    y = (X[names[0]] + 0.1 * rng.laplace(size=300) > 0).to_numpy().astype(int)
+    checks = {check.name: check for check in RCI(alpha=1.0).fit(X, y).diagnose(X, y).checks}
+    leak = checks["gives_away"]
+    assert leak.verdict in ("doubtful", "broken") and leak.variables == (names[0],)
+    for said in (leak.statement, leak.limit):
+        assert f"'{names[0]}'" in said

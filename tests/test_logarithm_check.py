@@ -13,8 +13,8 @@ from rootcausal.core.arrows import arrows_among
 from rootcausal.core.layout import Layout
 from rootcausal.core.pipeline import Settings
 from rootcausal.data import load_pbc, simulate
-from rootcausal.diagnostics.checked import Checked
-from rootcausal.diagnostics.log_gain import Scales, gain_of, may_be_logged, quick_gains, screened
+from rootcausal.diagnostics.checked import Checked, may_be_logged
+from rootcausal.diagnostics.log_gain import SMALLEST_RATIO, Scales, gain_of, quick_gains, screened
 from rootcausal.diagnostics.logarithms import Change, check_logarithm, settings_of, what_changes
 
 N = 1000
@@ -145,12 +145,12 @@ def test_only_positive_numbers_that_vary_by_a_factor_are_candidates():
     X["far"] = X["c"] + 1000.0
     layout = Layout(np.arange(5), (*[np.empty(0)] * 3, np.array([0.0, 1.0]), np.empty(0)))
     values = X.to_numpy(dtype=float)
-    assert may_be_logged(values, None, layout).tolist() == [False, True, True, False, False]
+    assert may_be_logged(values, None, layout, SMALLEST_RATIO).tolist() == [False, True, True, False, False]
     values[0, 2] = -1.0
-    assert not may_be_logged(values, None, layout)[2]
+    assert not may_be_logged(values, None, layout, SMALLEST_RATIO)[2]
     missing = np.zeros(values.shape, dtype=bool)
     missing[0, 2] = True
-    assert may_be_logged(values, missing, layout)[2]
+    assert may_be_logged(values, missing, layout, SMALLEST_RATIO)[2]
 
 
 def test_binary_columns_and_tiny_tables():
@@ -219,7 +219,7 @@ def test_a_limit_that_was_reached_is_said(monkeypatch):
 
 def scales_of(X, y, missing=None) -> Scales:
     layout = Layout.numbers(X.shape[1])
-    return Scales.of(X, missing, y, layout, may_be_logged(X, missing, layout))
+    return Scales.of(X, missing, y, layout, may_be_logged(X, missing, layout, SMALLEST_RATIO))
 
 
 @pytest.mark.parametrize("chosen", [(), (0, 4)])

@@ -15,7 +15,7 @@ from rootcausal.core.layout import NO_LEVELS, Layout
 from rootcausal.data import simulate
 from rootcausal.diagnostics.dependence import share_explained
 from rootcausal.diagnostics.ranks import rank_correlations, rank_scores, ranks_of
-from rootcausal.diagnostics.regressions import GROUPS_AT_ONCE, fit_plain, joint_score_tests
+from rootcausal.diagnostics.regressions import GROUPS_AT_ONCE, PlainLogit, joint_score_tests
 from rootcausal.outcomes.survival import concordance
 from rootcausal.screening.auc import aucs
 
@@ -93,13 +93,15 @@ def test_score_tests_of_many_groups_are_those_of_each():
     errors, y = rng.standard_normal((300, 3)), rng.integers(0, 2, 300)
     extra = rng.standard_normal((2 * GROUPS_AT_ONCE + 1, 2, 300))
     extra[0, 0] = errors[:, 1]  # what the model holds is nothing new
-    fit = fit_plain(errors, y)
-    statistic, freedom = joint_score_tests(fit, y, extra)
+    fit = PlainLogit.of(errors, y)
+    statistic, freedom = joint_score_tests(fit, extra)
     weight = fit.risk * (1.0 - fit.risk)
+    design = np.column_stack([errors, np.ones(300)])
+    held = (design * weight[:, None]).T @ design
     for group, (found, free) in enumerate(zip(statistic, freedom, strict=True)):
         new = extra[group] if group else extra[group, 1:]
-        cross = (fit.design * weight[:, None]).T @ new.T
-        left = (new * weight) @ new.T - cross.T @ fit.covariance @ cross
+        cross = (design * weight[:, None]).T @ new.T
+        left = (new * weight) @ new.T - cross.T @ np.linalg.solve(held, cross)
         score = new @ (y - fit.risk)
         assert found == pytest.approx(score @ np.linalg.solve(left, score))
         assert free == len(new)

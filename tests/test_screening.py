@@ -145,6 +145,16 @@ def test_a_time_to_what_was_before_is_asked_about() -> None:
     assert "time.to.transplant" in options(seen, "--after")
 
 
+def test_rows_without_an_outcome_are_left_out_of_times_too() -> None:
+    columns = {name: np.array(values, dtype=object) for name, values in transplanted().items()}
+    columns["cmv"][::7] = None
+    columns["time.to.cmv"] = np.where(np.arange(N) % 11, TIME, np.nan)
+    seen = seen_by(columns, target="cmv", time="time.to.cmv")
+    one = named(seen, "before or after")
+    assert one is not None and one.columns == ("time.to.transplant",)
+    assert {"time.to.gvhd", "gvhd"} <= set(options(seen, "--after"))
+
+
 def test_a_question_that_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     pd.DataFrame(transplanted()).to_csv(tmp_path / "t.csv", index=False)
     arguments = ["fit", tmp_path / "t.csv", "--time", "time.to.cmv", "--event", "cmv"]

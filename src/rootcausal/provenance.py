@@ -22,7 +22,7 @@ from .inputs.patients import Cohort
 from .inputs.rules import MOSTLY_MISSING
 from .inputs.sampling import doubt_of_prevalence
 from .outcomes import words_of
-from .screening.leakage import by_absence
+from .screening.leakage import by_absence, deciding_levels
 from .uncertainty.resample import Bootstrap
 from .version import __version__
 from .wording import listed, one_line, plural, quoted
@@ -320,12 +320,9 @@ def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
         of_row = cells.argmax(axis=1) + 1 if columns.size > 1 else (cells[:, 0] > cells.min()).astype(np.intp)
         if columns.size > 1:
             of_row[~cells.any(axis=1)] = 0
-        for level, text in enumerate(variable.levels):
-            of_level = has_it[there][of_row == level]
-            if of_level.size and (not of_level.any() or (known.ndim == 1 and of_level.all())):
-                found.append(
-                    _DecidingLevel(variable.name, text_of(text), int(of_level.size), bool(of_level.all()))
-                )
+        for level, n in deciding_levels(of_row, has_it[there], either=known.ndim == 1).items():
+            which = bool(has_it[there][of_row == level].all())
+            found.append(_DecidingLevel(variable.name, text_of(variable.levels[level]), n, which))
     return sorted(found, key=lambda one: -one.count)
 
 

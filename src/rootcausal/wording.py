@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 from os import PathLike
+from string import Formatter
 from typing import Any
 
 # What is read of a name, however long it is.
@@ -150,3 +151,39 @@ def _in_quotes(part: str) -> str:
     if part[0] == "\\":
         return '"' + part.replace("\\", "\\\\") + '"'
     return f"'{part}'"
+
+
+def p_in_words(p_value: float) -> str:
+    """A p-value."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
+def filled(text: str, **facts: Any) -> str:
+    """A text with its facts, for which there are some formats beside Python's own.
+
+    ``{n:# event}`` is the count with its noun; ``{names:it is|they are}`` the first where it is one, or true;
+    ``{p:p}`` the p-value in words; ``{names}`` columns in quotes, five at most, and ``{names:3}`` three;
+    ``{name:q}`` one in quotes, and ``{name:name}`` without.
+    """
+    return _FILLED.vformat(text, (), facts)
+
+
+class _Filled(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if "|" in format_spec:
+            one, other = format_spec.split("|")
+            return one if (len(value) if isinstance(value, tuple) else value) == 1 else other
+        if format_spec.startswith("# "):
+            return plural(int(value), format_spec[2:])
+        if format_spec == "p":
+            return p_in_words(value)
+        if format_spec == "q":
+            return quoted(value, 40)
+        if format_spec == "name":
+            return one_line(value, 40)
+        if isinstance(value, tuple):
+            return listed([quoted(name, 40) for name in value], int(format_spec or 5))
+        return str(format(value, format_spec))
+
+
+_FILLED = _Filled()

@@ -22,6 +22,7 @@ from .without_outcomes import checks_without_outcomes
 
 __all__ = ["Check", "Checked", "Diagnosis", "check_linear", "diagnose", "read_together"]
 
+OF_ERRORS = "shapes and independence of the errors, straight lines, hidden causes"
 NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations straight."
 
 
@@ -37,7 +38,7 @@ def _diagnose(checked: Checked) -> Diagnosis:
     provenance = {name: value for name, value in checked.provenance.items() if name != "findings"}
     why_not = of_outcome.why_not(checked.known)
     if why_not:
-        said = f"Not checked: {of_outcome.others}. {why_not}"
+        said = f"Not checked: {OF_ERRORS}, {of_outcome.others}. {why_not}"
         return Diagnosis(of_model, provenance, said, of_outcome=False)
     evidence = gather(checked, checked.score)
     checks = (

@@ -20,7 +20,7 @@ from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check, Verdict
 from .power import smallest_visible
-from .regressions import PlainHazard, PlainLogit, fit_plain
+from .regressions import PlainHazard, PlainLogit
 from .specification import CheckSpec, Scale, Text
 
 MOST_GROUPS, FEWEST_GROUPS = 10, 3
@@ -237,7 +237,7 @@ def check_calibration(log_odds: F64, y: np.ndarray, prevalence: float | None, of
         log_odds = log_odds + logit(y.mean()) - logit(prevalence)
     if of_fit:
         allowing += SHRINKAGE
-        log_odds = spread_out(log_odds, _slope(log_odds, lambda errors: fit_plain(errors, y)), expit)
+        log_odds = spread_out(log_odds, _slope(log_odds, lambda errors: PlainLogit.of(errors, y)), expit)
     groups = Groups.of(expit(log_odds), y)
     happened = f"{groups.observed[groups.worst]:.0%} were ill"
     return _of_risks(RISK, groups, len(y), allowing, happened, unseen)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import norm
 
 from ..core.table import F64
-from ..name_hints.words import tokens, words
+from ..name_hints.columns import says_entry
 from ..outcomes.words import fold
 from ..wording import listed, quoted
 from .diagnosis import Check
@@ -29,14 +29,6 @@ HARD = 0.7
 # Where fewer leave before the event, why they leave cannot matter much.
 FEW_LEAVE = 0.1
 COLUMNS_NAMED = 3
-# Of entry into a study: who came late is followed for a shorter time, whatever becomes of them.
-_ENTRY = words(
-    "year yr date calendar era period wave entry entered enrolment enrollment enrolled accrual inclusion "
-    "included recruitment recruited randomised randomized registration"
-)
-_BIRTH = words("birth born dob age")
-FIRST_YEAR, LAST_YEAR = 1900.0, 2100.0
-
 ENDED = "Follow-up of {n_left:,} of {n:,} patients ended without the event, and "
 NOT_SEEN = ENDED + "by no column that the hazard depends on clearly sooner or later{harmless}."
 SPEC = CheckSpec(
@@ -98,7 +90,8 @@ def check_censoring(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
     p_values = [corrected(p, len(names)) for p in (2.0 * norm.sf(np.abs(effect) / error)).tolist()]
     judged = zip(p_values, np.abs(effect).tolist(), strict=True)
     counts = np.array([SCALE.judge(*of) != "fine" for of in judged], dtype=bool)
-    entry = np.array([says_entry(name, values) for name, values in zip(names, raw.T, strict=True)], bool)
+    ends = zip(names, raw.min(axis=0).tolist(), raw.max(axis=0).tolist(), strict=True)
+    entry = np.array([says_entry(*of) for of in ends], dtype=bool)
     acts = np.append(in_model, np.zeros(evidence.outside.shape[1], dtype=bool))
     strongest = np.argsort(-np.abs(effect), kind="stable").tolist()
     doubtful = [place for place in strongest if (counts & acts & ~entry)[place]]
@@ -136,12 +129,3 @@ def _effects(fit: PlainHazard, columns: F64) -> tuple[F64, F64]:
     )
     information = np.maximum(information, 1e-12)
     return score / information, 1.0 / np.sqrt(information)
-
-
-def says_entry(name: str, values: F64) -> bool:
-    """Whether a column is, by its name or as a calendar year, when a patient came in."""
-    parts = set(tokens(name))
-    if parts & _BIRTH:
-        return False
-    years = values.size > 0 and values.min() >= FIRST_YEAR and values.max() <= LAST_YEAR
-    return bool(parts & _ENTRY) or bool(years)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.halves import LINEAR
+from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, SCORE, Index
@@ -104,14 +105,11 @@ class Checked:
         """The columns that are on a log scale, by name."""
         return list(self.provenance["parameters"].get("log") or ())
 
-    def may_be_logged(self) -> np.ndarray:
-        """(q,) which columns are numbers, no logarithms yet, that are above 0 wherever they were measured."""
-        layout = self.model.layout
-        measured = True if self.missing is None else ~self.missing
-        lowest = self.X.min(axis=0, initial=np.inf, where=measured)
-        can: np.ndarray = (lowest > 0.0) & np.isfinite(lowest)
-        can &= np.array([name not in self.logged for name in self.named.column_names], dtype=bool)
-        return can if layout is None else can & ~layout.discrete
+    def may_be_logged(self, ratio: float = 1.0) -> np.ndarray:
+        """(q,) of which columns a logarithm can be taken (see :func:`may_be_logged`): none that is one."""
+        names, layout = self.named.column_names, self.model.layout
+        open_ones = np.array([name not in self.logged for name in names], dtype=bool)
+        return open_ones & may_be_logged(self.X, self.missing, layout or Layout.numbers(len(names)), ratio)
 
     def called(self, rows: Index) -> str:
         """What to call the patients in some rows: by their ids or, where they have none, by their place."""
@@ -119,3 +117,12 @@ class Checked:
             places = listed([str(row + 1) for row in rows], PATIENTS_NAMED)
             return f"{'row' if rows.size == 1 else 'rows'} {places} of the table"
         return f"patients: {listed([one_line(self.ids[row], 40) for row in rows], PATIENTS_NAMED)}"
+
+
+def may_be_logged(X: F64, missing: np.ndarray | None, layout: Layout, ratio: float = 1.0) -> np.ndarray:
+    """(q,) which columns are numbers above 0 wherever they were measured, and vary by this ratio."""
+    measured = True if missing is None else ~missing
+    low = X.min(axis=0, initial=np.inf, where=measured)
+    high = X.max(axis=0, initial=-np.inf, where=measured)
+    found: np.ndarray = ~layout.discrete & (low > 0.0) & (high >= ratio * low)
+    return found

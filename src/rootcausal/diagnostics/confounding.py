@@ -15,14 +15,14 @@ from ..backends.blas import one_blas_thread
 from ..core.linear import LinearMechanism
 from ..core.merged import Together, joined
 from ..core.table import Index
-from ..wording import listed, plural, quoted
+from ..wording import listed, p_in_words, plural, quoted
 from .checked import Checked
 from .dependence import Dependence, Dependent, Trial, explained
 from .diagnosis import NO_TABLE_SHOWS, Check
 from .evidence import Evidence, gather
 from .moments import MOMENTS, moments_of
 from .power import corrected, smallest_visible
-from .specification import CheckSpec, Scale, Text, in_words
+from .specification import CheckSpec, Scale, Text
 
 SCALE = Scale(0.04, 0.15, p_doubtful=0.02, p_broken=1e-9)
 # What a hidden cause as strong as the errors leaves: silence means something where less would be seen.
@@ -120,7 +120,7 @@ def _together(a: str, b: str, pair: Dependent, n_pairs: int) -> str:
     text, which = _IN_WORDS[worst]
     said = text.format(a=quoted(a, 40), b=quoted(b, 40), sign=_SIGNS[worst][int(size < 0)])
     return (
-        f"{said[0].upper()}{said[1:]} (correlation of {which} {size:+.2f}; {in_words(pair.p_value)} after "
+        f"{said[0].upper()}{said[1:]} (correlation of {which} {size:+.2f}; {p_in_words(pair.p_value)} after "
         f"correction for {plural(n_pairs, 'pair')})"
     )
 

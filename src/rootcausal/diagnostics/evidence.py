@@ -13,6 +13,7 @@ from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..name_hints.exogenous import says_first
+from ..screening.leakage import deciding_levels
 from ..wording import listed, quoted
 from .checked import Checked
 
@@ -253,7 +254,7 @@ def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Ind
 def standardized(values: F64) -> F64:
     """The same with mean 0 and variance 1; a column that is the same in all patients is 0."""
     centred = values - values.mean(axis=0)
-    sd = centred.std(axis=0)  # about its own mean: that of equal values is off by rounding
+    sd = np.sqrt((centred * centred).mean(axis=0))
     centred /= np.where(sd > 0, sd, 1.0)
     return centred
 
@@ -290,17 +291,12 @@ def ties_restored(errors: F64) -> F64:
     return restored
 
 
-def deciding_levels(evidence: Evidence, outcome: np.ndarray, either: bool = True) -> np.ndarray:
-    """(k,) which columns are a level, or two, that decides for its patients: quasi-complete separation.
-
-    ``outcome`` (n,) is 1 or 0. A level without a 1 decides; with ``either``, one without a 0 as well.
-    """
+def decided(evidence: Evidence, outcome: np.ndarray, either: bool = True) -> np.ndarray:
+    """(k,) which columns are a level, or two, that decides the outcome (n,), 1 or 0, of its patients."""
     found = np.zeros(evidence.columns.size, dtype=bool)
     for place in np.flatnonzero(evidence.with_levels).tolist():
         levels, of_row = np.unique(evidence.values[:, place], return_inverse=True)
-        if levels.size == 2:
-            share = np.bincount(of_row, outcome) / np.bincount(of_row)
-            found[place] = (share == 0.0).any() or (either and (share == 1.0).any())
+        found[place] = levels.size == 2 and bool(deciding_levels(of_row, outcome, either))
     return found
 
 

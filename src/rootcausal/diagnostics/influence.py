@@ -34,6 +34,7 @@ DIFFERS = 2.0
 FEWEST_OF_A_CLASS = 10
 COLUMNS_NAMED = 3
 
+FEW, EACH = "Not to be seen: ", ", so that each of a few patients decides."
 SPEC = CheckSpec(
     "influence",
     "Does no single patient have undue influence on the result?",
@@ -41,9 +42,25 @@ SPEC = CheckSpec(
     {
         "fine": Text("{statement}"),
         "cannot tell": Text(
-            "Not to be seen: {reason}, so that each of a few patients decides.",
+            f"{FEW}only {{n}} patients tell anything of {{happening}}{EACH}",
             "Values and ranks may rest on one or two patients.",
-            "{advice}",
+            "collect more of them before you read the ranks.",
+        ),
+        "cannot tell, yes_no has few": Text(
+            f"{FEW}there are only {{n}} patients of the rarer kind, cases or controls{EACH}",
+            advice="collect more patients of the rarer kind before you read the ranks.",
+        ),
+        "cannot tell, yes_no is certain": Text(
+            f"{FEW}the shocks tell cases and controls apart without a single exception{EACH}",
+            advice="ask whether one of the columns was measured after the diagnosis, or defines it.",
+        ),
+        "cannot tell, survival is certain": Text(
+            f"{FEW}the shocks tell for certain who has the event first{EACH}",
+            advice="ask whether one of the columns was measured after the event, or is it.",
+        ),
+        "cannot tell, number is certain": Text(
+            f"{FEW}the shocks tell the outcome without a single exception{EACH}",
+            advice="ask whether one of the columns was measured after the outcome, or is it.",
         ),
         "doubtful": Text(
             "{statement}; {called}.",
@@ -72,43 +89,20 @@ class Decided:
     statement: str
 
 
-def check_influence(evidence: Evidence, fit: PlainLogit, checked: Checked) -> Check:
-    """Of a diagnosis."""
-    n_rarer = int(min(evidence.known.sum(), evidence.known.size - evidence.known.sum()))
-    if fit.separated:
-        reason = "the shocks tell cases and controls apart without a single exception"
-        advice = "ask whether one of the columns was measured after the diagnosis, or defines it."
-        return SPEC.check("cannot tell", reason=reason, advice=advice)
-    if n_rarer < FEWEST_OF_A_CLASS:
-        reason = f"there are only {n_rarer} patients of the rarer kind, cases or controls"
-        advice = "collect more patients of the rarer kind before you read the ranks."
-        return SPEC.check("cannot tell", reason=reason, advice=advice)
-    hides = "hides how far cases and controls differ in a column"
-    of_effects = _on_coefficients(evidence, influence(fit, evidence.known), checked.moved, hides)
-    return _check(
-        _on_columns(evidence, checked, True, "cases and controls differ in {}"), of_effects, checked
-    )
-
-
-def check_graded_influence(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
-    """Of times and numbers; ``n_telling`` patients tell something of these: all, or those with the event."""
-    happening = checked.words.happening
-    if fit.separated:
-        first = "for certain who has the event first"
-        reason = first if checked.words.is_chance else "the outcome without a single exception"
-        advice = f"ask whether one of the columns was measured after {happening}, or is it."
-        return SPEC.check("cannot tell", reason=f"the shocks tell {reason}", advice=advice)
-    if n_telling < FEWEST_OF_A_CLASS:
-        reason = f"only {n_telling} patients tell anything of {happening}"
-        return SPEC.check(
-            "cannot tell", reason=reason, advice="collect more of them before you read the ranks."
-        )
-    # What was drawn at random in the place of a missing value is nobody's, and none of it is looked up.
-    moved = np.where(evidence.rest_on_measurements, fit.influence(), 0.0)
-    hides = f"hides how closely a column goes with {happening}"
-    of_effects = _on_coefficients(evidence, moved, checked.moved, hides)
-    said = "{} goes with " + happening
-    return _check(_on_columns(evidence, checked, False, said), of_effects, checked)
+def check_influence(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
+    """``n_telling`` are patients who tell something of the outcome: of the rarer kind, or with the event."""
+    kind, happening = checked.words.kind, checked.words.happening
+    if fit.separated or n_telling < FEWEST_OF_A_CLASS:
+        case = f"{kind} {'is certain' if fit.separated else 'has few'}"
+        return SPEC.check("cannot tell", case=case, n=n_telling, happening=happening)
+    of_labels, moved = isinstance(fit, PlainLogit), fit.influence()
+    said, hides = f"{{}} goes with {happening}", f"how closely a column goes with {happening}"
+    if of_labels:
+        said, hides = "cases and controls differ in {}", "how far cases and controls differ in a column"
+    else:  # what was drawn in the place of a missing value is nobody's, and none of it is looked up
+        moved = np.where(evidence.rest_on_measurements, moved, 0.0)
+    of_effects = _on_coefficients(evidence, moved, checked.moved, f"hides {hides}")
+    return _check(_on_columns(evidence, checked, of_labels, said), of_effects, checked)
 
 
 def _check(of_columns: Decided, of_effects: Decided, checked: Checked) -> Check:
@@ -149,14 +143,6 @@ def _on_coefficients(evidence: Evidence, moved: F64, scale: str, hides: str) -> 
         else f"No single one of {len(moved)} patients changes what a column adds to {scale} by more than "
         f"{largest:.1f} of its standard errors, or {hides}",
     )
-
-
-def influence(fit: PlainLogit, y: np.ndarray) -> F64:
-    """(n, k): standard errors by which each coefficient would move without each patient (one Newton step)."""
-    pull = fit.design @ fit.covariance
-    leverage = (pull * fit.design).sum(axis=1) * fit.risk * (1.0 - fit.risk)
-    moved = pull * ((y - fit.risk) / np.maximum(1.0 - leverage, 1e-6))[:, None]
-    return (moved / np.sqrt(np.diagonal(fit.covariance)))[:, :-1]
 
 
 @dataclass(frozen=True)

@@ -126,16 +126,17 @@ def product_tests(errors: F64, y: np.ndarray, fit: PlainLogit, owner: Index | No
 
 def _sums_of(products: F64, y: np.ndarray, fit: PlainLogit) -> F64:
     """(4, m) of products (m, n): score, information beside the regressors, all of it, fourth cumulant."""
-    weight = fit.risk * (1.0 - fit.risk)
+    weight = fit.weight
     products -= products.mean(axis=1, keepdims=True)
-    score = products @ (y - fit.risk)
+    score = products @ fit.residual
     squares = products * products
     information = squares @ weight
     squares *= squares
     fourth = squares @ (weight * (1.0 - 6.0 * weight))
     products *= weight
-    cross = products @ fit.design
-    left = information - ((cross @ fit.covariance) * cross).sum(axis=1)
+    cross = products @ fit.centred
+    left = information - products.sum(axis=1) ** 2 / weight.sum()
+    left -= ((cross @ fit.covariance) * cross).sum(axis=1)
     return np.stack([score, left, information, fourth])
 
 
@@ -171,7 +172,7 @@ def _without_products(fit: PlainLogit, n_columns: int) -> Check:
     """Nothing to judge: fine only where a second column, had there been one, would have shown it."""
     smallest, case = float("inf"), "separated" if fit.separated else "no pair"
     if not fit.separated and n_columns <= 1:
-        information = float((fit.risk * (1.0 - fit.risk)).sum())
+        information = float(fit.weight.sum())
         smallest = smallest_visible(1, 1, 1, SCALE.p_doubtful) * 2.0 / np.sqrt(information)
         case = "one column"
     verdict = SCALE.judge(1.0, 0.0, smallest)

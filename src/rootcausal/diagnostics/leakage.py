@@ -34,12 +34,12 @@ from ..screening.leakage import (
     corrected,
     share_equal,
 )
-from ..wording import pasted, plural
+from ..wording import filled, pasted, plural
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict
 from .power import POWER
 from .ranks import correlations_of, rank_correlations, ranks_of
-from .specification import CheckSpec, Text, filled, from_size
+from .specification import CheckSpec, Text, from_size
 
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75
@@ -61,13 +61,11 @@ A_COPY = (
 
 def _spec(number: str, fine: str, few: Text, *limits: tuple[str, str]) -> CheckSpec:
     """What is asked of one outcome; ``limits`` are what the table says of whom, and the name of a limit."""
-    said = [
-        [what + from_size(size, p) for what, size, p in rows]
-        for rows in (
-            [(what, LIMITS[name].doubtful, LIMITS[name].p_doubtful) for what, name in limits],
-            [(what, LIMITS[name].broken, LIMITS[name].p_broken) for what, name in limits],
-        )
-    ]
+
+    def said(grade: str) -> str:
+        sizes = [(what, *(getattr(LIMITS[name], of + grade) for of in ("", "p_"))) for what, name in limits]
+        return "; ".join(what + from_size(size, p) for what, size, p in sizes)
+
     return CheckSpec(
         "gives_away",
         "Does any column leak the outcome?",
@@ -95,8 +93,8 @@ def _spec(number: str, fine: str, few: Text, *limits: tuple[str, str]) -> CheckS
             ),
         },
         touches="variables",
-        doubtful_from="; ".join(said[0]),
-        broken_from="; ".join(said[1]),
+        doubtful_from=said("doubtful"),
+        broken_from=said("broken"),
     )
 
 

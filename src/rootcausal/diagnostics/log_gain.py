@@ -145,15 +145,6 @@ class Gain:
         return self.nats > max(STRAIGHTER, STANDARD_ERRORS * self.error)
 
 
-def may_be_logged(X: F64, missing: np.ndarray | None, layout: Layout) -> np.ndarray:
-    """(q,) which columns are numbers that are positive wherever measured, and vary by a factor."""
-    measured = True if missing is None else ~missing
-    low = X.min(axis=0, initial=np.inf, where=measured)
-    high = X.max(axis=0, initial=-np.inf, where=measured)
-    found: np.ndarray = ~layout.discrete & (low > 0.0) & (high > SMALLEST_RATIO * low)
-    return found
-
-
 def screened(scales: Scales) -> tuple[list[Gain], bool]:
     """Columns of whose logarithm the others explain clearly more, the best first; and whether that is all.
 

@@ -33,12 +33,12 @@ from .log_gain import (
     OFFERED_AT_MOST,
     ROWS_A_COLUMN,
     ROWS_AT_MOST,
+    SMALLEST_RATIO,
     STANDARD_ERRORS,
     STRAIGHTER,
     Gain,
     Scales,
     gain_of,
-    may_be_logged,
     quick_gains,
     screened,
     straightened,
@@ -207,7 +207,7 @@ def _looked_at(checked: Checked, score: np.ndarray) -> Looked | None:
     columns = _most_important(model, values, score[rows[few]], varies, at_most)
     layout = Layout.numbers(n_columns) if model.layout is None else model.layout
     # Every patient counts when it comes to values that have no logarithm.
-    candidates = may_be_logged(checked.X, checked.missing, layout) & checked.may_be_logged()
+    candidates = checked.may_be_logged(SMALLEST_RATIO)
     cells = np.ix_(rows, columns)
     missing = None if checked.missing is None else checked.missing[cells]
     all_rows = Scales.of(checked.X[cells], missing, score[rows], layout.take(columns), candidates[columns])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from .censoring import check_censoring
 from .checked import Checked
 from .confounding import INDEPENDENT, UNCONFOUNDED
 from .diagnosis import Check
-from .evidence import Evidence, decided_by, deciding_levels
+from .evidence import Evidence, decided, decided_by
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
 from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
-from .regressions import PlainHazard, PlainLine, fit_plain
+from .regressions import PlainHazard, PlainLine, PlainLogit
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
 from .specification import CheckSpec
 from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
@@ -37,7 +38,7 @@ OF_ANY = (
 )
 
 
-class OutcomeChecks(Protocol):
+class OutcomeChecks(ABC):
     """The checks of one kind of outcome; those of columns and errors alone are the same for all kinds.
 
     Attributes
@@ -45,53 +46,50 @@ class OutcomeChecks(Protocol):
     kind : the name of the outcome.
     specs : of its checks, in their order in the guide's table.
     facts : words that their questions need.
-    others : which checks are not made without it, as the start of a sentence.
+    others : which checks are not made without it, beside those of errors.
     not_asked : what is asked of no model of this kind, for whoever reads the findings; or nothing.
     of_levels : what is not asked of columns with levels, beside straight lines and hidden causes.
     """
 
     kind: ClassVar[str]
     specs: ClassVar[tuple[CheckSpec, ...]]
-    facts: ClassVar[dict[str, str]]
+    facts: ClassVar[dict[str, str]] = {}
     others: ClassVar[str]
-    not_asked: ClassVar[str]
-    of_levels: ClassVar[str]
+    not_asked: ClassVar[str] = ""
+    of_levels: ClassVar[str] = ""
 
     @staticmethod
+    @abstractmethod
     def why_not(known: np.ndarray | None) -> str:
         """Why its checks cannot be made of what is known of these patients; empty where they can."""
-        ...
 
     @staticmethod
     def may_be_sampled_apart(checked: Checked) -> bool:
         """Whether patients may have been chosen by their outcome without anybody saying so."""
-        ...
+        return False
 
     @staticmethod
+    @abstractmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
         """All that are made of this outcome, in their order."""
-        ...
 
 
-class YesNoChecks:
+class YesNoChecks(OutcomeChecks):
     """Of a diagnosis, yes or no."""
 
-    kind: ClassVar[str] = "binary"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "binary"
+    specs = (
         leakage.OF_DIAGNOSES,
         DIAGNOSIS,
         calibration.RISK,
         interaction.SPEC,
         influence.SPEC,
     )
-    facts: ClassVar[dict[str, str]] = {}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, equal responses in cases and "
-        "controls, effects of the diagnosis and columns that give it away, stated against observed risk, "
-        "single patients who decide"
+    others = (
+        "equal responses in cases and controls, effects of the diagnosis and columns that give it away, "
+        "stated against observed risk, single patients who decide"
     )
-    not_asked: ClassVar[str] = ""
-    of_levels: ClassVar[str] = "whether they are effects of the diagnosis rather than causes, "
+    of_levels = "whether they are effects of the diagnosis rather than causes, "
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -116,22 +114,23 @@ class YesNoChecks:
         yield leakage.check_leakage(checked, y)  # a leak explains most of what else is found
         # Logistic regression does not mind that cases and controls were sampled apart: all patients count.
         evidence = evidence.of_strongest(evidence.n_rows)
-        deciding = deciding_levels(evidence, evidence.known)
+        deciding = decided(evidence, evidence.known)
         beside = decided_by(evidence, deciding)
         evidence = evidence.of_columns(~deciding)
-        fit = fit_plain(evidence.errors, evidence.known)
+        fit = PlainLogit.of(evidence.errors, evidence.known)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
         yield check_reverse_causation(evidence, fit, values, evidence.rest_on_measurements, checked.nonlinear)
         yield calibration.check_calibration(checked.stated, y, checked.prevalence, checked.of_fit)
         yield interaction.check_interaction(evidence, fit).saying(beside)
-        yield influence.check_influence(evidence, fit, checked).saying(beside)
+        n_rarer = int(np.bincount(evidence.known, minlength=2).min())
+        yield influence.check_influence(evidence, fit, checked, n_rarer).saying(beside)
 
 
-class SurvivalChecks:
+class SurvivalChecks(OutcomeChecks):
     """Of the time to an event."""
 
-    kind: ClassVar[str] = "survival"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "survival"
+    specs = (
         leakage.OF_TIMES,
         calibration.RISK_BY_HORIZON,
         PROPORTIONAL,
@@ -141,16 +140,14 @@ class SurvivalChecks:
         influence.SPEC,
     )
     facts: ClassVar[dict[str, str]] = {"followed": "the log-hazard", "telling": "events"}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, columns that give the event "
-        "away, effects that change with time, whom follow-up lost, enough events, stated against observed "
-        "risk, single patients who decide"
+    others = (
+        "columns that give the event away, effects that change with time, whom follow-up lost, enough "
+        "events, stated against observed risk, single patients who decide"
     )
-    not_asked: ClassVar[str] = (
+    not_asked = (
         "Not asked of times to an event: whether a column is an effect of the event. Only when it was "
         "measured tells."
     )
-    of_levels: ClassVar[str] = ""
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -164,10 +161,6 @@ class SurvivalChecks:
         return f"This takes at least {FEWEST_EVENTS} patients with the event; here {had}."
 
     @staticmethod
-    def may_be_sampled_apart(checked: Checked) -> bool:
-        return False
-
-    @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
         known = checked.known
         assert known is not None
@@ -176,7 +169,7 @@ class SurvivalChecks:
             strongest = strongest.of_measured()
         n_events = int(strongest.known[:, 1].sum())
         # Nobody with such a level has the event, however long: no hazard is small enough.
-        deciding = deciding_levels(strongest, strongest.known[:, 1], either=False)
+        deciding = decided(strongest, strongest.known[:, 1], either=False)
         beside = decided_by(strongest, deciding)
         strongest = strongest.of_columns(~deciding)
         fit = PlainHazard.of(strongest.errors, *strongest.known.T)
@@ -188,14 +181,14 @@ class SurvivalChecks:
         columns = np.append(evidence.columns, evidence.outside_columns)
         yield check_censoring(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
         yield check_events(fit, int(known[:, 1].sum()), checked.model.order.size)
-        yield influence.check_graded_influence(strongest, fit, checked, n_events).saying(beside)
+        yield influence.check_influence(strongest, fit, checked, n_events).saying(beside)
 
 
-class NumberChecks:
+class NumberChecks(OutcomeChecks):
     """Of a number, such as a score of severity."""
 
-    kind: ClassVar[str] = "continuous"
-    specs: ClassVar[tuple[CheckSpec, ...]] = (
+    kind = "continuous"
+    specs = (
         leakage.OF_NUMBERS,
         NUMBER,
         calibration.EXPECTED,
@@ -204,13 +197,11 @@ class NumberChecks:
         influence.SPEC,
     )
     facts: ClassVar[dict[str, str]] = {"followed": "the outcome", "telling": "n"}
-    others: ClassVar[str] = (
-        "shapes and independence of the errors, straight lines, hidden causes, effects of the outcome and "
-        "columns that give it away, expected against observed values, an even spread, single patients who "
-        "decide"
+    others = (
+        "effects of the outcome and columns that give it away, expected against observed values, an even "
+        "spread, single patients who decide"
     )
-    not_asked: ClassVar[str] = ""
-    of_levels: ClassVar[str] = "whether they are effects of the outcome rather than causes, "
+    of_levels = "whether they are effects of the outcome rather than causes, "
 
     @staticmethod
     def why_not(known: np.ndarray | None) -> str:
@@ -219,10 +210,6 @@ class NumberChecks:
         if Continuous.is_enough(known):
             return ""
         return f"This takes at least {FEWEST_VALUES} different values of the outcome."
-
-    @staticmethod
-    def may_be_sampled_apart(checked: Checked) -> bool:
-        return False
 
     @staticmethod
     def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
@@ -238,7 +225,7 @@ class NumberChecks:
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
         yield check_reverse_causation_of_number(evidence, values, is_bent)
         yield from of_lines
-        yield influence.check_graded_influence(evidence, fit, checked, evidence.n_rows)
+        yield influence.check_influence(evidence, fit, checked, evidence.n_rows)
 
 
 #: By the names that attributions have for them.
@@ -255,13 +242,3 @@ def table(kind: str) -> list[tuple[str, str, str, str, str]]:
     of_outcome = OF_OUTCOME.get(kind)
     specs, facts = (OF_ANY, {}) if of_outcome is None else (of_outcome.specs, of_outcome.facts)
     return [spec.row(nonlinear=False, **facts) for spec in specs]
-
-
-def as_markdown(kind: str) -> str:
-    """The same for the guide."""
-    rows = [
-        ("check", "question", "its number", "doubtful from", "broken from"),
-        ("---",) * 5,
-        *((f"`{name}`", *others) for name, *others in table(kind)),
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

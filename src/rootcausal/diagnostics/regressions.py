@@ -62,77 +62,6 @@ def in_groups(work: Callable[[slice], None], n_groups: int, n_rows: int) -> None
     in_blocks(work, n_groups, n_rows, GROUPS_AT_ONCE * n_rows)
 
 
-@dataclass(frozen=True)
-class PlainLogit:
-    """Maximum likelihood of D on the errors, which score tests need: shrinkage would bias them.
-
-    Attributes
-    ----------
-    design : (n, k + 1) errors and a column of ones.
-    risk : (n,) fitted.
-    covariance : (k + 1, k + 1) of the coefficients.
-    coef : (k + 1,), the intercept last.
-    separated : whether the errors tell all patients apart, so that only a weak prior keeps the coefficients
-        finite, and no test means anything.
-    """
-
-    design: F64
-    risk: F64
-    covariance: F64
-    coef: F64
-    separated: bool
-
-
-def fit_plain(errors: F64, y: np.ndarray) -> PlainLogit:
-    n, k = errors.shape
-    raw = choose_table("auto", errors, y)
-    assert not isinstance(raw, IncompleteRaw)
-    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
-    logit = fit_logit(table, np.arange(k), float(y.mean()))
-    design = np.vstack([errors.T, np.ones(n)]).T
-    coef = np.append(logit.coef, logit.baseline)
-    risk = expit(design @ coef)
-    information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-    separated = logit.separated and _tell_all_apart(design, y, coef)
-    return PlainLogit(design, risk, np.linalg.pinv(information), coef, separated)
-
-
-def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
-    """Whether some coefficients leave not a single exception, rather than decide for a few patients.
-
-    Where there are such, each step of Newton's method cuts what the likelihood lacks to about a third.
-    """
-    for _ in range(APART_STEPS):
-        log_odds = design @ coef
-        if log_odds[y == 1].min() > log_odds[y == 0].max():
-            return True
-        risk = expit(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
-        information = (design * (risk * (1.0 - risk))[:, None]).T @ design
-        step = np.linalg.solve(information + APART_RIDGE * np.eye(coef.size), design.T @ (y - risk))
-        longest = max(LONGEST_STEP, float(np.abs(coef).max()))
-        coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
-    return False
-
-
-def joint_score_tests(fit: PlainLogit, y: np.ndarray, extra: F64) -> tuple[F64, Index]:
-    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
-    m, width, n = extra.shape
-    weight, residual = fit.risk * (1.0 - fit.risk), y - fit.risk
-    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
-
-    def work(some: slice) -> None:
-        rows = extra[some].reshape(-1, n)
-        weighted = rows * weight
-        cross, information = weighted @ fit.design, weighted @ rows.T
-        left = information - cross @ fit.covariance @ cross.T
-        statistic[some], freedom[some] = joint_tests(
-            (rows @ residual).reshape(-1, width), blocks_of(left, width), blocks_of(information, width)
-        )
-
-    in_groups(work, m, n)
-    return statistic, freedom
-
-
 class PlainFit(ABC):
     """Maximum likelihood of an outcome in the errors (n, k).
 
@@ -181,6 +110,119 @@ class PlainFit(ABC):
         left = whole - cross.T @ self.covariance @ cross
         score = (columns.T @ self.residual).reshape(m, width)
         return score, blocks_of(left, width), blocks_of(whole, width)
+
+
+def joint_score_tests(fit: PlainFit, extra: F64) -> tuple[F64, Index]:
+    """Chi-square statistics (m,) of m groups of extra regressors (m, w, n), and their degrees of freedom."""
+    m, _, n = extra.shape
+    statistic, freedom = np.zeros(m), np.zeros(m, dtype=np.intp)
+
+    def work(some: slice) -> None:
+        statistic[some], freedom[some] = joint_tests(*fit.beside(extra[some]))
+
+    in_groups(work, m, n)
+    return statistic, freedom
+
+
+class PlainRows(PlainFit):
+    """With an intercept, and a weight for each row."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> F64:
+        """(n,) information of each row on its predictor."""
+
+    @cached_property
+    def centred(self) -> F64:
+        """(n, k) errors about their weighted means: the intercept regressed out."""
+        return self._about_mean(self.errors)
+
+    def _about_mean(self, values: F64) -> F64:
+        found: F64 = values - self.weight @ values / self.weight.sum()
+        return found
+
+    def information(self, one: F64, other: F64) -> F64:
+        # One of the two about its mean will do: the narrower.
+        few = one.shape[1] < other.shape[1]
+        about = one if few else other
+        about = (self.centred if about is self.errors else self._about_mean(about)) * self.weight[:, None]
+        found: F64 = about.T @ other if few else one.T @ about
+        return found
+
+    @cached_property
+    def leverage(self) -> F64:
+        """(n,) at most all but a millionth."""
+        of_errors = ((self.centred @ self.covariance) * self.centred).sum(axis=1)
+        return np.minimum((of_errors + 1.0 / self.weight.sum()) * self.weight, 1.0 - 1e-6)
+
+    def influence(self) -> F64:
+        moved = self.centred @ self.covariance * (self.residual / (1.0 - self.leverage))[:, None]
+        return moved / np.maximum(self.standard_errors, 1e-300)
+
+
+@dataclass(frozen=True)
+class PlainLogit(PlainRows):
+    """Of a diagnosis: logistic regression, with an intercept.
+
+    Where the errors tell all patients apart, only a weak prior keeps the coefficients finite.
+
+    Attributes
+    ----------
+    y : (n,) labels.
+    baseline : log-odds where all errors are zero.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+    y: np.ndarray
+    baseline: float
+
+    @classmethod
+    def of(cls, errors: F64, y: np.ndarray) -> PlainLogit:
+        n, k = errors.shape
+        raw = choose_table("auto", errors, y)
+        assert not isinstance(raw, IncompleteRaw)
+        table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+        found = fit_logit(table, np.arange(k), float(y.mean()))
+        design = np.vstack([errors.T, np.ones(n)]).T
+        apart = found.separated and _tell_all_apart(design, y, np.append(found.coef, found.baseline))
+        return cls(errors, found.coef, apart, y, float(found.baseline[0]))
+
+    @cached_property
+    def log_odds(self) -> F64:
+        """(n,)."""
+        return self.errors @ self.coef + self.baseline
+
+    @cached_property
+    def risk(self) -> F64:
+        """(n,)."""
+        return expit(self.log_odds)
+
+    @cached_property
+    def weight(self) -> F64:
+        return self.risk * (1.0 - self.risk)
+
+    @property
+    def residual(self) -> F64:
+        return self.y - self.risk
+
+
+def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
+    """Whether some coefficients leave not a single exception, rather than decide for a few patients.
+
+    Where there are such, each step of Newton's method cuts what the likelihood lacks to about a third.
+    """
+    for _ in range(APART_STEPS):
+        log_odds = design @ coef
+        if log_odds[y == 1].min() > log_odds[y == 0].max():
+            return True
+        risk = expit(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
+        information = (design * (risk * (1.0 - risk))[:, None]).T @ design
+        step = np.linalg.solve(information + APART_RIDGE * np.eye(coef.size), design.T @ (y - risk))
+        longest = max(LONGEST_STEP, float(np.abs(coef).max()))
+        coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
+    return False
 
 
 @dataclass(frozen=True)
@@ -293,7 +335,7 @@ class PlainHazard(PlainFit):
 
 
 @dataclass(frozen=True)
-class PlainLine(PlainFit):
+class PlainLine(PlainRows):
     """Of a number: least squares, with an intercept.
 
     Attributes
@@ -322,20 +364,13 @@ class PlainLine(PlainFit):
     def residual(self) -> F64:
         return self.left / self.variance
 
-    def information(self, one: F64, other: F64) -> F64:
-        # One of the two about its mean will do: the narrower.
-        few = one.shape[1] < other.shape[1]
-        product = (one - one.mean(axis=0)).T @ other if few else one.T @ (other - other.mean(axis=0))
-        found: F64 = product / self.variance
-        return found
+    @cached_property
+    def weight(self) -> F64:
+        return np.full(self.left.size, 1.0 / self.variance)
 
     def influence(self) -> F64:
-        centred = self.errors - self.errors.mean(axis=0)
-        pull = centred @ self.covariance / self.variance
-        leverage = np.minimum((pull * centred).sum(axis=1) + 1.0 / self.left.size, 1.0 - 1e-6)
         # The spread that the others have: one patient far off would else hide behind their own.
         freedom = max(self.left.size - self.coef.size - 1, 2)
-        others = (freedom * self.variance - self.left**2 / (1.0 - leverage)) / (freedom - 1)
+        others = (freedom * self.variance - self.left**2 / (1.0 - self.leverage)) / (freedom - 1)
         shrink = np.sqrt(np.maximum(others, 1e-12 * self.variance) / self.variance)
-        moved = pull * (self.left / (1.0 - leverage))[:, None]
-        return moved / (np.maximum(self.standard_errors, 1e-300) * shrink[:, None])
+        return super().influence() / shrink[:, None]

@@ -35,7 +35,7 @@ from .evidence import Evidence, standardized
 from .leakage import advice_to_leave_out
 from .power import POWER, corrected
 from .ranks import rank_scores
-from .regressions import PlainLine, PlainLogit, fit_plain, joint_score_tests
+from .regressions import PlainLine, PlainLogit, joint_score_tests
 from .specification import CheckSpec, Scale, Text
 
 # Of the columns that D depends on, the strongest are asked.
@@ -202,7 +202,7 @@ def check_reverse_causation(
     n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(y.mean(), 1.0 - y.mean())))
     few, evidence, values = _some(evidence, values, n_rows)
     if few is not None:
-        fit, measured = fit_plain(evidence.errors, evidence.known), measured[few[0]][:, few[1]]
+        fit, measured = PlainLogit.of(evidence.errors, evidence.known), measured[few[0]][:, few[1]]
         y, smallest = evidence.known, _smallest_shift(evidence.known)
     told = stories(evidence, values, measured, fit)
     effects = _effects(DIAGNOSIS, told, OF_A_DIAGNOSIS)
@@ -302,7 +302,7 @@ def _said(
 
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
     """P-values (k,) of straight log-odds in each error, and how much bends add: √(χ² / n), (k,)."""
-    statistic, freedom = joint_score_tests(fit, y, rank_scores(errors, BENDING))
+    statistic, freedom = joint_score_tests(fit, rank_scores(errors, BENDING))
     p_values = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return p_values, np.sqrt(statistic / len(y))
 
@@ -368,15 +368,16 @@ def lost_without(fit: PlainLogit, y: np.ndarray, place: int) -> F64:
     Starting from where the fit with that error says the one without it is, Newton's method is there in a few
     steps; too few could only make the error look more of a cause.
     """
-    coef = fit.coef - fit.covariance[:, place] * (fit.coef[place] / fit.covariance[place, place])
-    design = np.delete(fit.design, place, axis=1)
-    coef = np.delete(coef, place)
+    taken = fit.covariance[:, place] * (fit.coef[place] / fit.covariance[place, place])
+    baseline = fit.baseline + float((fit.errors - fit.centred)[0] @ taken)
+    design = np.column_stack([np.delete(fit.errors, place, axis=1), np.ones(y.size)])
+    coef = np.append(np.delete(fit.coef - taken, place), baseline)
     for _ in range(NEWTON_STEPS):
         risk = expit(design @ coef)
         information = (design * (risk * (1.0 - risk))[:, None]).T @ design
         step = np.linalg.lstsq(information, design.T @ (y - risk), rcond=1e-10)[0]
         coef = coef + step / max(1.0, float(np.abs(step).max()))
-    return _log_likelihood(fit.design @ fit.coef, y) - _log_likelihood(design @ coef, y)
+    return _log_likelihood(fit.log_odds, y) - _log_likelihood(design @ coef, y)
 
 
 def _log_likelihood(log_odds: F64, y: np.ndarray) -> F64:
@@ -412,7 +413,7 @@ def _whatever_the_order(place: int, y: np.ndarray, values: F64, measured: np.nda
     """The same nats where the column comes after all the others, as an effect of D would."""
     last = np.append(np.delete(np.arange(values.shape[1]), place), place)
     reordered = (values[:, last] - values[:, last].mean(axis=0)) / values[:, last].std(axis=0)
-    fit = fit_plain(reordered, y)
+    fit = PlainLogit.of(reordered, y)
     return _story_of(last.size - 1, reordered, y, values[:, place], measured, fit)[0]
 
 
@@ -426,7 +427,7 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLog
     measured : (n, k) which of them were, and not drawn: what was drawn knows D.
     fit : of D on the errors.
     """
-    z = fit.coef[:-1] / np.sqrt(np.maximum(np.diagonal(fit.covariance)[:-1], 1e-300))
+    z = fit.coef / np.maximum(fit.standard_errors, 1e-150)
     enough = np.stack([measured[evidence.known == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
     asked = np.flatnonzero(
         evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY) & (enough >= FEWEST_OF_A_CLASS)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from string import Formatter
 from typing import Any
 
 from ..screening.leakage import Limit
-from ..wording import listed, one_line, plural, quoted
+from ..wording import filled
 from .diagnosis import Check, Touched, Verdict
 
 NEVER = "never"
@@ -66,8 +65,9 @@ class CheckSpec:
     texts : by verdict, or by verdict and case, as in ``"doubtful, left out"``. What a case does not say, its
         verdict says; and what a broken one does not, the doubtful one.
     scale : from which number on it speaks.
-    touches : which numbers a limit is about, where something was ``seen``, and where nothing could be.
-    doubtful_from, broken_from : the same in words, where the scale is not all.
+    touches : which numbers a limit is about.
+    touches_unseen : the same of "cannot tell" and "not checked", if that is another.
+    doubtful_from, broken_from : in words, where the scale is not all.
     percent : whether the table gives the number in percent.
     """
 
@@ -135,38 +135,3 @@ def from_size(size: float, p_value: float, percent: bool = False) -> str:
     if not isfinite(size):
         return NEVER
     return f"{f'{100 * size:g} %' if percent else f'{size:g}'} (p < {p_value:g})"
-
-
-def in_words(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
-
-
-def filled(text: str, **facts: Any) -> str:
-    """A text with its facts, for which there are some formats beside Python's own.
-
-    ``{n:# event}`` is the count with its noun; ``{names:it is|they are}`` the first where it is one, or true;
-    ``{p:p}`` the p-value in words; ``{names}`` columns in quotes, five at most, and ``{names:3}`` three;
-    ``{name:q}`` one in quotes, and ``{name:name}`` without.
-    """
-    return _FILLED.vformat(text, (), facts)
-
-
-class _Filled(Formatter):
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if "|" in format_spec:
-            one, other = format_spec.split("|")
-            return one if (len(value) if isinstance(value, tuple) else value) == 1 else other
-        if format_spec.startswith("# "):
-            return plural(int(value), format_spec[2:])
-        if format_spec == "p":
-            return in_words(value)
-        if format_spec == "q":
-            return quoted(value, 40)
-        if format_spec == "name":
-            return one_line(value, 40)
-        if isinstance(value, tuple):
-            return listed([quoted(name, 40) for name in value], int(format_spec or 5))
-        return str(format(value, format_spec))
-
-
-_FILLED = _Filled()

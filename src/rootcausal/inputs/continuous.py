@@ -33,7 +33,7 @@ from .outcomes import (
     numbers_of,
     refuse_missing,
 )
-from .rules import Findings
+from .rules import Findings, refuse_itself
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,6 @@ class Amount(Target):
         return Known(values, number, np.empty(0), _facts_of(number))
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-        from .itself import refuse_itself
-
         refuse_itself(known.values, table, names, "the outcome y", linear=True)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from ..core.moments import Columns, describe_columns, score_correlations
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
+from ..screening.duplicates import is_copy
 from .cells import Cells, Found
 from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series, names_of, own_name, set_names
@@ -52,7 +53,6 @@ from .rules import (
     IN_PYTHON,
     Findings,
     are,
-    is_copy,
     it_or_them,
     note_flat,
     refuse_copies,

@@ -22,10 +22,9 @@ from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
+from ..screening.duplicates import is_copy, outcome_again, unit
 from ..wording import listed, pasted, plural, quoted
 
-# Columns this close to |r| = 1 are the same measurement twice.
-COPY = 1e-10
 NAMED_AT_MOST = 8
 # Most of a column that lacks this share of its values would be made up by whatever fills it in.
 MOSTLY_MISSING = 0.6
@@ -425,7 +424,8 @@ def note_columns(
     weights: F64 = np.random.default_rng(0).standard_normal((X.shape[0],))
     suspected = suspected_copies(weights @ X, float(weights.sum()), X.shape[0], columns, dummy)
     with findings.noting():
-        refuse_copies([pair for pair in suspected if is_copy(_correlation(X, columns, *pair))], names)
+        alike = [(a, b) for a, b in suspected if is_copy(float(unit(X[:, a]) @ unit(X[:, b])))]
+        refuse_copies(alike, names)
 
 
 def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy: np.ndarray) -> None:
@@ -443,13 +443,6 @@ def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy:
         named = [name for name, kept in zip(names, seen, strict=True) if kept]
         columns = describe_columns(ReferenceRaw(filled, None))
         note_columns(filled, named, columns, findings, dummy[seen])
-
-
-def _correlation(X: F64, columns: Columns, a: int, b: int) -> float:
-    z_a, z_b = ((X[:, c] - columns.mean[c]) / columns.sd[c] for c in (a, b))
-    # Far from zero the mean itself is rounded, and that of the population need not be that of the rows.
-    z_a, z_b = z_a - z_a.mean(), z_b - z_b.mean()
-    return float(z_a @ z_b) / float(np.sqrt((z_a @ z_a) * (z_b @ z_b)))
 
 
 def suspected_copies(
@@ -477,8 +470,17 @@ def suspected_copies(
     return [(int(a), int(b)) for a, b in pairs]
 
 
-def is_copy(correlation: float) -> bool:
-    return 1.0 - abs(correlation) < COPY
+def refuse_itself(values: F64, table: F64, names: Sequence[str], what: str, *, linear: bool) -> None:
+    """Refuse columns of a table (n, p) that hold nothing but the outcome (n,), which is called ``what``.
+
+    ``linear`` as in :func:`~..screening.duplicates.outcome_again`.
+    """
+    if len(table) != values.size:
+        return  # some have no outcome, which is refused anyway
+    found = [str(names[c]) for c in outcome_again(values, table.T, linear=linear)]
+    if found:
+        how = "up to a linear map" if linear else "as it is or in another unit"
+        raise InputError(f"{are('column', found)} {what} itself, {how}: leave {it_or_them(found)} out")
 
 
 def column_name(names: Any, column: int | np.integer) -> str:

@@ -44,7 +44,7 @@ from .outcomes import (
     numbers_of,
     whole_numbers,
 )
-from .rules import NAMED_AT_MOST, Findings
+from .rules import NAMED_AT_MOST, Findings, refuse_itself
 from .target import MOST_LABELS, label_key, of_one_kind, row_labels
 
 if TYPE_CHECKING:
@@ -110,8 +110,6 @@ class FollowUp(Target):
         return survival, facts
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-        from .itself import refuse_itself
-
         times = known.values[:, 0]  # noqa: PD011
         refuse_itself(times, table, names, "the time of follow-up", linear=False)
 

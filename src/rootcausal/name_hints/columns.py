@@ -32,6 +32,12 @@ _DATE = words("date dates datum dob datetime timestamp birthdate")
 
 _YEAR = words("year years yr yrs")
 _BORN = words("birth born yob")
+# Of entry into a study: who came late is followed for a shorter time, whatever becomes of them.
+_ENTRY = words(
+    "year yr date calendar era period wave entry entered enrolment enrollment enrolled accrual inclusion "
+    "included recruitment recruited randomised randomized registration"
+)
+_CALENDAR = (1900, 2100)
 # Words that many columns share, so that sharing them with the target means nothing.
 _COMMON = words(
     "level score value total type index count number rate time status with from mean left right disease "
@@ -102,6 +108,17 @@ def says_year(name: str) -> bool:
     if _BORN & set(parts):
         return False
     return any(word in _YEAR or word.endswith(("yr", "year")) for word in parts)
+
+
+def are_years(low: float, high: float) -> bool:
+    """Whether numbers within these can be those of years."""
+    return _CALENDAR[0] <= low and high <= _CALENDAR[1]
+
+
+def says_entry(name: str, low: float, high: float) -> bool:
+    """Whether a column is, by its name or as years within these, when a patient came in."""
+    parts = set(tokens(name))
+    return not parts & {*_BORN, "dob", "age"} and (bool(parts & _ENTRY) or are_years(low, high))
 
 
 def near(name: str, target: str) -> bool:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..core.table import F64, LARGEST
-from ..inputs.kinds import MOST_LEVELS
-from ..inputs.rules import is_copy
+from ..core.table import F64
 from ..name_hints.columns import says_id, says_site
 from ..name_hints.exogenous import says_treatment
-from ..wording import listed, plural, quoted
+from ..screening.duplicates import (
+    ROUNDED,
+    ROWS_A_LEVEL,
+    cut_of,
+    decides,
+    is_copy,
+    is_rounded_copy,
+    renames,
+    unit,
+)
+from ..wording import filled, listed, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
 from .counts import Counted, as_text
-from .findings import Finding, by_number, columns_in_words, dropping
+from .findings import Finding, about
 
 # Columns whose random projections differ by less may be copies, and are compared in full.
 PROJECTIONS_DIFFER = 1e-7
@@ -24,10 +33,6 @@ PROJECTIONS_DIFFER = 1e-7
 ROWS_TO_SUSPECT = 2000
 # Up to so many columns every pair is compared; more would take a large matrix.
 COLUMNS_IN_PAIRS = 400
-# The same in another unit, rounded: two measurements never agree as well as this.
-ROUNDED_COPY = 0.9999
-# Fewer rows of a level may agree in another column by chance.
-ROWS_A_LEVEL = 5
 # And fewer rows of a column with holes.
 ROWS_TO_RECODE = 20
 # Rows that agree by chance: so many at most are expected where copies of rows are worth a word.
@@ -41,21 +46,15 @@ def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.
     original = {**_same_numbers(asked, sample), **_recoded(levels)}
     rest = [c for c in asked if c.name not in original and kinds[c.name] != "nominal"]
     original |= _same_once_filled(rest)
-    if not original:
-        return []
-    names = tuple(cells.name for cells in asked if cells.name in original)
-    shown = ", ".join(f"{quoted(name)} of {quoted(original[name])}" for name in names[:5])
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return [
-        Finding(
-            "copy",
-            names,
-            f"{plural(len(names), 'column')} {'is a copy' if len(names) == 1 else 'are copies'} of another, "
-            f"in another unit or coding perhaps: {shown}{more}. No method can tell their shocks apart.",
-            dropping(names),
-            True,
-        )
-    ]
+    found = {cells.name: original[cells.name] for cells in asked if cells.name in original}
+    return about(
+        "copy",
+        [*found],
+        "{n:# column} {names:is a copy|are copies} of another, in another unit or coding perhaps: {shown}. "
+        "No method can tell their shocks apart.",
+        n=len(found),
+        shown=listed([f"{quoted(name)} of {quoted(of)}" for name, of in found.items()]),
+    )
 
 
 def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[str]) -> list[Finding]:
@@ -66,36 +65,32 @@ def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[
         if min(cells.n_missing, cells.n_observed) >= ROWS_A_LEVEL:
             holed.setdefault(np.packbits(cells.missing).tobytes(), []).append(cells.name)
     found: dict[bool, dict[str, str]] = {True: {}, False: {}}
-    beside: dict[str, list[str]] = {}
+    either: list[str] = []
     for cells in asked if holed else ():
         if cells.codes is None or cells.n_different != 2 or cells.n_missing or cells.name in out:
             continue
         for level, value in enumerate(cells.different):
             others = holed.get(np.packbits(cells.codes == level).tobytes(), [])
             if others:
-                named = listed([quoted(name) for name in others], 3)
-                verb = by_number(others, "is", "are")
-                said = f"{quoted(as_text(value), 20)} exactly where {named} {verb} missing"
-                found[out >= set(others)][cells.name] = said
-                beside[cells.name] = others
-    return [one for sure, some in found.items() for one in _recorded(some, beside, sure)]
-
-
-def _recorded(found: dict[str, str], beside: dict[str, list[str]], sure: bool) -> list[Finding]:
-    if not found:
-        return []
-    names = tuple(found)
-    says = by_number(names, "says whether that was measured", "say whether these were measured")
-    sentence = f"{columns_in_words(names, found.__getitem__)} {says}: "
-    if sure:
-        sentence += "what was left out comes back with it. Leave it out as well."
-        return [Finding("says whether measured", names, sentence, dropping(names), True)]
-    sentence += (
-        "why that was done is no property of a patient. Or does a blank there mean none? Then write none "
-        "into the file, as a level. Keep one of both."
+                of = filled("{others:3} {others:is|are} missing", others=tuple(others))
+                known = out >= set(others)
+                found[known][cells.name] = f"{quoted(as_text(value), 20)} exactly where {of}"
+                either += [] if known else [cells.name, *others]
+    says = "{columns} {names:says whether that was measured|say whether these were measured}: "
+    perhaps = about(
+        "says whether measured",
+        found[False],
+        says
+        + "why that was done is no property of a patient. Or does a blank there mean none? Then write none "
+        "into the file, as a level. Keep one of both.",
+        in_line=False,
     )
-    either = tuple(dict.fromkeys(name for one in names for name in (one, *beside[one])))
-    return [Finding("says whether measured", names, sentence, dropping(either))]
+    options = tuple(("--drop", name) for name in dict.fromkeys(either))
+    sure = says + "what was left out comes back with it. Leave it out as well."
+    return [
+        *about("says whether measured", found[True], sure),
+        *(replace(one, options=options) for one in perhaps),
+    ]
 
 
 def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
@@ -111,74 +106,26 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
     finer: dict[str, str] = {}
     for coarse in asked:
         for fine in asked:
-            suspected = fine.n_different > coarse.n_different and _decides(fine, coarse, sample, 1)
-            if suspected and _decides(fine, coarse, slice(None), ROWS_A_LEVEL):
+            assert fine.codes is not None and coarse.codes is not None
+            suspected = fine.n_different > coarse.n_different
+            suspected = suspected and decides(fine.codes[sample], coarse.codes[sample], 1)
+            if suspected and decides(fine.codes, coarse.codes):
                 finer[coarse.name] = fine.name
                 break
-    numbers = [c for c in columns if kinds[c.name] == "number" and c.numbers is not None]
+    numbers = {c.name: c.numbers for c in columns if kinds[c.name] == "number" and c.numbers is not None}
     # Measured in another unit at another site, a number says where; and patients are numbered by their arm.
     groups = [c for c in asked if not (says_site(c.name) or says_treatment(c.name) or c.name in finer)]
-    finer |= {cells.name: of for cells in groups if (of := _cut_of(cells, numbers))}
-    if not finer:
-        return []
-    names = tuple(finer)
-    shown = ", ".join(f"{quoted(name)} from {quoted(fine)}" for name, fine in list(finer.items())[:5])
-    sentence = (
-        f"{plural(len(names), 'column')} {by_number(names, 'follows', 'follow')} from another: {shown}. "
-        "Keep the one that you ask about."
+    for cells in groups:
+        assert cells.codes is not None
+        if (place := cut_of(cells.codes, [*numbers.values()])) is not None:
+            finer[cells.name] = [*numbers][place]
+    return about(
+        "coarser",
+        [*finer],
+        "{n:# column} {names:follows|follow} from another: {shown}. Keep the one that you ask about.",
+        n=len(finer),
+        shown=listed([f"{quoted(name)} from {quoted(fine)}" for name, fine in finer.items()]),
     )
-    return [Finding("coarser", names, sentence, dropping(names), True)]
-
-
-def _cut_of(levels: Counted, numbers: Sequence[Counted]) -> str | None:
-    """The first column of numbers that was cut into these levels: their ranges do not overlap."""
-    if levels.codes is None or not numbers:
-        return None
-    # A few rows of each level acquit nearly all numbers.
-    rows = [np.flatnonzero(levels.codes == level)[:ROWS_A_LEVEL] for level in range(len(levels.different))]
-    some = np.concatenate(rows)
-    values = np.stack([cells.numbers[some] for cells in numbers if cells.numbers is not None])
-    starts = np.cumsum([0, *(of.size for of in rows[:-1])])
-    low, high = (end.reduceat(values, starts, axis=1) for end in (np.minimum, np.maximum))
-    order = np.argsort(low, axis=1)
-    low, high = (np.take_along_axis(ends, order, axis=1) for ends in (low, high))
-    for place in np.flatnonzero((high[:, :-1] < low[:, 1:]).all(axis=1)).tolist():
-        whole = numbers[place].numbers
-        if whole is not None and is_cut(levels.codes, whole):
-            return numbers[place].name
-    return None
-
-
-def is_cut(codes: np.ndarray, numbers: np.ndarray) -> bool:
-    """Whether each level of codes (n,), -1 where missing, has a range of the numbers (n,) to itself.
-
-    Not where few rows lie beyond the cut, and not where a level is known and no number.
-    """
-    there = codes >= 0
-    codes, values = codes[there], numbers[there]
-    if np.isnan(values).any():
-        return False
-    levels, rows = np.unique(codes, return_counts=True)
-    if levels.size < 2 or codes.size - rows.max() < ROWS_A_LEVEL:
-        return False
-    ends = sorted((values[codes == level].min(), values[codes == level].max()) for level in levels)
-    return all(one[1] < other[0] for one, other in pairwise(ends))
-
-
-def _decides(fine: Counted, coarse: Counted, rows: slice | np.ndarray, least: int) -> bool:
-    """Whether each level of one column, none of fewer rows than ``least``, has one level of the other.
-
-    Not where the other is known and the first is missing: it would be lost there.
-    """
-    assert fine.codes is not None and coarse.codes is not None
-    a, b = fine.codes[rows], coarse.codes[rows]
-    both = b >= 0
-    if not both.any() or (a[both] < 0).any():
-        return False
-    width = int(b.max()) + 1
-    counts = np.bincount(a[both] * width + b[both], minlength=(int(a.max()) + 1) * width).reshape(-1, width)
-    counts = counts[counts.any(axis=1)]
-    return bool((counts > 0).sum(axis=1).max() == 1 and counts.sum(axis=1).min() >= least)
 
 
 def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, str]:
@@ -189,7 +136,8 @@ def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, s
     sample = sample[:: -(-sample.size // ROWS_TO_SUSPECT)]
     z = np.empty((sample.size, len(some)), order="F")
     for place, cells in enumerate(some):
-        z[:, place] = _standardized(cells, sample)
+        assert cells.numbers is not None
+        z[:, place] = unit(cells.numbers[sample])
     found: dict[str, str] = {}
     for first, second in sorted(_pairs(z)):
         if some[second].name not in found and _alike(some[first], some[second]):
@@ -197,25 +145,10 @@ def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, s
     return found
 
 
-def _standardized(cells: Counted, rows: slice | np.ndarray) -> F64:
-    """(rows,) with mean 0 and length 1, holes at the mean; zeros where it does not vary."""
-    assert cells.numbers is not None
-    values = cells.numbers[rows]
-    there = np.isfinite(values)
-    if there.all():
-        values = values - values.mean()
-    elif there.any():
-        values = np.where(there, values - values[there].mean(), 0.0)
-    else:
-        return np.zeros(values.size)
-    length = float(np.sqrt(values @ values))
-    return values / length if 0 < length < np.inf else np.zeros(values.size)
-
-
 def _pairs(z: F64) -> list[tuple[int, int]]:
     """Pairs of columns, the earlier first, that may be copies."""
     if z.shape[1] <= COLUMNS_IN_PAIRS:
-        alike = np.triu(np.abs(z.T @ z) > ROUNDED_COPY, 1)
+        alike = np.triu(np.abs(z.T @ z) > ROUNDED, 1)
         return [(int(a), int(b)) for a, b in np.argwhere(alike)]
     weights = np.random.default_rng(0).standard_normal(z.shape[0])
     projection = np.abs(weights @ z)
@@ -226,11 +159,9 @@ def _pairs(z: F64) -> list[tuple[int, int]]:
 
 
 def _alike(first: Counted, second: Counted) -> bool:
-    if not np.array_equal(first.missing, second.missing):
-        return False
-    everyone = slice(None)
-    r = abs(float(_standardized(first, everyone) @ _standardized(second, everyone)))
-    return r > ROUNDED_COPY
+    assert first.numbers is not None and second.numbers is not None
+    same = np.array_equal(first.missing, second.missing)
+    return same and is_rounded_copy(float(unit(first.numbers) @ unit(second.numbers)))
 
 
 def _same_once_filled(columns: Sequence[Counted]) -> dict[str, str]:
@@ -258,16 +189,11 @@ def _same_once_filled(columns: Sequence[Counted]) -> dict[str, str]:
 
 
 def _filled(cells: Counted) -> F64:
-    """(n,) with mean 0 and length 1, holes at the first value; zeros where it does not vary."""
     values = cells.numbers
     if values is None:
         assert cells.codes is not None
         values = np.where(cells.codes < 0, np.nan, cells.codes)
-    there = np.abs(values) <= LARGEST
-    values = np.where(there, values, values[there.argmax()]) if there.any() else np.zeros(values.size)
-    values = values - values.mean()
-    length = float(np.sqrt(values @ values))
-    return values / length if 0 < length < np.inf else np.zeros(values.size)
+    return unit(values, first=True)
 
 
 def _recoded(columns: Sequence[Counted]) -> dict[str, str]:
@@ -303,17 +229,11 @@ def _recoded_with_holes(holed: Counted, others: Sequence[Counted]) -> str | None
     if not others or there.size < ROWS_TO_RECODE or np.unique(holed.codes[there]).size < 2:
         return None
     few = there[:: there.size // ROWS_TO_RECODE]  # nearly all columns differ in these
-    return next(
-        (one.name for one in others if _renames(one, holed, few) and _renames(one, holed, there)), None
-    )
-
-
-def _renames(one: Counted, other: Counted, rows: np.ndarray) -> bool:
-    """Whether levels of two columns belong together one to one in some rows, in which both have values."""
-    assert one.codes is not None and other.codes is not None
-    a, b = one.codes[rows], other.codes[rows]
-    pairs = np.unique(a * (MOST_LEVELS + 1) + b)
-    return bool(a.min() >= 0 and pairs.size == np.unique(a).size == np.unique(b).size)
+    for one in others:
+        assert one.codes is not None
+        if all(renames(one.codes[rows], holed.codes[rows]) for rows in (few, there)):
+            return one.name
+    return None
 
 
 def find_repeated_rows(columns: Sequence[Counted], table: object, id_column: str | None) -> list[Finding]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ..wording import plural, quoted
+from ..wording import filled, plural, quoted
 
 NAMED_AT_MOST = 5
 
@@ -30,14 +31,32 @@ class Finding:
     in_line: bool = False
 
 
-def dropping(columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The options that leave columns out."""
-    return tuple(("--drop", column) for column in columns)
+def about(
+    name: str,
+    found: Sequence[str] | Mapping[str, str],
+    text: str,
+    option: str = "--drop",
+    in_line: bool = True,
+    value: str = "",
+    **facts: Any,
+) -> list[Finding]:
+    """One finding of some columns, and what is said of each in brackets; none where there are none.
 
-
-def measured_after(columns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The options that leave out what was measured after the outcome, and remember why."""
-    return tuple(("--after", column) for column in columns)
+    Parameters
+    ----------
+    name : of the kind of finding.
+    found : the columns, or what to say of each.
+    text : for :func:`~..wording.filled`, with its own ``facts``, ``{columns}`` and, to choose words by their
+        number, ``{names}``.
+    option : that deals with each of them, if there is one; ``value`` stands behind the column's name.
+    """
+    names = tuple(found)
+    if not names:
+        return []
+    detail = found.__getitem__ if isinstance(found, Mapping) else None
+    sentence = filled(text, columns=columns_in_words(names, detail), names=names, **facts)
+    options = tuple((option, f"{one}{value}") for one in names) if option else ()
+    return [Finding(name, names, sentence, options, in_line)]
 
 
 def columns_in_words(names: Sequence[str], detail: Callable[[str], str] | None = None) -> str:
@@ -49,8 +68,3 @@ def columns_in_words(names: Sequence[str], detail: Callable[[str], str] | None =
         + ", ".join(shown)
         + (f" and {plural(rest, 'other')}" if rest else "")
     )
-
-
-def by_number(names: Sequence[str], one: str, many: str) -> str:
-    """The word that fits one column, or many."""
-    return one if len(names) == 1 else many

@@ -13,21 +13,16 @@ from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease, says_ill
 from ..name_hints.endpoints import belong_together, intervals_in, says_end, time_of
 from ..outcomes.survival import FEWEST_EVENTS
-from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
+from ..screening.auc import FEWEST_TO_RANK, chance_of, rank_auc
+from ..screening.leakage import LIMITS
 from ..wording import amount, listed, plural, quoted
 from .column_types import Shape
 from .counts import Counted
 from .findings import Finding
-from .leakage import auc_z
 from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
-# The event ends follow-up, so who had it was mostly followed for a shorter time. The share of pairs in which
-# that is the other way round is 0.69 at most in the survival tables of R packages, and from 0.81 on where the
-# event is the wrong label; and it must be no chance, in standard errors.
-EVENTS_ARE_LATE = 0.8
-LEAST_Z_OF_LATE = 2.6
 DEATH = ("death", "dead", "died", "os", "mortality", "vital")
 
 
@@ -117,10 +112,12 @@ def find_late_events(facts: TargetFacts, ill: Index, time: Counted) -> tuple[Tar
     there = (ill >= 0) & ~np.isnan(time.numbers)
     times, had = time.numbers[there], ill[there]
     n_events = int(had.sum())
-    if min(n_events, had.size - n_events) < FEWEST_OF_A_CLASS:
+    if min(n_events, had.size - n_events) < FEWEST_TO_RANK:
         return facts, []
     longer = rank_auc(rankdata(times), had)
-    if longer <= EVENTS_ARE_LATE or auc_z(longer, n_events, had.size - n_events) < LEAST_Z_OF_LATE:
+    chance = chance_of(longer, n_events, had.size - n_events)
+    # The event ends follow-up, so who had it was mostly followed for a shorter time.
+    if LIMITS["late events"].grade(longer, chance) is None:
         return facts, []
     with_it, without = (amount(float(np.median(times[had == label]))) for label in (1, 0))
     sentence = (

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import rankdata
 
 from ..core.table import Index
-from ..inputs.itself import outcome_again
 from ..inputs.kinds import MOST_LEVELS
-from ..name_hints.columns import near, says_year
+from ..name_hints.columns import are_years, near, says_year
 from ..name_hints.endpoints import (
     counterparts,
     ends_beside,
@@ -25,26 +24,31 @@ from ..name_hints.endpoints import (
 )
 from ..name_hints.visits import measured_later
 from ..screening.auc import auc_of
-from ..screening.leakage import LIMITS, by_absence, by_absence_of_number, by_levels, by_values, share_equal
+from ..screening.duplicates import is_cut, outcome_again, unit
+from ..screening.leakage import (
+    FEWEST_OF_A_CLASS,
+    LIMITS,
+    by_absence,
+    by_absence_of_number,
+    by_levels,
+    by_unknown,
+    by_values,
+    share_equal,
+)
 from ..wording import one_line, plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
-from .duplicates import is_cut
-from .findings import Finding, by_number, columns_in_words, dropping, measured_after
+from .findings import Finding, about
 from .missing_codes import not_known
 
 ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
-CALENDAR = (1900, 2100)
-# A time within follow-up is longer than that in hardly anybody.
-OFTEN_LONGER = 0.2
 TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
-# Chance of a word on a table in which no column has to do with the target.
-FALSE_ALARM = 0.01
-# Where "not known" is a word or a number in the cells: by so much more of them, or less, have the outcome.
-UNKNOWN_TELLS = 0.1
-LEAST_OF_A_CLASS = 5
+WHY_NOT_LATER = (
+    " Who had the event early, or was lost, has none of it; if patients are followed from a later visit, "
+    "keep what was known by then."
+)
 
 
 def find_itself(
@@ -67,19 +71,22 @@ def find_itself(
         if linear and c.name not in again and c.codes is not None
         if c.n_observed >= ROWS_TO_CORRELATE and is_cut(c.codes, outcome.numbers)
     }
-    found = []
-    for some, how in (
-        (again, "as it is, in another unit or on another scale"),
-        (cut, "cut into levels: its ranges do not overlap"),
-    ):
-        names = tuple(c.name for c in asked if c.name in some)
-        if names:
-            sentence = (
-                f"{columns_in_words(names)} {by_number(names, 'is', 'are')} {quoted(outcome.name)} itself, "
-                f"{how}. The outcome is no cause of itself."
-            )
-            found.append(Finding("the outcome itself", names, sentence, measured_after(names), True))
-    return found
+    text = "{columns} {names:is|are} {outcome} itself, {how}. The outcome is no cause of itself."
+    return [
+        finding
+        for some, how in (
+            (again, "as it is, in another unit or on another scale"),
+            (cut, "cut into levels: its ranges do not overlap"),
+        )
+        for finding in about(
+            "the outcome itself",
+            [c.name for c in asked if c.name in some],
+            text,
+            "--after",
+            outcome=quoted(outcome.name),
+            how=how,
+        )
+    ]
 
 
 def find_after(
@@ -96,69 +103,79 @@ def find_after(
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
     beside = ends_beside([*names, target])
-    diagnoses = tuple(name for name in names if says_diagnosis(name) and name not in beside)
+    diagnoses = [name for name in names if says_diagnosis(name) and name not in beside]
     ends = [c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses)]
     before = _before_follow_up([c for c in asked if c.name in ends and c.name not in beside], asked, time)
     ends = [name for name in ends if name not in before]
     like_ends = counterparts(ends, [name for name in names if name not in ends])
-    after = tuple(name for name in names if name in (*ends, *like_ends))
+    after = [name for name in names if name in (*ends, *like_ends)]
     later = measured_later([*names, target], target if time is None else None)
     later = tuple(name for name in later if name not in (*after, target))
-    alike = tuple(name for name in names if name not in (*after, *later, *diagnoses) and near(name, target))
     found = [
-        *_after(after),
-        *_later(later, target, time),
-        *_longer(before, time),
-        *_diagnoses(diagnoses),
+        *_by_name(after, later, target, timed=time is not None),
+        *_to_decide(before, diagnoses),
         *_with_follow_up(asked, (*after, *later), sample, time),
     ]
+    alike = about(
+        "named like the target",
+        [name for name in names if name not in (*after, *later, *diagnoses) and near(name, target)],
+        "{columns} {names:is|are} named like the target {target}: the same thing in another form? Then leave "
+        "{names:it|them} out.",
+        in_line=False,
+        target=quoted(target),
+    )
     said = {name for one in found for name in one.columns}
-    if alike:
-        found.append(
-            Finding(
-                "named like the target",
-                alike,
-                f"{columns_in_words(alike)} {by_number(alike, 'is', 'are')} named like the target "
-                f"{quoted(target)}: the same thing in another form? Then leave "
-                f"{by_number(alike, 'it', 'them')} out.",
-                dropping(alike),
-            )
-        )
-    return found + _years([one for one in asked if one.name not in said], time is not None)
+    years = _years([one for one in asked if one.name not in said], time is not None)
+    return [*found, *alike, *years]
 
 
-def _after(names: tuple[str, ...]) -> list[Finding]:
-    if not names:
-        return []
-    sentence = (
-        f"{columns_in_words(names)} by name or levels may come after the outcome, or be it: what is known "
-        "only then is no cause. Keep what was known before."
-    )
-    return [Finding("after the outcome", names, sentence, measured_after(names), True)]
+def _by_name(after: Sequence[str], later: Sequence[str], target: str, timed: bool) -> list[Finding]:
+    why = "" if not timed else WHY_NOT_LATER
+    return [
+        *about(
+            "after the outcome",
+            after,
+            "{columns} by name or levels may come after the outcome, or be it: what is known only then is no "
+            "cause. Keep what was known before.",
+            "--after",
+        ),
+        *about(
+            "measured later",
+            later,
+            "{columns} by {names:its name was|their names were} measured {than}: what comes later is no "
+            f"cause.{why}",
+            "--after",
+            than="after the first visit, where follow-up begins" if timed else f"after {quoted(target)}",
+        ),
+    ]
 
 
-def _later(names: tuple[str, ...], target: str, time: Counted | None) -> list[Finding]:
-    """Columns of later visits: than that of the target, or than the start of follow-up."""
-    if not names:
-        return []
-    than = f"after {quoted(target)}" if time is None else "after the first visit, where follow-up begins"
-    why = (
-        ""
-        if time is None
-        else " Who had the event early, or was lost, has none of it; if patients are "
-        "followed from a later visit, keep what was known by then."
-    )
-    sentence = (
-        f"{columns_in_words(names)} by {by_number(names, 'its name was', 'their names were')} measured "
-        f"{than}: what comes later is no cause.{why}"
-    )
-    return [Finding("measured later", names, sentence, measured_after(names), True)]
+def _to_decide(before: dict[str, str], diagnoses: Sequence[str]) -> list[Finding]:
+    return [
+        *about(
+            "before or after",
+            before,
+            "{columns} {names:is|are} named like a time to an end, and no column says whether it ended with "
+            "one: was it over before follow-up began, or did it come after? In the second case leave "
+            "{names:it|them} out.",
+            "--after",
+            in_line=False,
+        ),
+        *about(
+            "diagnosis",
+            diagnoses,
+            "{columns} {names:is|are} named as a diagnosis: why patients came, or what they turned out to "
+            "have? In the second case leave {names:it|them} out.",
+            "--after",
+            in_line=False,
+        ),
+    ]
 
 
 def _before_follow_up(
     ends: Sequence[Counted], columns: Sequence[Counted], time: Counted | None
-) -> dict[str, float]:
-    """Times whose event no column says, longer than follow-up in this share of patients: past, perhaps."""
+) -> dict[str, str]:
+    """Times that are longer than follow-up, and whose event no column says: past, perhaps."""
     if time is None or time.numbers is None:
         return {}
     found = {}
@@ -168,34 +185,9 @@ def _before_follow_up(
             continue
         both = ~np.isnan(cells.numbers) & ~np.isnan(time.numbers)
         longer = float((cells.numbers[both] > time.numbers[both]).mean()) if both.any() else 0.0
-        if longer >= OFTEN_LONGER:
-            found[cells.name] = longer
+        if longer >= LIMITS["past"].doubtful:
+            found[cells.name] = f"longer than {quoted(time.name)} in {longer:.0%} of patients"
     return found
-
-
-def _longer(before: dict[str, float], time: Counted | None) -> list[Finding]:
-    if not before or time is None:
-        return []
-    names = tuple(before)
-    shown = columns_in_words(
-        names, lambda name: f"longer than {quoted(time.name)} in {before[name]:.0%} of patients"
-    )
-    sentence = (
-        f"{shown} {by_number(names, 'is', 'are')} named like a time to an end, and no column says whether it "
-        "ended with one: was it over before follow-up began, or did it come after? In the second case leave "
-        f"{by_number(names, 'it', 'them')} out."
-    )
-    return [Finding("before or after", names, sentence, measured_after(names))]
-
-
-def _diagnoses(names: tuple[str, ...]) -> list[Finding]:
-    if not names:
-        return []
-    sentence = (
-        f"{columns_in_words(names)} {by_number(names, 'is', 'are')} named as a diagnosis: why patients came, "
-        f"or what they turned out to have? In the second case leave {by_number(names, 'it', 'them')} out."
-    )
-    return [Finding("diagnosis", names, sentence, measured_after(names))]
 
 
 def _is_after(cells: Counted) -> bool:
@@ -235,14 +227,8 @@ def _with_follow_up(
         if its_time is not None:
             found[cells.name] = f"says whether {quoted(its_time)} ended with an event"
     accrued = _accrued({n: v for n, v in numbers.items() if n not in (*after, *found)}, times, sample)
-    if not found:
-        return accrued
-    names = tuple(found)
-    sentence = (
-        f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'goes', 'go')} with what may come "
-        f"after the outcome, so {by_number(names, 'it', 'they')} may too."
-    )
-    return [Finding("goes with follow-up", names, sentence, measured_after(names), True), *accrued]
+    text = "{columns} {names:goes|go} with what may come after the outcome, so {names:it|they} may too."
+    return [*about("goes with follow-up", found, text, "--after"), *accrued]
 
 
 def _accrued(numbers: dict[str, np.ndarray], times: dict[str, np.ndarray], sample: Index) -> list[Finding]:
@@ -253,14 +239,11 @@ def _accrued(numbers: dict[str, np.ndarray], times: dict[str, np.ndarray], sampl
         r, of = max((abs(_rank_correlation(values[sample], times[one])), one) for one in grown)
         if r >= LIMITS["accrued"].doubtful:
             found[name] = f"rank correlation {r:.2f} with {quoted(of)}"
-    if not found:
-        return []
-    names = tuple(found)
-    sentence = (
-        f"{columns_in_words(names, found.__getitem__)}: recorded at the start, or over the whole stay? In "
-        f"the second case leave {by_number(names, 'it', 'them')} out."
+    text = (
+        "{columns}: recorded at the start, or over the whole stay? In the second case leave {names:it|them} "
+        "out."
     )
-    return [Finding("goes with the stay", names, sentence, measured_after(names))]
+    return about("goes with the stay", found, text, "--after", in_line=False)
 
 
 def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
@@ -268,38 +251,31 @@ def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     both = ~np.isnan(first) & ~np.isnan(second)
     if int(both.sum()) < ROWS_TO_CORRELATE:
         return 0.0
-    a, b = (ranks - ranks.mean() for ranks in (rankdata(first[both]), rankdata(second[both])))
-    length = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / length if length else 0.0
+    return float(unit(rankdata(first[both])) @ unit(rankdata(second[both])))
 
 
 def _years(columns: Sequence[Counted], timed: bool) -> list[Finding]:
-    low, high = CALENDAR
-    names = tuple(
+    names = [
         cells.name
         for cells in columns
         if cells.whole
         and says_year(cells.name)
         and cells.n_different > 1
-        and low <= cells.different[0]
-        and cells.different[-1] <= high
-    )
-    if not names:
-        return []
-    said = f"{columns_in_words(names)} {by_number(names, 'is a calendar year', 'are calendar years')}: "
+        and are_years(cells.different[0], cells.different[-1])
+    ]
+    text = "{columns} {names:is a calendar year|are calendar years}: "
     if timed:
         # Who came early was watched for longer, which does not matter where the outcome says how long.
-        sentence = (
-            f"{said}what changed over the years, such as care, is no shock of a patient. As "
-            f"{by_number(names, 'a covariate, it is', 'covariates, they are')} in the risk, and never a root "
-            "cause."
+        text += (
+            "what changed over the years, such as care, is no shock of a patient. As {names:a covariate, it "
+            "is|covariates, they are} in the risk, and never a root cause."
         )
-        return [Finding("calendar year", names, sentence, tuple(("--covariate", name) for name in names))]
-    sentence = (
-        f"{said}a calendar year goes with follow-up time, since who came early was watched for longer. With "
-        "an outcome at a fixed time it may stay."
-    )
-    return [Finding("calendar year", names, sentence, dropping(names))]
+    else:
+        text += (
+            "a calendar year goes with follow-up time, since who came early was watched for longer. With an "
+            "outcome at a fixed time it may stay."
+        )
+    return about("calendar year", names, text, "--covariate" if timed else "--drop", in_line=False)
 
 
 @dataclass(frozen=True)
@@ -339,45 +315,19 @@ def find_deciding(
         counts[:, place] = np.bincount(y[there], minlength=2)
         found[place] = auc_of(values[there].astype(float), y[there], kind)
     leaks = by_values(found, counts, np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool))
-    by_grade = {
-        grade: {asked[leak.column].name: leak.size for leak in leaks if leak.grade == grade}
+    sure, perhaps = (
+        {asked[leak.column].name: f"AUC {leak.size:.3f}" for leak in leaks if leak.grade == grade}
         for grade in ("broken", "doubtful")
-    }
-    return [*_deciding(by_grade["broken"], True, who), *_deciding(by_grade["doubtful"], False, who)]
-
-
-def _deciding(found: dict[str, float], sure: bool, who: Who) -> list[Finding]:
-    if not found:
-        return []
-    names = tuple(found)
-    last = (
-        "What decides it is no cause of it."
-        if sure
-        else f"Then leave {by_number(names, 'it', 'them')} out; a good measurement may stay."
     )
+    text = (
+        "{columns} {names:tells|tell} {who.ill} from {who.well} nearly alone: part of the definition of "
+        "{who.outcome}, or an effect of it? "
+    )
+    if_so = "Then leave {names:it|them} out; a good measurement may stay."
     return [
-        Finding(
-            "decides" if sure else "nearly decides",
-            names,
-            f"{columns_in_words(names, lambda name: f'AUC {found[name]:.3f}')} "
-            f"{by_number(names, 'tells', 'tell')} {who.ill} from {who.well} nearly alone: part of the "
-            f"definition of {who.outcome}, or an effect of it? {last}",
-            dropping(names),
-            sure,
-        )
+        *about("decides", sure, text + "What decides it is no cause of it.", who=who),
+        *about("nearly decides", perhaps, text + if_so, in_line=False, who=who),
     ]
-
-
-def auc_z(auc: float, n_cases: int, n_controls: int) -> float:
-    """How far an area is from 0.5, in the standard errors that it has by chance."""
-    if not n_cases or not n_controls:
-        return 0.0
-    return (auc - 0.5) / float(np.sqrt((n_cases + n_controls + 1) / (12.0 * n_cases * n_controls)))
-
-
-def _least_z(n_columns: int) -> float:
-    """How far an area must be from 0.5, in standard errors, to be no chance finding among so many columns."""
-    return float(norm.isf(FALSE_ALARM / (2 * max(n_columns, 1))))
 
 
 def find_telling_absence(
@@ -386,15 +336,13 @@ def find_telling_absence(
     """Columns of which it tells the outcome ``ill`` (n,) that they are missing, or that they are there."""
     labelled = ill >= 0
     y = ill[labelled]
-    n_cases = int(y.sum())
-    n_controls = y.size - n_cases
-    if min(n_cases, n_controls) < LEAST_OF_A_CLASS:
+    sizes = np.bincount(y, minlength=2)
+    if sizes.min() < FEWEST_OF_A_CLASS:
         return []
     asked = [cells for cells in columns if kinds[cells.name] in (*FITTED, "constant")]
     coded = {cells.name: not_known(cells) for cells in asked}
     asked = [cells for cells in asked if cells.n_missing or cells.strange or coded[cells.name].any()]
     gone = [(cells.missing | coded[cells.name])[labelled] for cells in asked]
-    sizes = np.array([n_controls, n_cases])
     absent = np.array([[of[y == label].sum() for of in gone] for label in (0, 1)]).reshape(2, len(asked))
     found: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for leak in by_absence(absent, sizes):
@@ -403,10 +351,29 @@ def find_telling_absence(
             f"missing in {of_cases:.0%} of {who.ill} and {of_controls:.0%} of {who.well}"
         )
     partly: dict[str, str] = {}
-    for cells in asked:
-        if coded[cells.name].any() and not any(cells.name in some for some in found.values()):
-            partly |= _partly_told(cells, coded[cells.name][labelled], y, _least_z(len(asked)), who)
-    return [*_absence_tells(found[True], True), *_absence_tells(found[False], False), *_unknown_tells(partly)]
+    for leak in by_unknown([coded[cells.name][labelled] for cells in asked], y):
+        name = asked[leak.column].name
+        here = coded[name][labelled]
+        partly[name] = (
+            f"not known in {plural(int(here.sum()), 'row')}, {y[here].mean():.0%} of them {who.ill}; of "
+            f"others {y[~here].mean():.0%}"
+        )
+    text = (
+        "{columns}: whether a value is there tells the outcome, so it was recorded because of it. Leave "
+        "{names:it|them} out."
+    )
+    return [
+        *about("absence tells", found[True], text),
+        *about("absence tells", found[False], text, in_line=False),
+        *about(
+            "not known tells",
+            {name: said for name, said in partly.items() if not any(name in some for some in found.values())},
+            "{columns}: that it is not known goes with the outcome, as where the very ill cannot be asked. "
+            "As a level it would be named as a cause, and taken for missing it is not missing at random: "
+            "leave {names:it|them} out, or read {names:it|them} with this in mind.",
+            in_line=False,
+        ),
+    ]
 
 
 def find_absence_with(
@@ -425,57 +392,11 @@ def find_absence_with(
         found[asked[leak.column].name] = (
             f"who lacks it has the {'lower' if less else 'higher'} {quoted(amount.name)} in {pairs}"
         )
-    if not found:
-        return []
-    names = tuple(found)
-    sentence = (
-        f"{columns_in_words(names, found.__getitem__)}: whether a value is there goes with "
-        f"{quoted(amount.name)}, as of what was measured only in those who were still there. No filling in "
-        f"mends that: leave {by_number(names, 'it', 'them')} out, if so."
+    text = (
+        "{columns}: whether a value is there goes with {amount}, as of what was measured only in those who "
+        "were still there. No filling in mends that: leave {names:it|them} out, if so."
     )
-    return [Finding("absence goes with", names, sentence, measured_after(names))]
-
-
-def _partly_told(cells: Counted, coded: np.ndarray, y: Index, least_z: float, who: Who) -> dict[str, str]:
-    """What to say of a column in which "not known" goes with the outcome ``y``, if it does."""
-    n_coded = int(coded.sum())
-    if min(n_coded, y.size - n_coded) < LEAST_OF_A_CLASS:
-        return {}
-    here, elsewhere, overall = (float(some.mean()) for some in (y[coded], y[~coded], y))
-    error = float(np.sqrt(overall * (1 - overall) * (1 / n_coded + 1 / (y.size - n_coded))))
-    if abs(here - elsewhere) < max(UNKNOWN_TELLS, least_z * error):
-        return {}
-    rows = plural(n_coded, "row")
-    return {cells.name: f"not known in {rows}, {here:.0%} of them {who.ill}; of others {elsewhere:.0%}"}
-
-
-def _unknown_tells(found: dict[str, str]) -> list[Finding]:
-    if not found:
-        return []
-    names = tuple(found)
-    sentence = (
-        f"{columns_in_words(names, found.__getitem__)}: that it is not known goes with the outcome, as "
-        "where the very ill cannot be asked. As a level it would be named as a cause, and taken for missing "
-        f"it is not missing at random: leave {by_number(names, 'it', 'them')} out, or read "
-        f"{by_number(names, 'it', 'them')} with this in mind."
-    )
-    return [Finding("not known tells", names, sentence, dropping(names))]
-
-
-def _absence_tells(found: dict[str, str], sure: bool) -> list[Finding]:
-    if not found:
-        return []
-    names = tuple(found)
-    return [
-        Finding(
-            "absence tells",
-            names,
-            f"{columns_in_words(names, found.__getitem__)}: whether a value is there tells the outcome, so "
-            f"it was recorded because of it. Leave {by_number(names, 'it', 'them')} out.",
-            dropping(names),
-            sure,
-        )
-    ]
+    return about("absence goes with", found, text, "--after", in_line=False, amount=quoted(amount.name))
 
 
 def find_parts(
@@ -499,17 +420,8 @@ def find_parts(
         of_level = plural(n_rows, "row") if n_cases == n_rows else f"{n_cases:,} of {plural(n_rows, 'row')}"
         cells = asked[leak.column]
         found[cells.name] = f"= {one_line(as_text(cells.different[leak.level]), 30)}, {of_level}"
-    if not found:
-        return []
-    names = tuple(found)
-    return [
-        Finding(
-            "part of the outcome",
-            names,
-            f"{columns_in_words(names, found.__getitem__)}: next to everybody with that level is "
-            f"{who.one_ill}. A part of the outcome, or {who.outcome} before the study? "
-            "Neither is a cause of it.",
-            dropping(names),
-            True,
-        )
-    ]
+    text = (
+        "{columns}: next to everybody with that level is {who.one_ill}. A part of the outcome, or "
+        "{who.outcome} before the study? Neither is a cause of it."
+    )
+    return about("part of the outcome", found, text, who=who)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -145,52 +145,53 @@ def look(
         *find_too_large(variables, kinds),
         *find_repeated_rows(columns, table, id_column),
     ]
-    labels, number = None, False
+    seen = _Outcome(None, np.full(table.num_rows, -1))
     if target is not None:
-        labels, _ = target_of(by_name[target])
-        of_used = next(cells for cells in columns if cells.name == target)
-        ill = np.full(table.num_rows, -1) if labels.disease is None else codes_of(of_used, labels)
-        number = outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target]))
-        who = CASES
-        if number:
-            ill, of_target = np.full(ill.size, -1), find_number(by_name[target])
-        elif time is not None:
-            ill, labels, who = event_codes(ill, of_used), as_event(labels), EVENTS
-            labels, contradicted = find_contradiction(labels, ill, columns)
-            labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
-            of_target = [*find_intervals(by_name[time], all_columns), *contradicted, *late]
-            of_target += find_event(labels, by_name[time], n_rows - table.num_rows)
-        else:
-            labels, contradicted = find_contradiction(labels, ill, columns)
-            of_target = [*contradicted, *find_target(labels)]
-        findings = [*proposed, *of_target, *findings]
-        if number or time is not None:
-            amount = next(cells for cells in columns if cells.name == (time or target))
-            findings += find_itself(variables, kinds, amount, linear=number)
-        of_time = None if time is None else by_name[time]
-        findings += _of_outcome(_kept(variables, findings), kinds, target, ill, rows, who, of_time)
-        if number or time is not None:
-            limit = "absence, pairs" if number else "absence, follow-up"
-            findings += find_absence_with(_kept(variables, findings), kinds, amount, limit)
-    findings += find_mostly_missing(_kept(variables, findings), kinds)
-    findings += find_copies(_kept(variables, findings), kinds, rows)
-    findings += find_coarser(_kept(variables, findings), kinds, rows)
-    findings += find_recorded(variables, kinds, _left_out(findings))
-    out = _left_out(findings)
-    findings += [
-        *find_codes(columns, kinds, out, told),
-        *find_zeros(columns, kinds, out, told),
-        *find_implausible(_kept(variables, findings)),
-        *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
-    ]
-    findings += find_sites([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds)
-    findings += find_unmeasured(_kept(variables, findings), kinds)
+        seen = _outcome(target, time, outcome, columns, by_name, n_rows - table.num_rows)
+        findings = [*proposed, *seen.findings, *findings]
+        findings += _of_outcome(variables, kinds, target, time, seen, columns, rows, findings)
+    findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}))
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
     followed = "" if time is None else in_words(by_name[time])
     n_asked = n_rows if rows.size == table.num_rows else rows.size
-    out_of = (n_rows, facts, labels, could, tuple(findings), n_asked)
-    return Look(*out_of, pairs, time, followed, number)
+    out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
+    return Look(*out_of, pairs, time, followed, seen.number)
+
+
+class _Outcome(NamedTuple):
+    """The labels, (n,) who is ``ill`` by them and what these are called, and what is said of the outcome."""
+
+    labels: TargetFacts | None
+    ill: Index
+    who: Who = CASES
+    number: bool = False
+    findings: Sequence[Finding] = ()
+
+
+def _outcome(
+    target: str,
+    time: str | None,
+    outcome: Literal["binary", "continuous"] | None,
+    columns: list[Counted],
+    by_name: dict[str, Counted],
+    n_gone: int,
+) -> _Outcome:
+    """What the outcome is in the rows of ``columns``; ``by_name`` has all rows, ``n_gone`` more."""
+    labels, _ = target_of(by_name[target])
+    used = next(cells for cells in columns if cells.name == target)
+    nobody = np.full(used.n_rows, -1)
+    if outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target])):
+        return _Outcome(labels, nobody, number=True, findings=find_number(by_name[target]))
+    ill = nobody if labels.disease is None else codes_of(used, labels)
+    if time is None:
+        labels, contradicted = find_contradiction(labels, ill, columns)
+        return _Outcome(labels, ill, findings=[*contradicted, *find_target(labels)])
+    ill, labels = event_codes(ill, used), as_event(labels)
+    labels, contradicted = find_contradiction(labels, ill, columns)
+    labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
+    said = [*find_intervals(by_name[time], [*by_name.values()]), *contradicted, *late]
+    return _Outcome(labels, ill, EVENTS, findings=[*said, *find_event(labels, by_name[time], n_gone)])
 
 
 def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:
@@ -253,16 +254,55 @@ def _of_outcome(
     variables: list[Counted],
     kinds: dict[str, Shape],
     target: str,
-    ill: Index,
+    time: str | None,
+    seen: _Outcome,
+    columns: list[Counted],
     rows: Index,
-    who: Who,
-    time: Counted | None,
+    said: list[Finding],
 ) -> list[Finding]:
     """What tells the outcome: each column is named for the first reason only."""
-    findings = find_after(variables, kinds, target, rows, time)
-    findings += find_telling_absence(_kept(variables, findings), kinds, ill, who)
-    findings += find_parts(_kept(variables, findings), kinds, ill, who)
-    return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows), who)
+    amount = next((c for c in columns if c.name == (time or target) and (seen.number or time)), None)
+    found = [] if amount is None else find_itself(variables, kinds, amount, linear=seen.number)
+
+    def left() -> list[Counted]:
+        return _kept(variables, [*said, *found])
+
+    found += find_after(left(), kinds, target, rows, None if time is None else amount)
+    found += find_telling_absence(left(), kinds, seen.ill, seen.who)
+    found += find_parts(left(), kinds, seen.ill, seen.who)
+    found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)
+    if amount is not None:
+        limit = "absence, pairs" if seen.number else "absence, follow-up"
+        found += find_absence_with(left(), kinds, amount, limit)
+    return found
+
+
+def _of_the_rest(
+    columns: list[Counted],
+    variables: list[Counted],
+    kinds: dict[str, Shape],
+    before: list[Finding],
+    rows: Index,
+    told: list[str],
+    said: set[str],
+) -> list[Finding]:
+    """What is found of columns that nothing ``before`` left out: copies, codes, kinds."""
+    found: list[Finding] = []
+
+    def left() -> list[Counted]:
+        return _kept(variables, [*before, *found])
+
+    found += find_mostly_missing(left(), kinds)
+    found += find_copies(left(), kinds, rows)
+    found += find_coarser(left(), kinds, rows)
+    found += find_recorded(variables, kinds, _left_out([*before, *found]))
+    out = _left_out([*before, *found])
+    found += find_codes(columns, kinds, out, told)
+    found += find_zeros(columns, kinds, out, told)
+    found += find_implausible(left())
+    found += find_kinds([cells for cells in left() if cells.name not in said], kinds)
+    found += find_sites([cells for cells in left() if cells.name not in said], kinds)
+    return [*found, *find_unmeasured(left(), kinds)]
 
 
 def _left_out(findings: list[Finding]) -> set[str]:

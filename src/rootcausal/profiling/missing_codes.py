@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..files.cells import may_be_a_level, says_missing
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 from ..name_hints.columns import says_lab, says_year
-from ..wording import listed, plural, quoted
+from ..wording import plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
-from .findings import Finding, by_number, columns_in_words, dropping
+from .findings import Finding, about
 
 # What people write for "missing" where only numbers fit: all nines, eights and sevens, and 97, 98, 997, 998.
 HIGH = frozenset(float(f"{head}{digit}") for digit in (7, 8, 9) for head in ("", "9", "99", "999", "9999"))
@@ -66,65 +68,55 @@ def find_codes(
             one_of = doubted if may_be_a_level(text) else places
             one_of.setdefault(text, {})[cells.name] = count
     return [
-        *(_finding(code, counts, kept) for code, counts in places.items()),
-        *(_level_or_code(text, counts) for text, counts in doubted.items()),
+        *(one for code, counts in places.items() for one in _finding(code, counts, kept)),
+        *(one for text, counts in doubted.items() for one in _level_or_code(text, counts)),
         *_nothing_else(alone),
     ]
 
 
-def _finding(code: str, counts: dict[str, int], columns: Sequence[Counted]) -> Finding:
-    names = tuple(counts)
-    where = columns_in_words(names, lambda name: plural(counts[name], "cell"))
-    holds = "holds" if len(names) == 1 else "hold"
+def _finding(code: str, counts: dict[str, int], columns: Sequence[Counted]) -> list[Finding]:
     if code[0] in "<>≤≥":
         what = (
-            f"{where} {holds} {quoted(code, 20)}, beyond what could be measured. --na takes it for missing; "
-            "a number in its place, such as half the limit, would keep more."
+            ", beyond what could be measured. --na takes it for missing; a number in its place, such as half "
+            "the limit, would keep more."
         )
     elif code.endswith("+"):
         what = (
-            f"{where} {holds} {quoted(code, 20)} among numbers, which is that or more. --na takes it for "
-            "missing; the number itself, written into the file, would keep more."
+            " among numbers, which is that or more. --na takes it for missing; the number itself, written "
+            "into the file, would keep more."
         )
     else:
-        what = f"{where} {holds} {quoted(code, 20)} among numbers or levels: a code for missing?"
+        what = " among numbers or levels: a code for missing?"
     elsewhere = [cells.name for cells in columns if cells.name not in counts and holds_value(cells, code)]
-    # "x=1" for all columns would be read as 1 in the column x.
-    for_one = [cells.name for cells in columns if code.startswith(f"{cells.name}=")]
-    if not elsewhere and not for_one:
-        return Finding("code for missing", names, what, (("--na", code),), True)
     if elsewhere:
         what += (
-            f" In {listed([quoted(name) for name in elsewhere])} the same may be a value, so it is named for "
-            f"{by_number(names, 'this column', 'these columns')} only."
+            " In {elsewhere} the same may be a value, so it is named for {names:this column|these columns} "
+            "only."
         )
-    return Finding("code for missing", names, what, missing_in(names, code), True)
+    found = _about_codes("code for missing", code, counts, what, True, elsewhere=tuple(elsewhere))
+    # "x=1" for all columns would be read as 1 in the column x.
+    if not elsewhere and not any(code.startswith(f"{cells.name}=") for cells in columns):
+        return [replace(one, options=(("--na", code),)) for one in found]
+    return found
 
 
-def _level_or_code(text: str, counts: dict[str, int]) -> Finding:
-    names = tuple(counts)
-    where = columns_in_words(names, lambda name: plural(counts[name], "cell"))
-    sentence = (
-        f"{where} {by_number(names, 'holds', 'hold')} {quoted(text, 20)}: a level, or not known? "
-        "It is taken for a level; if nothing is known of these patients, say so."
-    )
-    return Finding("level or missing", names, sentence, missing_in(names, text))
+def _level_or_code(text: str, counts: dict[str, int]) -> list[Finding]:
+    what = ": a level, or not known? It is taken for a level; if nothing is known of these patients, say so."
+    return _about_codes("level or missing", text, counts, what, False)
 
 
-def _nothing_else(words: dict[str, str]) -> list[Finding]:
-    if not words:
-        return []
-    names = tuple(words)
-    sentence = (
-        f"{columns_in_words(names, lambda name: quoted(words[name], 20))} "
-        f"{by_number(names, 'holds', 'hold')} one level beside a word for missing, and nothing else."
-    )
-    return [Finding("constant", names, sentence, dropping(names), True)]
+def _about_codes(
+    name: str, code: str, counts: dict[str, int], what: str, in_line: bool, **facts: Any
+) -> list[Finding]:
+    cells = {column: plural(count, "cell") for column, count in counts.items()}
+    text, value = "{columns} {names:holds|hold} {code}" + what, f"={code}"
+    return about(name, cells, text, "--na", in_line, value, code=quoted(code, 20), **facts)
 
 
-def missing_in(names: Sequence[str], code: str) -> tuple[tuple[str, ...], ...]:
-    """The options that take a code for missing in these columns only."""
-    return tuple(("--na", f"{name}={code}") for name in names)
+def _nothing_else(found: dict[str, str]) -> list[Finding]:
+    shown = {name: quoted(word, 20) for name, word in found.items()}
+    text = "{columns} {names:holds|hold} one level beside a word for missing, and nothing else."
+    return about("constant", shown, text)
 
 
 def holds_value(cells: Counted, code: str) -> bool:
@@ -224,19 +216,13 @@ def find_zeros(
         for cells in columns
         if kinds[cells.name] == "number" and cells.name not in out and (count := zeros(cells))
     }
-    if not counts:
-        return []
-    names = tuple(counts)
-    return [
-        Finding(
-            "zero for missing",
-            names,
-            f"{columns_in_words(names, lambda name: plural(counts[name], 'zero'))} "
-            f"{by_number(names, 'holds', 'hold')} 0, and nothing else near it: not measured?",
-            missing_in(names, "0"),
-            True,
-        )
-    ]
+    return about(
+        "zero for missing",
+        {name: plural(count, "zero") for name, count in counts.items()},
+        "{columns} {names:holds|hold} 0, and nothing else near it: not measured?",
+        "--na",
+        value="=0",
+    )
 
 
 def zeros(cells: Counted) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..wording import amount, listed, one_line, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
 from .counts import Counted, as_text
 from .duplicates import keys_of
-from .findings import Finding, by_number, columns_in_words, dropping
+from .findings import Finding, about
 from .missing_codes import not_known
 
 # Of a column that is mostly missing: fewer values are those of any other column by chance.
@@ -65,29 +65,26 @@ def find_ids(
         texts = [cells for cells in could if cells.form == "text" and not says_person(cells.name)]
         best = sorted(named, key=lambda cells: not says_patient(cells.name)) or texts
         patient = best[0].name if best else None
-    found = []
-    for cells in ids:
-        if cells.name == patient:
-            found.append(_of_patients(cells, columns, table, believed=cells.name == chosen))
+    found = [
+        _of_patients(cells, columns, table, believed=cells.name == chosen)
+        for cells in ids
+        if cells.name == patient
+    ]
     rest = [cells for cells in ids if cells.name != patient]
-    nameless = tuple(cells.name for cells in rest if not cells.name.strip())
-    numbers = tuple(cells.name for cells in rest if cells.name.strip() and is_row_number(cells))
-    others = tuple(cells.name for cells in rest if cells.name not in (*nameless, *numbers))
-    if nameless:
-        sentence = "A column has no name, as an exported row index has none: no variable."
-        found.append(Finding("no name", nameless, sentence, dropping(nameless), True))
-    if numbers:
-        counts = by_number(numbers, "counts", "count")
-        sentence = f"{columns_in_words(numbers)} {counts} the rows: no variable."
-        found.append(Finding("row number", numbers, sentence, dropping(numbers), True))
-    if others:
-        looks = by_number(others, "looks like an id", "look like ids")
-        sentence = (
-            f"{columns_in_words(others)} {looks} (different in every row, rising with the rows, or named "
-            "so): no variable."
-        )
-        found.append(Finding("id", others, sentence, dropping(others), True))
-    return found
+    nameless = [cells.name for cells in rest if not cells.name.strip()]
+    numbers = [cells.name for cells in rest if cells.name.strip() and is_row_number(cells)]
+    others = [cells.name for cells in rest if cells.name not in (*nameless, *numbers)]
+    return [
+        *found,
+        *about("no name", nameless, "A column has no name, as an exported row index has none: no variable."),
+        *about("row number", numbers, "{columns} {names:counts|count} the rows: no variable."),
+        *about(
+            "id",
+            others,
+            "{columns} {names:looks like an id|look like ids} (different in every row, rising with the rows, "
+            "or named so): no variable.",
+        ),
+    ]
 
 
 def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, believed: bool) -> Finding:
@@ -107,7 +104,7 @@ def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, beli
         sentence = (
             f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'id')} (column {quoted(name)}), but "
             + listed([f"{quoted(one)} (in {count})" for one, count in differ.items()])
-            + f" {by_number(tuple(differ), 'differs', 'differ')} within ids, as in no patient: {within}? "
+            + f" {'differs' if len(differ) == 1 else 'differ'} within ids, as in no patient: {within}? "
             + f"Put {make} into the file, and name that one with --id."
         )
         options = option if believed else (("--id", COLUMN), ("--drop", name))
@@ -124,71 +121,42 @@ def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, beli
 
 
 def find_dates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
-    names = _of_kind(columns, kinds, "date")
-    if not names:
-        return []
-    return [
-        Finding(
-            "date",
-            names,
-            f"{columns_in_words(names, by_example(columns))} {by_number(names, 'is a date', 'are dates')}: "
-            "when something was written down is no measurement. If the time between two dates matters, make "
-            "a column of it; one that --keep names is counted in days since the first.",
-            dropping(names),
-            True,
-        )
-    ]
+    return about(
+        "date",
+        _with_example(columns, kinds, "date"),
+        "{columns} {names:is a date|are dates}: when something was written down is no measurement. If the "
+        "time between two dates matters, make a column of it; one that --keep names is counted in days since "
+        "the first.",
+    )
 
 
 def find_unclear_commas(examples: Mapping[str, str]) -> list[Finding]:
     """Numbers with commas of which nobody knows what they separate, each column with an example."""
-    names = tuple(examples)
-    if not names:
-        return []
-    shown = columns_in_words(names, lambda name: quoted(examples[name]))
-    return [
-        Finding(
-            "unclear commas",
-            names,
-            f"{shown} {by_number(names, 'has', 'have')} numbers with a comma that may be a decimal comma or "
-            f"one between thousands: write them without commas to fit {by_number(names, 'it', 'them')}.",
-            dropping(names),
-            True,
-        )
-    ]
+    return about(
+        "unclear commas",
+        {name: quoted(example) for name, example in examples.items()},
+        "{columns} {names:has|have} numbers with a comma that may be a decimal comma or one between "
+        "thousands: write them without commas to fit {names:it|them}.",
+    )
 
 
 def find_texts(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
-    names = _of_kind(columns, kinds, "text")
-    if not names:
-        return []
-    counts = {cells.name: cells.n_different for cells in columns}
-    shown = columns_in_words(names, lambda name: plural(counts[name], "different text"))
-    return [
-        Finding(
-            "free text",
-            names,
-            f"{shown} {by_number(names, 'has', 'have')} {TOO_MANY_LEVELS}. Group them in the file, as small "
-            f"sites into one; if {by_number(names, 'it is', 'they are')} free text, leave "
-            f"{by_number(names, 'it', 'them')} out.",
-            dropping(names),
-            True,
-        )
-    ]
+    texts = [cells for cells in columns if kinds[cells.name] == "text"]
+    return about(
+        "free text",
+        {cells.name: plural(cells.n_different, "different text") for cells in texts},
+        "{columns} {names:has|have} {too_many}. Group them in the file, as small sites into one; if "
+        "{names:it is|they are} free text, leave {names:it|them} out.",
+        too_many=TOO_MANY_LEVELS,
+    )
 
 
 def find_people(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns that hold the names of people, few as they may be."""
-    names = tuple(
-        cells.name
-        for cells in columns
-        if cells.form == "text" and kinds[cells.name] in FITTED and says_person(cells.name)
-    )
-    if not names:
-        return []
-    holds = by_number(names, "holds the names of people", "hold the names of people")
-    sentence = f"{columns_in_words(names, by_example(columns))} {holds}: no variable."
-    return [Finding("names of people", names, sentence, dropping(names), True)]
+    texts = [cells for cells in columns if cells.form == "text" and kinds[cells.name] in FITTED]
+    found = {cells.name: _example(cells) for cells in texts if says_person(cells.name)}
+    holds = "{columns} {names:holds the names of people|hold the names of people}: no variable."
+    return about("names of people", found, holds)
 
 
 def find_sites(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
@@ -199,15 +167,16 @@ def find_sites(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
         for cells in fitted
         if says_site(cells.name) and cells.n_different <= MOST_LEVELS and not _is_count(cells)
     )
-    if not names or len(names) == len(fitted):
+    if len(names) == len(fitted):
         return []
-    says = by_number(names, "says where patients were seen", "say where patients were seen")
-    sentence = (
-        f"{columns_in_words(names)} {says}: what differs between sites, such as whom they see and how they "
-        f"measure, is no shock of a patient. As {by_number(names, 'a covariate', 'covariates')}, "
-        f"{by_number(names, 'it is', 'they are')} in the risk, and never a root cause."
+    return about(
+        "site",
+        names,
+        "{columns} {names:says|say} where patients were seen: what differs between sites, such as whom they "
+        "see and how they measure, is no shock of a patient. As {names:a covariate, it is|covariates, they "
+        "are} in the risk, and never a root cause.",
+        "--covariate",
     )
-    return [Finding("site", names, sentence, tuple(("--covariate", name) for name in names), True)]
 
 
 def _is_count(cells: Counted) -> bool:
@@ -220,66 +189,59 @@ def _is_count(cells: Counted) -> bool:
 
 def find_empty(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns that hold nothing, or the same everywhere."""
-    found = []
-    empty = _of_kind(columns, kinds, "empty")
-    if empty:
-        sentence = f"{columns_in_words(empty)} {by_number(empty, 'is', 'are')} empty in every row."
-        found.append(Finding("empty", empty, sentence, dropping(empty), True))
-    same = _of_kind(columns, kinds, "constant")
-    if same:
-        shown = columns_in_words(same, by_example(columns))
-        sentence = f"{shown} {by_number(same, 'holds', 'hold')} one value only."
-        found.append(Finding("constant", same, sentence, dropping(same), True))
-    return found
+    empty = [cells.name for cells in columns if kinds[cells.name] == "empty"]
+    return [
+        *about("empty", empty, "{columns} {names:is|are} empty in every row."),
+        *about(
+            "constant",
+            _with_example(columns, kinds, "constant"),
+            "{columns} {names:holds|hold} one value only.",
+        ),
+    ]
 
 
 def find_mostly_missing(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     fitted = [cells for cells in columns if kinds[cells.name] in FITTED]
     gone = {cells.name: int((cells.missing | not_known(cells)).sum()) for cells in fitted}
     some = [cells for cells in fitted if gone[cells.name] >= MOSTLY_MISSING * cells.n_rows]
-    few = tuple(cells.name for cells in some if cells.n_rows - gone[cells.name] < FEWEST_VALUES)
-    found = []
-    if few:
-        has = by_number(few, "has", "have")
-        sentence = f"{columns_in_words(few)} {has} fewer than {FEWEST_VALUES} values: nothing can be learned."
-        found.append(Finding("nearly empty", few, sentence, dropping(few), True))
-    names = tuple(cells.name for cells in some if cells.name not in few)
-    if not names:
-        return found
-    shares = {cells.name: f"{gone[cells.name] / cells.n_rows:.0%}" for cells in some}
+    few = [cells.name for cells in some if cells.n_rows - gone[cells.name] < FEWEST_VALUES]
+    shares = {c.name: f"{gone[c.name] / c.n_rows:.0%}" for c in some if c.name not in few}
     return [
-        *found,
-        Finding(
+        *about(
+            "nearly empty",
+            few,
+            "{columns} {names:has|have} fewer than {fewest} values: nothing can be learned.",
+            fewest=FEWEST_VALUES,
+        ),
+        *about(
             "mostly missing",
-            names,
-            f"{columns_in_words(names, shares.__getitem__)} {by_number(names, 'is', 'are')} mostly missing: "
-            f"what is said of {by_number(names, 'it', 'them')} would lean on filled-in values.",
-            dropping(names),
+            shares,
+            "{columns} {names:is|are} mostly missing: what is said of {names:it|them} would lean on "
+            "filled-in values.",
+            in_line=False,
         ),
     ]
 
 
 def find_too_large(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
-    names = tuple(
+    names = [
         cells.name
         for cells in columns
         if cells.numbers is not None
         and kinds[cells.name] in FITTED
         and max(abs(cells.different[0]), abs(cells.different[-1])) > LARGEST
+    ]
+    return about(
+        "too large",
+        names,
+        "{columns} {names:has|have} values that are infinite or too large to compute with: correct them in "
+        "the file.",
     )
-    if not names:
-        return []
-    sentence = (
-        f"{columns_in_words(names)} {by_number(names, 'has', 'have')} values that are infinite or "
-        "too large to compute with: correct them in the file."
-    )
-    return [Finding("too large", names, sentence, dropping(names), True)]
 
 
 def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns whose name, or whose levels, say another kind than the guess."""
-    found = []
-    codes = tuple(
+    codes = [
         cells.name
         for cells in columns
         if says_codes(cells.name)
@@ -287,27 +249,26 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
         and cells.whole
         and kinds[cells.name] in ("number", "ordinal")
         and 2 < cells.n_different <= MOST_LEVELS
-    )
-    if codes:
-        found.append(
-            Finding(
-                "codes",
-                codes,
-                f"{columns_in_words(codes)} {by_number(codes, 'holds', 'hold')} whole numbers that by "
-                "the name are codes without an order, not amounts.",
-                tuple(("--kind", f"{name}=nominal") for name in codes),
-                True,
-            )
-        )
+    ]
     nominal = [cells for cells in columns if kinds[cells.name] == "nominal" and cells.form == "text"]
     ordered = {cells.name: order for cells in nominal if (order := _order_of(cells))}
-    if ordered:
-        names = tuple(ordered)
-        shown = columns_in_words(names, lambda name: " < ".join(one_line(text, 20) for text in ordered[name]))
-        sentence = f"{shown} {by_number(names, 'has', 'have')} levels that say an order."
-        options = tuple(("--kind", f"{name}=ordinal") for name in names)
-        found.append(Finding("order", names, sentence, options, True))
-    return found
+    return [
+        *about(
+            "codes",
+            codes,
+            "{columns} {names:holds|hold} whole numbers that by the name are codes without an order, not "
+            "amounts.",
+            "--kind",
+            value="=nominal",
+        ),
+        *about(
+            "order",
+            {name: " < ".join(one_line(text, 20) for text in order) for name, order in ordered.items()},
+            "{columns} {names:has|have} levels that say an order.",
+            "--kind",
+            value="=ordinal",
+        ),
+    ]
 
 
 def _order_of(cells: Counted) -> tuple[str, ...]:
@@ -322,16 +283,13 @@ def _order_of(cells: Counted) -> tuple[str, ...]:
         return ()
 
 
-def _of_kind(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Shape) -> tuple[str, ...]:
-    return tuple(cells.name for cells in columns if kinds[cells.name] == kind)
+def _with_example(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Shape) -> dict[str, str]:
+    return {cells.name: _example(cells) for cells in columns if kinds[cells.name] == kind}
 
 
-def by_example(columns: Sequence[Counted]) -> Callable[[str], str]:
+def _example(cells: Counted) -> str:
     """What to say of a column in brackets: a value that it holds."""
-    by_name = {cells.name: cells for cells in columns}
-    return lambda name: (
-        quoted(as_text(by_name[name].different[0]), 20) if by_name[name].different else "empty"
-    )
+    return quoted(as_text(cells.different[0]), 20) if cells.different else "empty"
 
 
 def differing(of_id: Index, columns: Sequence[Counted]) -> dict[str, int]:
@@ -377,15 +335,14 @@ def _values(cells: Counted) -> F64 | None:
 def find_implausible(columns: Sequence[Counted]) -> list[Finding]:
     """Columns with a few values that nobody can have."""
     found = {cells.name: said for cells in columns if (said := _outside(cells))}
-    if not found:
-        return []
-    names = tuple(found)
-    sentence = (
-        f"{columns_in_words(names, found.__getitem__)} {by_number(names, 'holds', 'hold')} values that no "
-        "patient can have in the usual unit: correct them in the file, or take them out. A single one can "
-        "bend what is learned."
+    return about(
+        "implausible",
+        found,
+        "{columns} {names:holds|hold} values that no patient can have in the usual unit: correct them in the "
+        "file, or take them out. A single one can bend what is learned.",
+        option="",
+        in_line=False,
     )
-    return [Finding("implausible", names, sentence)]
 
 
 def _outside(cells: Counted) -> str:

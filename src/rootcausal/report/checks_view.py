@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
 
 
-# Of a name in a limit, at most.
-NAME_LETTERS = (40, 60)
+# Of a name in a limit, at most (see :func:`..diagnostics.specification.filled`).
+NAME_LETTERS = 40
 
 
 def checks_facts(diagnosis: Diagnosis, variable_of: Mapping[str, str]) -> dict[str, Any]:
@@ -50,9 +50,7 @@ def _in_labels(limit: str, columns: Sequence[str], called: Mapping[str, str]) ->
 
     Columns stand in quotes, which tells them from words of the sentence.
     """
-    labels = {
-        quoted(name, letters): quoted(called.get(name, name)) for name in columns for letters in NAME_LETTERS
-    }
+    labels = {quoted(name, NAME_LETTERS): quoted(called.get(name, name)) for name in columns}
     if not labels:
         return limit
     any_name = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))

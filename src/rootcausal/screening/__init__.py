@@ -1,1 +1,1 @@
-"""What a table alone shows of its columns: asked once, and read by look, fit and check."""
+"""What a table alone shows of its columns: leaks and duplicates, asked once, read by look, fit and check."""

@@ -14,7 +14,7 @@ ROWS_A_CLASS = 2_500
 # Of the ranks: enough for a limit, or for two.
 BINS = 20
 # With fewer, nothing is learned from a half.
-FEWEST_OF_A_CLASS = 2
+FEWEST_TO_RANK = 2
 # Columns are taken together as far as their values stay near the processor.
 VALUES_AT_ONCE = 1 << 16
 
@@ -45,7 +45,7 @@ def aucs(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> F
     for variable in variables[n_columns > 1].tolist():  # dummies: which level it is
         columns = layout.columns_of(variable)
         known = slice(None) if missing is None else np.flatnonzero(~missing[:, columns[0]])
-        if np.bincount(y[known], minlength=2).min() >= FEWEST_OF_A_CLASS:
+        if np.bincount(y[known], minlength=2).min() >= FEWEST_TO_RANK:
             level = X[known][:, columns].round() @ np.arange(1.0, columns.size + 1)
             found[variable] = rate_auc(level.astype(np.intp), y[known])
     return found
@@ -53,7 +53,7 @@ def aucs(X: F64, missing: np.ndarray | None, y: np.ndarray, layout: Layout) -> F
 
 def auc_of(values: F64, y: np.ndarray, kind: str) -> float:
     """The same of one column (n,) without missing values, of a number or of levels."""
-    if np.bincount(y, minlength=2).min() < FEWEST_OF_A_CLASS:
+    if np.bincount(y, minlength=2).min() < FEWEST_TO_RANK:
         return 0.5
     if kind == "nominal":
         return rate_auc(values.astype(np.intp), y)
@@ -90,7 +90,7 @@ def _aucs_of(values: F64, there: np.ndarray | None, y: np.ndarray, with_levels: 
     cases = (y == 1) if there is None else there & (y == 1)
     n_there = np.full(len(values), y.size) if there is None else there.sum(axis=1)
     n_cases = np.broadcast_to(cases.sum(axis=-1), n_there.shape)
-    enough = np.minimum(n_cases, n_there - n_cases) >= FEWEST_OF_A_CLASS
+    enough = np.minimum(n_cases, n_there - n_cases) >= FEWEST_TO_RANK
     if not enough.all():
         found = np.full(len(values), 0.5)
         if enough.any():

@@ -37,6 +37,8 @@ class Limit:
         return "doubtful" if size >= self.doubtful and p < self.p_doubtful else None
 
 
+# What is asked about only.
+NEVER = float("inf")
 LIMITS = {
     "number": Limit(0.95, 0.99, 0.01, 0.001, "AUC; a good measurement of a disease comes near 0.95"),
     "levels": Limit(0.92, 0.97, 0.01, 0.001, "AUC; two levels of 0.92 have an odds ratio above 100"),
@@ -44,12 +46,15 @@ LIMITS = {
     "absence": Limit(
         0.50, 0.80, 0.001, 1e-6, "difference of the shares of cases and controls without a value"
     ),
+    "not known": Limit(0.10, NEVER, 0.01, 0.001, "difference of the shares of cases where it is not known"),
+    "late events": Limit(
+        0.80, NEVER, 0.01, 0.001, "pairs in which who had the event was followed for longer; seen: up to 0.69"
+    ),
+    "past": Limit(0.20, NEVER, 1.0, 1.0, "share of patients in whom a time is longer than follow-up"),
     "follow-up": Limit(
         0.95, 0.98, 0.01, 0.001, "rank correlation with the time; the strongest cause has 0.9"
     ),
-    "accrued": Limit(
-        0.70, 1.01, 0.01, 0.001, "rank correlation with the length or cost of a stay: asked, never left out"
-    ),
+    "accrued": Limit(0.70, NEVER, 1.0, 1.0, "rank correlation with the length or the cost of a stay"),
     "correlation": Limit(0.98, 0.995, 0.01, 0.001, "with the number; a cause with little beside it has 0.97"),
     "name of an end, correlation": Limit(
         0.20, 0.90, 0.001, 1e-6, "the name speaks against the column already"
@@ -179,6 +184,22 @@ def by_absence_of_number(number: F64, missing: np.ndarray, limit: Limit) -> list
     return leaks
 
 
+def by_unknown(unknown: Sequence[np.ndarray], y: Index) -> list[Leak]:
+    """Columns of which it goes with a binary outcome (n,) that some cells (n,) say "not known"."""
+    leaks, limit, all_of = [], LIMITS["not known"], float(y.mean())
+    for column, here in enumerate(unknown):
+        n_here = int(here.sum())
+        if min(n_here, y.size - n_here) < FEWEST_OF_A_CLASS:
+            continue
+        size = abs(float(y[here].mean() - y[~here].mean()))
+        error = np.sqrt(all_of * (1.0 - all_of) * (1.0 / n_here + 1.0 / (y.size - n_here)))
+        p = corrected(float(2.0 * norm.sf(size / error)), len(unknown))
+        grade = limit.grade(size, p)
+        if grade is not None:
+            leaks.append(Leak(column, "absence", size, p, grade))
+    return leaks
+
+
 def by_levels(counts: Sequence[tuple[Index, Index]], share: float) -> list[Leak]:
     """Levels that next to nobody has without the outcome, the largest of each column.
 
@@ -198,6 +219,16 @@ def by_levels(counts: Sequence[tuple[Index, Index]], share: float) -> list[Leak]
     return leaks
 
 
+def deciding_levels(levels: Index, has_it: np.ndarray, either: bool = True) -> dict[int, int]:
+    """Levels (n,), and their rows, of which none, or with ``either`` every one, has the outcome (n,).
+
+    That is quasi-complete separation: however few they are, what the level adds has no finite estimate.
+    """
+    rows, cases = np.bincount(levels), np.bincount(levels, has_it)
+    decides = (rows > 0) & ((cases == 0) | (either & (cases == rows)))
+    return {level: int(rows[level]) for level in np.flatnonzero(decides).tolist()}
+
+
 def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     """In which share of rows a column (n,) is exactly the time (n,); 0.0 where that may be chance."""
     both = ~np.isnan(values) & ~np.isnan(times)
@@ -211,3 +242,15 @@ def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     _, a, b = np.intersect1d(own, theirs, return_indices=True)
     expected = float(n_own[a] @ n_theirs[b]) / times.size
     return n_equal / times.size if n_equal >= TIMES_EXPECTED * expected else 0.0
+
+
+def as_markdown() -> str:
+    """The limits, for the guide."""
+    rows = [("limit", "doubtful from", "broken from", "of what, and why there"), ("---", "---", "---", "---")]
+    for name, one in LIMITS.items():
+        doubtful, broken = (
+            "never" if size == NEVER else f"{size:g}" + (f" (p < {p:g})" if p < 1.0 else "")
+            for size, p in ((one.doubtful, one.p_doubtful), (one.broken, one.p_broken))
+        )
+        rows.append((name, doubtful, broken, one.why))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,0 +1,141 @@
+"""Is a column another one again: a copy, in another unit or order, or cut into levels? One rule for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from ..core.table import F64, LARGEST, Index
+
+# Columns this close to |r| = 1 are the same measurement twice.
+COPY = 1e-10
+# Correlation, also of ranks, from which on that is so up to rounding: of days and months, no less; of two
+# measurements, never as much.
+ROUNDED = 0.9999
+# Fewer rows are a toy, such as those of scikit-learn's checks, whose y is a column: a fit warns of it.
+FEWEST_ROWS = 12
+# Of two values only, a column may well say which.
+FEWEST_LEVELS = 3
+# Fewer rows of a level may agree in another column by chance.
+ROWS_A_LEVEL = 5
+# Rows by which nearly all columns are told not to be in the order of another.
+FIRST_LOOK = 64
+
+
+def is_copy(correlation: float) -> bool:
+    return 1.0 - abs(correlation) < COPY
+
+
+def is_rounded_copy(correlation: float) -> bool:
+    return abs(correlation) > ROUNDED
+
+
+def unit(values: F64, first: bool = False) -> F64:
+    """(n,) with mean 0 and length 1, missing ones at the mean or the first value; zeros if it is constant."""
+    there = np.abs(values) <= LARGEST
+    if not there.any():
+        return np.zeros(values.size)
+    # Far from zero, a mean is rounded: what is left of the first value varies, or is exactly 0.
+    rest = np.where(there, values - values[there.argmax()], 0.0)
+    counting = np.ones_like(there) if first else there
+    rest = np.where(counting, rest - rest[counting].mean(), 0.0)
+    rest = rest / max(float(np.abs(rest).max()), np.finfo(float).tiny)
+    length = float(np.sqrt(rest @ rest))
+    return rest / length if length else rest
+
+
+def outcome_again(values: F64, columns: Sequence[F64] | F64, *, linear: bool) -> list[int]:
+    """The places of columns (n,), NaN where missing, that hold nothing but the outcome (n,), a number.
+
+    Exact linear images of it are, or, if not ``linear``, all columns in the same order, or the reverse one.
+    """
+    found = []
+    with np.errstate(all="ignore"):  # a table that is refused may hold anything
+        for c in _may_be_in_order(values, columns).tolist():
+            measured = ~np.isnan(columns[c])
+            if measured.sum() < FEWEST_ROWS:
+                continue
+            a, b = values[measured], columns[c][measured]
+            if is_copy(float(unit(a) @ unit(b))) if linear else _are_in_one_order(a, b):
+                found.append(c)
+    return found
+
+
+def _may_be_in_order(values: F64, columns: Sequence[F64] | F64) -> Index:
+    """Columns that never fall, or never rise, with the outcome in a few rows that span its range."""
+    if not len(columns):
+        return np.empty(0, dtype=np.intp)
+    rows = np.argsort(values, kind="stable")
+    rows = rows[np.unique(np.linspace(0, rows.size - 1, FIRST_LOOK).astype(np.intp))]
+    rows = rows[np.unique(values[rows], return_index=True)[1]]
+    steps = np.diff(np.stack([column[rows] for column in columns]), axis=1)
+    # What is missing speaks for and against nothing.
+    return np.flatnonzero(~(steps < 0.0).any(axis=1) | ~(steps > 0.0).any(axis=1))
+
+
+def _are_in_one_order(values: F64, column: F64) -> bool:
+    if np.array_equal(values, column):
+        return True
+    levels, place = np.unique(values, return_inverse=True)
+    own, own_place = np.unique(column, return_inverse=True)
+    if min(levels.size, own.size) < FEWEST_LEVELS:
+        return False
+    if levels.size == own.size:
+        return np.array_equal(place, own_place) or np.array_equal(place, levels.size - 1 - own_place)
+    return is_rounded_copy(float(spearmanr(values, column).statistic))
+
+
+def is_cut(levels: Index, numbers: F64) -> bool:
+    """Whether each level (n,), -1 where missing, has a range of the numbers (n,) to itself.
+
+    Not where few rows lie beyond the cut, and not where a level is known and no number.
+    """
+    there = levels >= 0
+    levels, values = levels[there], numbers[there]
+    if np.isnan(values).any():
+        return False
+    different, rows = np.unique(levels, return_counts=True)
+    if different.size < 2 or levels.size - rows.max() < ROWS_A_LEVEL:
+        return False
+    ends = sorted((values[levels == level].min(), values[levels == level].max()) for level in different)
+    return all(one[1] < other[0] for one, other in pairwise(ends))
+
+
+def cut_of(levels: Index, numbers: Sequence[F64]) -> int | None:
+    """The place of the first of some numbers (n,) that was cut into these levels (n,)."""
+    # A few rows of each level acquit nearly all numbers.
+    rows = [np.flatnonzero(levels == level)[:ROWS_A_LEVEL] for level in range(int(levels.max()) + 1)]
+    rows = [of for of in rows if of.size]
+    if len(rows) < 2 or not numbers:
+        return None
+    values = np.stack([number[np.concatenate(rows)] for number in numbers])
+    starts = np.cumsum([0, *(of.size for of in rows[:-1])])
+    low, high = (end.reduceat(values, starts, axis=1) for end in (np.minimum, np.maximum))
+    order = np.argsort(low, axis=1)
+    low, high = (np.take_along_axis(ends, order, axis=1) for ends in (low, high))
+    could = np.flatnonzero((high[:, :-1] < low[:, 1:]).all(axis=1)).tolist()
+    return next((place for place in could if is_cut(levels, numbers[place])), None)
+
+
+def decides(fine: Index, coarse: Index, least: int = ROWS_A_LEVEL) -> bool:
+    """Whether each level of one column (n,), none of fewer rows than ``least``, has one level of the other.
+
+    Not where the other is known and the first is missing, -1: it would be lost there.
+    """
+    both = coarse >= 0
+    a, b = fine[both], coarse[both]
+    if not both.any() or (a < 0).any():
+        return False
+    width = int(b.max()) + 1
+    counts = np.bincount(a * width + b, minlength=(int(a.max()) + 1) * width).reshape(-1, width)
+    counts = counts[counts.any(axis=1)]
+    return bool((counts > 0).sum(axis=1).max() == 1 and counts.sum(axis=1).min() >= least)
+
+
+def renames(a: Index, b: Index) -> bool:
+    """Whether levels of two columns (n,) belong together one to one; not where the first is missing."""
+    pairs = np.unique(a * (int(b.max()) + 1) + b)
+    return bool(a.min() >= 0 and pairs.size == np.unique(a).size == np.unique(b).size)
