@@ -22,8 +22,6 @@ from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
 from .errors import InputError
-from .explanation import Explanation
-from .files.model_arrays import is_seed
 from .inputs.encoding import Encoding
 from .inputs.from_frame import names_of, names_out, patient_ids, with_ids
 from .inputs.kinds import ColumnHints
@@ -363,6 +361,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
+        from .files.model_arrays import is_seed
         from .uncertainty.cross_validation import fold_by_fold
         from .uncertainty.training_rows import rows_at_hand
 

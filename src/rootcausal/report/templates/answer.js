@@ -73,7 +73,6 @@ function inWords(row, harmful, protective) {
     ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
     ...(ends === null ? [] : [`(95 % interval ${range(ends.map(told.predictedText))}) `]),
     `for this patient, and ${told.toText(content.base_value)} ${content.made.bent ? "at the mean log-odds of all patients' shocks" : `for one whose ${ofAverage} are all average`}. `,
-    told.afterOpening(predictor(row)),
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
   );
   const sides = told.leading(harmful, protective, row);
