@@ -11,7 +11,6 @@ import typer
 from ..errors import InputError, UnlikeCohortWarning
 from ..files.results import write_pieces
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
-from ..outcome_words import percent
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown, together
 from .console import (
@@ -321,6 +320,8 @@ def _apart(value: float, lower: float, upper: float) -> bool:
 
 
 def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+    from ..outcome_words import percent
+
     value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
     if cause.imputed and cause.members:
         name += " (not all measured)"
