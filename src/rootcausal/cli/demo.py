@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..wording import percent, shown, together
+from ..wording import shown, together
 from .console import (
     made_with,
     provenance,
@@ -98,6 +98,8 @@ def demo(
 
 
 def _describe_patient(title: str, explanation: "Explanation", row: int, units: dict[str, str]) -> None:
+    from ..outcome_words import percent
+
     def line(name: str, measured: str, shock: str, log_odds: str) -> None:
         say(f"  {name:<30} {measured:<16} {shock:<10} {log_odds:>8}")
 
