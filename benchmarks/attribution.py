@@ -21,9 +21,9 @@ from scipy.special import expit
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.yes_no import fit_logit
 from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
+from rootcausal.outcomes.binary import fit_logit
 
 # Rows, variables (D among them) and share of cases; None is what the paper's generator gives, about a half.
 CELLS = [(n, p, None) for n in (100, 1000, 10000) for p in (10, 50, 100)] + [

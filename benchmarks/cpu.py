@@ -21,6 +21,7 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.core.table import F64, Index
 from rootcausal.data import load_pbc, simulate
+from rootcausal.outcomes.binary import Binary
 
 
 def standardized(X: np.ndarray) -> NumbaTable:
@@ -42,7 +43,9 @@ def kernel_rate(n: int, threads: int) -> float:
 
 def order(X: np.ndarray, y: np.ndarray, variant: str) -> Ordering:
     raw = NumbaRaw(X, y)
-    return order_columns(raw, describe_columns(raw), VARIANTS[variant], 0.2)
+    columns = describe_columns(raw)
+    outcome = Binary.of_moments(columns.moments)
+    return order_columns(raw, columns, VARIANTS[variant], 0.2, outcome=outcome)
 
 
 def kernels() -> tuple[str, float]:

@@ -50,7 +50,7 @@ def survival(n: int, columns: int) -> tuple[Any, ...]:
 
 
 def number(n: int, columns: int) -> tuple[Any, ...]:
-    drawn = simulate(n, columns + 1, random_state=0, outcome="number")
+    drawn = simulate(n, columns + 1, random_state=0, outcome="continuous")
     return drawn.X, drawn.y
 
 

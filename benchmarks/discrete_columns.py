@@ -29,6 +29,7 @@ from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.core.search import Root
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
+from rootcausal.outcomes.binary import Binary
 
 # Share of the columns that are discrete, variables (D among them), and rows.
 CELLS = [(share, p, n) for share in (0.2, 0.5, 0.0) for p in (10, 50) for n in (300, 1000, 3000)]
@@ -117,14 +118,15 @@ class KnownOrder:
 def fitted(world: World, method: str) -> CausalModel:
     raw = NumbaRaw(world.X, world.y)
     columns = describe_columns(raw)
+    outcome = Binary.of_moments(columns.moments)
     settings = Settings(ordering.VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"])
     if method != "known":
         layout = world.layout if method == "levels" else None
-        return learn(raw, columns, settings, layout=layout).model
+        return learn(raw, columns, settings, layout=layout, outcome=outcome).model
     tested = ordering.welch_p_values(columns.moments) < settings.alpha
     search = KnownOrder(world.rank[tested])
     with patch.object(ordering, "_choose_search", lambda *_: search):
-        return learn(raw, columns, settings).model
+        return learn(raw, columns, settings, outcome=outcome).model
 
 
 def evaluate(share: float, p: int, n: int, seed: int) -> dict[str, float]:

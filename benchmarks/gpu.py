@@ -19,6 +19,7 @@ from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.data import simulate
+from rootcausal.outcomes.binary import Binary
 
 # Operations on the float64 pipe for each residual (backends/pair_sums.cu).
 OPERATIONS_A_RESIDUAL = 27
@@ -26,7 +27,9 @@ OPERATIONS_A_RESIDUAL = 27
 
 def order_on(kind: type, X: np.ndarray, y: np.ndarray, variant: str) -> Ordering:
     raw = kind(X, y)
-    found = order_columns(raw, describe_columns(raw), VARIANTS[variant], 0.2)
+    columns = describe_columns(raw)
+    outcome = Binary.of_moments(columns.moments)
+    found = order_columns(raw, columns, VARIANTS[variant], 0.2, outcome=outcome)
     cp.cuda.Device().synchronize()
     return found
 

@@ -30,6 +30,7 @@ from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.core.precedence import FIRST, Precedence
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
+from rootcausal.outcomes.binary import Binary
 
 # Share of each error's variance that is Gaussian; the paper's errors are not at all.
 GAUSSIAN_SHARE = {"paper": 0.0, "weak": 0.6, "Gaussian": 1.0}
@@ -96,7 +97,9 @@ def overlap(world: World, layout: Layout) -> float:
     """Of each case's ranked root causes with the true ones."""
     raw = NumbaRaw(world.X, world.y)
     settings = Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"])
-    model: CausalModel = learn(raw, describe_columns(raw), settings, layout=layout).model
+    columns = describe_columns(raw)
+    outcome = Binary.of_moments(columns.moments)
+    model: CausalModel = learn(raw, columns, settings, layout=layout, outcome=outcome).model
     cases = world.y == 1
     scores = np.full(world.X.shape, -np.inf)
     scores[:, model.order] = model.shapley(world.X)[:, model.order]

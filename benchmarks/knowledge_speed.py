@@ -18,6 +18,7 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.core.precedence import FIRST, Precedence
 from rootcausal.data import simulate
+from rootcausal.outcomes.binary import Binary
 
 TIERS = 5
 CELLS = [(199, 1000), (499, 2000), (999, 10_000)]
@@ -36,10 +37,11 @@ def row(p: int, n: int, variant: str, backend: str, runs: int) -> list[str]:
     drawn = simulate(n, p + 1, random_state=0)
     raw = choose_table(backend, drawn.X, drawn.y)
     columns = describe_columns(raw)
+    outcome = Binary.of_moments(columns.moments)
     known = Layout.numbers(p).knowing(Precedence.of(true_tiers(drawn.adjacency)))
 
     def order(layout: Layout) -> Ordering:
-        return order_columns(raw, columns, VARIANTS[variant], 0.2, layout=layout)
+        return order_columns(raw, columns, VARIANTS[variant], 0.2, layout=layout, outcome=outcome)
 
     order(known)  # compiles
     with_tiers, found = best_of(runs, lambda: order(known))

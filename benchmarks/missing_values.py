@@ -24,6 +24,7 @@ from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Learned, learn
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
+from rootcausal.outcomes.binary import Binary
 from rootcausal.parameters import chosen_settings
 
 FIRST_SEED = 30_000
@@ -127,7 +128,8 @@ def scoring(p: int, n: int, seed: int) -> list[dict[str, object]]:
 
 def fit(X: np.ndarray, y: np.ndarray) -> Learned:
     raw = choose_table("numba", X, y)
-    return learn(raw, describe_columns(raw), chosen_settings("local_plus", 0.2, "sharp", None))
+    columns, settings = describe_columns(raw), chosen_settings("local_plus", 0.2, "sharp", None)
+    return learn(raw, columns, settings, outcome=Binary.of_moments(columns.moments))
 
 
 def scores(model: CausalModel, X: np.ndarray) -> np.ndarray:

@@ -59,7 +59,8 @@ def level(p: int) -> float:
 
 
 def drawn(outcome: str, events: float | str, n: int, p: int, seed: int) -> SimulatedCohort:
-    return simulate(n, p, random_state=seed, outcome=outcome, events=events or None)
+    named = "continuous" if outcome == "number" else outcome
+    return simulate(n, p, random_state=seed, outcome=named, events=events or None)
 
 
 def yes_or_no(cohort: SimulatedCohort) -> np.ndarray:

@@ -19,7 +19,7 @@ from lifelines import datasets
 
 from rootcausal import RCI, RCISurvival
 from rootcausal.data import load_pbc
-from rootcausal.scoring import concordance
+from rootcausal.outcomes.survival import concordance
 from rootcausal.uncertainty.cross_validation import _folds
 
 FOLDS = 5

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -44,11 +45,16 @@ def order_times(package: ModuleType, X: np.ndarray, y: np.ndarray, runs: int) ->
     ordering, moments = module_of(package, "core.ordering"), module_of(package, "core.moments")
     raw = module_of(package, "backends.numba_cpu").NumbaRaw(X, y)
     columns = moments.describe_columns(raw)
+    try:
+        outcome = module_of(package, "outcomes.binary").Binary.of_moments(columns.moments)
+    except ImportError:  # older packages take labels for granted
+        outcome = None
+    order = partial(ordering.order_columns, raw, columns, alpha=0.2, outcome=outcome)
     best = dict.fromkeys(VARIANTS, float("inf"))
     for _ in range(runs + 1):
         for name in VARIANTS:
             variant = ordering.VARIANTS[name]
-            seconds, _ = best_of(1, lambda v=variant: ordering.order_columns(raw, columns, v, 0.2))
+            seconds, _ = best_of(1, lambda v=variant: order(v))
             best[name] = min(best[name], 1e3 * seconds)
     return best
 

@@ -87,6 +87,7 @@ def figures(
         "prevalence": plots.prevalence(explanation, **words),
         "heatmap": plots.heatmap(explanation, **words),
         "graph": plots.graph(model, **words),
+        "forest": plots.forest(model, **words),
     }
 
 

@@ -95,7 +95,7 @@ def fuzzed(seed: int) -> Fuzzed:
         options["knowledge"] = _knowledge(rng, list(X))
     positive = [name for name in numbers if (X[name].dropna() > 0).all()]
     if positive and rng.random() < 0.3:
-        options["transform"] = {str(rng.choice(positive)): "log"}
+        options["log"] = [str(rng.choice(positive))]
     if p > 2 and rng.random() < 0.1:
         options["confounding"] = "merge"
     chances = {"bootstrap": 0.4, "file": 0.25, "diagnose": 0.2, "report": 0.1, "cross_validate": 0.2}
@@ -410,7 +410,7 @@ def _later(cohort: Fuzzed, model: Any) -> None:
 
 def _beyond(cohort: Fuzzed, model: Any, name: str) -> None:
     """A number outside of what was seen, ever farther: the prediction goes on the same way, or it is said."""
-    X, log = cohort.X, name in cohort.options.get("transform", {})
+    X, log = cohort.X, name in cohort.options.get("log", [])
     seen = X[name].dropna().astype(float)
     if seen.nunique() < 2:
         return

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rootcausal.core.number import Number
 from rootcausal.core.outcome import Outcome
-from rootcausal.core.survival import Survival
 from rootcausal.data import simulate
+from rootcausal.outcomes.continuous import Continuous
+from rootcausal.outcomes.survival import Survival
 
 # What tells the outcome of the first columns; others only go with them.
 EFFECTS = (0.8, -0.6, 0.4)
@@ -19,7 +19,7 @@ def graded(kind: type[Outcome], n: int, p: int, seed: int) -> tuple[np.ndarray, 
     rng = np.random.default_rng(seed)
     k = min(p, len(EFFECTS))
     predictor = (X[:, :k] / X[:, :k].std(axis=0)) @ np.array(EFFECTS[:k])
-    if kind is Number:
+    if kind is Continuous:
         known = 60.0 + 8.0 * predictor + rng.laplace(0.0, 5.0, n)
     else:
         event, lost = rng.exponential(5.0 / np.exp(predictor)), rng.exponential(6.0, n)
@@ -29,7 +29,7 @@ def graded(kind: type[Outcome], n: int, p: int, seed: int) -> tuple[np.ndarray, 
     return X, known, kind.of(known)
 
 
-GRADED: list[type[Outcome]] = [Survival, Number]
+GRADED: list[type[Outcome]] = [Survival, Continuous]
 
 
 def with_holes(X: np.ndarray, seed: int, share: float = 0.08) -> np.ndarray:

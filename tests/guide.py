@@ -21,7 +21,7 @@ from command_line import ok
 
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics.outcomes import table
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

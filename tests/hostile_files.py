@@ -23,8 +23,6 @@ from rootcausal import RCI, InputError
 from rootcausal.data import simulate
 from rootcausal.experiments.rows import Row, RowFile, read_rows
 
-OLD = Path(__file__).parent / "old_files"
-
 
 class Reader:
     """Makes honest files in a folder, and uses mutated ones as their users would."""
@@ -42,12 +40,6 @@ class Reader:
         )
         self.files: dict[str, tuple[bytes, Mutation, Callable[[Path], None]]] = {
             "model": ((folder / "model").read_bytes(), mutated_archive, self._score),
-            "model, version 1": ((OLD / "model-version-1.rci").read_bytes(), mutated_archive, self._score),
-            "model, version 2": (
-                (OLD / "model-version-2-resampled.rci").read_bytes(),
-                mutated_archive,
-                self._score,
-            ),
             "resamples": ((folder / "resamples").read_bytes(), mutated_archive, self._resume),
             "journal": (rows.journal.read_bytes(), mutated_journal, self._go_on),
         }

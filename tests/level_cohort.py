@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from labelled_rows import learn
 
 from rootcausal import RCI
 from rootcausal.backends.choose import choose_table
 from rootcausal.core.layout import Layout
 from rootcausal.core.model import CausalModel
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned, learn
+from rootcausal.core.pipeline import Learned
 from rootcausal.explanation import Explanation
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable

@@ -38,4 +38,4 @@ def find_instead(monkeypatch: pytest.MonkeyPatch, checks: Sequence[Check], not_m
     def found(checked: Checked) -> Diagnosis:
         return Diagnosis(tuple(checks), dict(checked.provenance), not_made)
 
-    monkeypatch.setattr("rootcausal.estimator.diagnose", found)
+    monkeypatch.setattr("rootcausal.diagnostics.diagnose", found)

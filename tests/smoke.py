@@ -26,14 +26,14 @@ SIMULATED: dict[str, list[object]] = {
     "yes_no": [],
     "case_control": ["--design", "case-control", "--prevalence", 0.1],
     "survival": ["--outcome", "survival"],
-    "number": ["--outcome", "number"],
+    "number": ["--outcome", "continuous"],
     "bent": ["--mechanism", "nonlinear"],
 }
 OUTCOMES: dict[str, list[object]] = {
     "yes_no": ["--target", "d"],
     "case_control": ["--target", "d", "--prevalence", 0.1],
     "survival": ["--time", "time", "--event", "event"],
-    "number": ["--target", "severity", "--outcome", "number"],
+    "number": ["--target", "severity", "--outcome", "continuous"],
     "bent": ["--target", "d", "--mechanism", "nonlinear"],
 }
 

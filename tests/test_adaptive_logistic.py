@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, enet_path
 
 from rootcausal.comparators.adaptive_logistic import AdaptiveLogistic
 from rootcausal.comparators.logistic_lasso import largest_penalty, logistic_paths
-from rootcausal.comparators.newton_direction import newton_directions, plain_newton_directions
+from rootcausal.comparators.newton_direction import newton_directions
 from rootcausal.errors import InputError
 
 
@@ -60,6 +62,31 @@ def test_each_fit_of_a_path_is_the_lasso_of_its_rows(n: int, p: int) -> None:
             assert paths.intercept[k, fit] == pytest.approx(intercept, abs=accuracy)
             log_odds = X[~seen[fit]] @ paths.coef[k, fit] + paths.intercept[k, fit]
             assert paths.held_out_errors[k, fit] == ((log_odds > 0) != y[~seen[fit]]).sum()
+
+
+def plain_newton_directions(
+    columns: np.ndarray,
+    residual: np.ndarray,
+    weight: np.ndarray,
+    coef: np.ndarray,
+    working: np.ndarray,
+    penalty: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """By scikit-learn's coordinate descent."""
+    change, shift = np.zeros(coef.shape), np.empty(len(coef))
+    for fit, (moving, root) in enumerate(zip(working, np.sqrt(weight), strict=True)):
+        scaled = columns[moving] * root
+        centre = scaled @ root / (root @ root)
+        scaled -= centre[:, None] * root
+        start = coef[fit, moving]
+        pearson = np.divide(residual[fit], root, out=np.zeros_like(root), where=root > 0.0)
+        if moving.any():
+            options: dict[str, Any] = {"l1_ratio": 1.0, "tol": 1e-14, "max_iter": 1_000_000}
+            alphas = [penalty[fit] / len(root)]
+            _, path, _ = enet_path(scaled.T, pearson + start @ scaled, alphas=alphas, **options)
+            change[fit, moving] = path[:, 0] - start
+        shift[fit] = residual[fit].sum() / (root @ root) - centre @ change[fit, moving]
+    return change, shift
 
 
 @pytest.mark.parametrize("strength", [0.3, 0.03, 0.003])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from labelled_rows import learn
 from tables_under_test import TABLES
 
 from rootcausal.backends.choose import choose_table
@@ -16,11 +17,11 @@ from rootcausal.core.direct_causes import _Search, find_direct_causes
 from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings, learn
+from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
 from rootcausal.core.precedence import Precedence
 from rootcausal.core.regression import WEAK_PENALTY
 from rootcausal.core.susie import Sparsity, prior_effects
-from rootcausal.core.yes_no import YesNo
+from rootcausal.outcomes.binary import Binary
 
 SITE, AGE, CAUSE, EFFECT, NOISE = range(5)
 STAGE = np.array([0, 0, 2, 2, 2])
@@ -150,7 +151,7 @@ def test_profiled_out_is_what_the_whole_system_says():
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     mixing = np.linalg.cholesky(np.corrcoef(Z[:, 2:].T))
     table = ReferenceTable(Z, y)
-    search = _Search(YesNo(0.5).loss(table, np.array([0, 1, 2, 3, 4])), 2, mixing, Sparsity(3.0, 3, 1.0))
+    search = _Search(Binary(0.5).loss(table, np.array([0, 1, 2, 3, 4])), 2, mixing, Sparsity(3.0, 3, 1.0))
     start = prior_effects(3, search.prior)
     here = search.stand(replace(start, size=start.size + 0.4), np.array([0.3, -0.2, -1.0]))
     quadratic = search.quadratic(here)
@@ -214,9 +215,9 @@ def test_covariates_and_intercept_are_found_from_far_away():
     X, y, _ = cohort(12, n=300)
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     table, cols = ReferenceTable(Z, y), np.arange(3)
-    near, settled = sharp._refit(YesNo(0.5).loss(table, cols), np.array([0.5]), np.zeros(3), 2)
+    near, settled = sharp._refit(Binary(0.5).loss(table, cols), np.array([0.5]), np.zeros(3), 2)
     far, settled_too = sharp._refit(
-        YesNo(0.5).loss(table, cols), np.array([0.5]), np.array([3.0, -3.0, 12.0]), 2
+        Binary(0.5).loss(table, cols), np.array([0.5]), np.array([3.0, -3.0, 12.0]), 2
     )
     assert settled
     assert settled_too
@@ -229,7 +230,9 @@ def test_covariates_and_intercept_are_found_from_far_away():
 def test_what_a_step_gains_has_the_penalty_of_the_covariates_in_it():
     X, y, _ = cohort(13, n=300)
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    search = _Search(YesNo(0.5).loss(ReferenceTable(Z, y), np.arange(5)), 2, np.eye(3), Sparsity(3.0, 3, 1.0))
+    search = _Search(
+        Binary(0.5).loss(ReferenceTable(Z, y), np.arange(5)), 2, np.eye(3), Sparsity(3.0, 3, 1.0)
+    )
     start = prior_effects(3, search.prior)
     here, there = (search.stand(start, np.array(fixed)) for fixed in ([0.0, 0.0, -1.0], [3.0, -4.0, -1.0]))
     gain = search.gain(here, there, np.eye(3))

@@ -6,10 +6,10 @@ import pytest
 from rootcausal import RCI
 from rootcausal.core.sharp import attribute
 from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
+from rootcausal.outcomes.binary import Binary
 
 PRIOR = Sparsity(expected=3.0, n_columns=40, variance=1.0)
 
@@ -123,7 +123,7 @@ def test_no_survivor_leaves_the_prevalence():
 
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
-    ancestry = attribute(YesNo(0.25).loss(None, np.zeros(0, dtype=int)), np.zeros((0, 0)), 5, 1.0, 40.0)
+    ancestry = attribute(Binary(0.25).loss(None, np.zeros(0, dtype=int)), np.zeros((0, 0)), 5, 1.0, 40.0)
     assert ancestry.fitted.baseline == pytest.approx(np.log(1 / 3))
 
 

@@ -2,7 +2,6 @@
 
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,11 @@ from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
 from rootcausal.arrows import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
+from rootcausal.cli.console import words_of_model
 from rootcausal.cli.fit import ARROWS_SHOWN, say_arrows
-from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
 from rootcausal.graph_figure import arc_ends, draw_graph
-
-OLD = Path(__file__).parent / "old_files"
 
 
 def knowing(model: RCI, stage, pairs=()) -> RCI:
@@ -45,7 +42,7 @@ def with_levels() -> RCI:
     """Few patients, a nominal variable, and resamples that drop variables."""
     X, y = draw(150)
     model = RCI(backend="numpy").fit(frame_of(X), y).bootstrap(25)
-    survival = model.bootstrap_.survival
+    survival = model.bootstrap_.selection_frequency
     assert model._model.layout.grouped and ((survival > 0) & (survival < 1)).any()
     return model
 
@@ -305,16 +302,6 @@ def test_saved_models_have_the_same_graph(with_levels, tmp_path):
     assert before.arrows == after.arrows and before.bands == after.bands == []
 
 
-@pytest.mark.parametrize(
-    "file", ["model-version-1.rci", "model-version-2-resampled.rci", "model-version-3.rci"]
-)
-def test_files_of_before_have_a_graph_in_which_nothing_was_given(file):
-    model = RCI.load(OLD / file)
-    graph = graph_of(model._model, np.arange(model.causal_order_.size), model.bootstrap_)
-    assert graph.arrows and not graph.known and not graph.bands and not graph.covariates
-    assert all(arrow.state != "given" for arrow in graph.arrows)
-
-
 def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):
     out = cohort.with_name("m.rci")
     assert "direct effects" not in ok("fit", cohort, "--target", "d", "--id", "patient", "--out", out)
@@ -332,11 +319,11 @@ def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):
 
 def test_fit_prints_what_was_given_and_no_sign_of_levels(capsys):
     model = fitted()
-    say_arrows(model, lines_of(model))
+    say_arrows(model, words_of_model(model))
     assert capsys.readouterr().out == ""
     stage = by_order(model, 2, 4)
     stage[WARD] = 2
-    say_arrows(knowing(model, stage), lines_of(model))
+    say_arrows(knowing(model, stage), words_of_model(model))
     lines = capsys.readouterr().out.splitlines()
     assert any(line.endswith("given") for line in lines) and any(line.endswith("learned") for line in lines)
     ward = [line for line in lines if "ward -> " in line]
@@ -358,7 +345,7 @@ def without_effects(model: RCI) -> RCI:
 
 
 def test_no_heading_without_arrows(resampled, capsys):
-    say_arrows(without_effects(resampled), lines_of(resampled))
+    say_arrows(without_effects(resampled), words_of_model(resampled))
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("no direct effect is strong enough to show") and "0.1 log-odds" in line
     pytest.importorskip("matplotlib").use("Agg")
@@ -367,7 +354,7 @@ def test_no_heading_without_arrows(resampled, capsys):
 
 
 def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, capsys):
-    say_arrows(resampled, lines_of(resampled))
+    say_arrows(resampled, words_of_model(resampled))
     lines = capsys.readouterr().out.splitlines()
     assert "direct effects" in lines[0] and "total effects" in lines[-1]
     graph = graph_of(resampled._model, np.arange(8), resampled.bootstrap_)
@@ -380,7 +367,7 @@ def test_fit_tells_direct_from_total_effects_and_what_absent_means(resampled, ca
 
 
 def test_fit_says_how_many_arrows_it_does_not_print(resampled, capsys):
-    say_arrows(resampled, lines_of(resampled))
+    say_arrows(resampled, words_of_model(resampled))
     n_edges = len(graph_of(resampled._model, np.arange(8)).edges)
     assert f"  and {n_edges - ARROWS_SHOWN} weaker ones" in capsys.readouterr().out.splitlines()
 
@@ -389,7 +376,7 @@ def test_hostile_names_stay_one_short_line(capsys):
     X, y = draw(200)
     names = ["\x1b[2Jage\n", "b" * 10_000, "c", "d", "e", "f", "g"]
     model = RCI(variant="plus", backend="numpy").fit(pd.DataFrame(X, columns=names), y).bootstrap(2)
-    say_arrows(model, lines_of(model))
+    say_arrows(model, words_of_model(model))
     printed = capsys.readouterr().out
     assert "\x1b" not in printed and max(map(len, printed.splitlines())) < 200
 

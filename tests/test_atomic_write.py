@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rootcausal.files.atomic_write import atomic_write, check_can_write
+from rootcausal.files.writing import atomic_write, check_can_write
 
 
 def old_file(folder: Path) -> Path:

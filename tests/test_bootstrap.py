@@ -1,7 +1,6 @@
 """Intervals: seeded, the same on any number of jobs, resumable, and never a way out for patients' rows."""
 
 import pickle
-import shutil
 import tracemalloc
 import zipfile
 from contextlib import nullcontext
@@ -18,11 +17,10 @@ from tampering import archive_of, members_of, with_array, with_header
 from rootcausal import RCI
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
+from rootcausal.outcomes.binary import Binary
 from rootcausal.uncertainty import resample as bootstrap_module
-from rootcausal.uncertainty.resample_file import read_resamples, write_resamples
 from rootcausal.uncertainty.spread import interval, ranks, spread_of_values
 from rootcausal.uncertainty.training_rows import TrainingRows
 
@@ -44,10 +42,10 @@ def model(cohort, frame):
 
 def same(a, b) -> bool:
     return all(
-        np.array_equal(numbers, other.arrays()[name])
+        np.array_equal(getattr(one, name), getattr(other, name))
         for x, y in zip(a.models, b.models, strict=True)
         for one, other in ((x.mechanism, y.mechanism), (x.attribution, y.attribution))
-        for name, numbers in one.arrays().items()
+        for name in one.ARRAYS
     )
 
 
@@ -198,9 +196,9 @@ def test_variables_survival_and_places(model):
     resamples = model.bootstrap_
     assert len(resamples) == 40
     expected = np.mean([[c in m.order for c in range(5)] for m in resamples.models], axis=0)
-    assert resamples.survival == pytest.approx(expected)
+    assert resamples.selection_frequency == pytest.approx(expected)
     low, middle, high = resamples.place_quantiles(0.025, 0.5, 0.975)
-    seen = resamples.survival > 0
+    seen = resamples.selection_frequency > 0
     assert ((low <= middle) & (middle <= high))[seen].all()
     assert np.isnan(middle[~seen]).all()
 
@@ -309,26 +307,7 @@ def test_resamples_of_another_version_are_refused(tmp_path, cohort, frame, monke
     assert boot.read_bytes() == before
 
 
-def test_resamples_from_before_versions_were_kept_are_refused(tmp_path, cohort, frame):
-    boot = tmp_path / "boot.npz"
-    shutil.copy(Path(__file__).parent / "old_files" / "resamples-version-1.npz", boot)
-    with pytest.raises(InputError, match=r"written by an older rootcausal, .*: delete it, or choose"):
-        RCI().fit(frame, cohort.y).bootstrap(3, resume=boot)
-
-
-def test_finished_resamples_of_version_2_are_read(tmp_path):
-    old = Path(__file__).parent / "old_files"
-    found = read_resamples(old / "resamples-version-2.npz")
-    expected = RCI.load(old / "model-version-2-resampled.rci").bootstrap_
-    assert (found.random_state, found.unsettled) == (4, [])
-    assert same(bootstrap_module.Bootstrap(tuple(found.models), 4), expected)
-    write_resamples(tmp_path / "boot.npz", found)
-    again = read_resamples(tmp_path / "boot.npz")
-    assert same(bootstrap_module.Bootstrap(tuple(again.models), 4), expected)
-    assert again.fingerprint == found.fingerprint
-
-
-def test_the_fingerprint_is_that_of_resamples_of_before():
+def test_the_fingerprint_is_pinned():
     X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3, dtype=np.int64)
     settings = Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"])
     assert (
@@ -386,13 +365,11 @@ def put(value):
         ("mechanism_order", put(5)),
         ("sizes", put(2**62)),
         ("sizes", lambda sizes: np.zeros(20_000, dtype=int)),
-        ("attribution_intercepts", put(np.nan)),
-        ("attribution_intercepts", lambda intercepts: np.append(intercepts, 0.0)),
+        ("attribution_intercept", put(np.nan)),
+        ("attribution_intercept", lambda intercept: np.append(intercept, 0.0)),
         ("attribution_coef", lambda coef: np.append(coef, 0.0)),
         ("attribution_coef", lambda coef: coef[None]),
         ("attribution_coef", lambda coef: coef.astype(int)),
-        ("n_columns", lambda n: np.append(n, n)),
-        ("n_columns", lambda n: np.array([10**10])),
     ],
 )
 def test_resamples_that_nobody_learned_are_refused(tmp_path, cohort, frame, name, change):
@@ -410,11 +387,19 @@ def test_resamples_of_a_table_with_another_number_of_columns_are_refused(tmp_pat
     fitted = RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2, resume=boot)
     fitted.save(saved)
     for file in (boot, saved):
-        with_array(file, "bootstrap_n_columns", lambda n: n + 1)
+        with_header(file, lambda header: header | {"n_columns": header["n_columns"] + 1})
     with pytest.raises(InputError, match="resamples of another cohort"):
         fitted.bootstrap(2, resume=boot)
-    with pytest.raises(InputError, match="the resamples have another number of columns"):
+    with pytest.raises(InputError, match="its variables and its columns differ in number"):
         RCI.load(saved)
+
+
+def test_resamples_of_another_file_version_are_refused_by_a_sentence(tmp_path, cohort, frame):
+    boot = tmp_path / "boot.npz"
+    fitted = RCI(alpha=1.0).fit(frame, cohort.y).bootstrap(2, resume=boot)
+    with_header(boot, lambda header: header | {"version": 3})
+    with pytest.raises(InputError, match=r"is a file of finished resamples of version 3, .* reads version 1"):
+        fitted.bootstrap(2, resume=boot)
 
 
 @pytest.mark.parametrize(
@@ -445,7 +430,7 @@ def test_resamples_that_did_not_settle_are_counted_among_those_taken(tmp_path, c
     monkeypatch.setattr(bootstrap_module, "resample", second_does_not)
     fitted = RCI().fit(frame, cohort.y)
     for n, unsettled in ((4, 2), (3, 1), (5, 2)):
-        with pytest.warns(UserWarning, match=f"did not settle in {unsettled} of {n} resamples"):
+        with pytest.warns(UserWarning, match=f"did not converge in {unsettled} of {n} resamples"):
             fitted.bootstrap(n, resume=tmp_path / "boot.npz")
         assert fitted.provenance_["bootstrap"]["unsettled"] == unsettled
 
@@ -467,7 +452,7 @@ def test_a_rare_finding_may_be_missing_from_a_resample(cohort, frame, variant):
         model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
     assert np.isfinite(model.explain(rare).lower).all()
     if variant == "plus":
-        survival = model.bootstrap_.survival[-1]
+        survival = model.bootstrap_.selection_frequency[-1]
         assert 0 < survival < 1
 
 
@@ -483,7 +468,7 @@ def test_few_cases_are_resampled_until_both_classes_are_there():
 def test_every_resample_has_two_rows_of_each_class():
     y = np.repeat([0, 1], [58, 2])
     for seed in range(40):
-        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed), YesNo.of(y))
+        rows = bootstrap_module._draw_rows(y, np.random.default_rng(seed), Binary.of(y))
         assert np.bincount(y[rows], minlength=2).min() >= 2
 
 

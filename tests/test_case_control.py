@@ -25,7 +25,6 @@ from rootcausal.inputs.sampling import chosen_ratio, doubt_of_prevalence
 from rootcausal.metrics import rank_biased_overlap
 
 PREVALENCE = 0.02
-OLD = Path(__file__).parent / "old_files"
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +80,6 @@ def test_the_parameter_is_remembered(fitted: RCI, study: SimulatedCohort, tmp_pa
     loaded = RCI.load(tmp_path / "m.rci")
     assert loaded.prevalence == PREVALENCE
     assert np.array_equal(loaded.predict_proba(study.X), fitted.predict_proba(study.X))
-
-
-@pytest.mark.parametrize("name", ["model-version-1.rci", "model-version-2.rci"])
-def test_models_of_before_have_none(name: str) -> None:
-    assert RCI.load(OLD / name).prevalence is None
 
 
 def test_a_file_with_a_prevalence_that_is_none_is_refused(fitted: RCI, tmp_path: Path) -> None:

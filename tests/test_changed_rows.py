@@ -78,7 +78,7 @@ def test_rows_that_were_copied_need_no_check(
     X, y = cohort
     frame = pd.DataFrame(X, columns=list("abcd"), copy=True)
     single = X.astype(np.float32)
-    monkeypatch.setattr("rootcausal.estimator.checksum", None)
+    monkeypatch.setattr("rootcausal.uncertainty.training_rows.checksum", None)
     for table in (frame, pl.DataFrame(X), single, X.tolist()):
         model = RCI(alpha=0.5).fit(table, y)
         expected = model.bootstrap(2).bootstrap_.models[0].attribution.coef

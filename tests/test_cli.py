@@ -100,7 +100,7 @@ def test_failing_write_keeps_the_old_file(
         raise failure
 
     prepares = {"csv": "_for_spreadsheets", "parquet": "_described"}[ending]
-    monkeypatch.setattr(f"rootcausal.files.results.{prepares}", fail)
+    monkeypatch.setattr(f"rootcausal.files.writing.{prepares}", fail)
     old = cohort.with_name(f"old.{ending}")
     old.write_text("old")
     result = run("explain", model, cohort, "--out", old)
@@ -196,8 +196,8 @@ def test_simulate_writes_times_and_numbers(tmp_path: Path) -> None:
     assert "true Shapley values (log-hazard)" in printed
     assert "outcome=survival, events=0.35" in printed
 
-    printed = ok(*asked, "--outcome", "number")
-    drawn = simulate(n_samples=50, n_variables=4, random_state=0, outcome="number")
+    printed = ok(*asked, "--outcome", "continuous")
+    drawn = simulate(n_samples=50, n_variables=4, random_state=0, outcome="continuous")
     table = pq.read_table(out)
     assert table.column_names == ["x0", "x1", "x2", "severity"]
     assert np.array_equal(table["severity"].to_numpy(), drawn.y)
@@ -209,8 +209,8 @@ def test_simulate_writes_times_and_numbers(tmp_path: Path) -> None:
 def test_simulate_refuses_options_of_another_outcome(tmp_path: Path) -> None:
     asked = ("simulate", "--out", tmp_path / "c.csv")
     assert "it needs --outcome survival" in error(2, *asked, "--events", 0.5)
-    refused = error(2, *asked, "--outcome", "number", "--prevalence", 0.5)
-    assert "--prevalence" in refused and "only a diagnosis has it, not --outcome number" in refused
+    refused = error(2, *asked, "--outcome", "continuous", "--prevalence", 0.5)
+    assert "--prevalence" in refused and "only a diagnosis has it, not --outcome continuous" in refused
     assert "must be a share between 0 and 1" in error(2, *asked, "--outcome", "survival", "--events", 35)
     assert not list(tmp_path.iterdir())
 
@@ -238,7 +238,7 @@ def test_simulate_writes_bent_relations(tmp_path: Path) -> None:
     assert np.array_equal(table["d"].to_numpy(), drawn.y)
     assert np.array_equal(np.column_stack(arrow_csv.read_csv(truth).columns), drawn.true_shapley)
     assert "seed=7, mechanism=nonlinear" in printed and "true Shapley values (log-odds)" in printed
-    for option in (("--outcome", "number"), ("--prevalence", 0.1)):
+    for option in (("--outcome", "continuous"), ("--prevalence", 0.1)):
         refused = error(2, *asked, *option)
         assert option[0] in refused and "leave it out with --mechanism nonlinear" in refused
 

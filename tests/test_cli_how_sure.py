@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv as arrow_csv
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok
 from page_facts import facts_of
 
 from rootcausal import RCI
-from rootcausal.inputs.from_file import read_cohort
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ from level_cohort import BILI, SEX, VARIABLES, WARD, draw, fitted, frame_of, wit
 from pyarrow.csv import read_csv
 
 from rootcausal import RCI, InputError
-from rootcausal.cli.console import say_order
+from rootcausal.cli.console import say_order, words_of_model
 from rootcausal.cli.explain import Asked, _Scores, print_root_causes
-from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.patients import Patients
@@ -48,7 +47,7 @@ def test_root_causes_are_said_by_level(model, capsys):
     # What is expected of a variable may itself be a root cause, where it is unusual beyond doubt.
     told = (found.notable & found.imputed)[:, [SEX, WARD]].any(axis=1)
     explanation = model.explain(holed[told | (holed["sex"] == "male")].head(12))
-    print_root_causes(patients(12), explanation, lines_of(model), 6, 12)
+    print_root_causes(patients(12), explanation, words_of_model(model), 6, 12)
     printed = " ".join(capsys.readouterr().out.split())
     causes = [cause for causes in explanation.root_causes(6) for cause in causes]
     measured = next(cause for cause in causes if cause.level and not cause.imputed)
@@ -64,7 +63,7 @@ def test_root_causes_are_said_by_level(model, capsys):
 
 
 def test_the_order_of_levels_without_an_order_has_no_sign(model, capsys):
-    say_order(model, lines_of(model))
+    say_order(model, words_of_model(model))
     lines = capsys.readouterr().out.splitlines()
     ward = next(line for line in lines if " ward " in line)
     assert ward.endswith(f"{model.coef_[WARD]:.3f} either way") and "+" not in ward
@@ -90,7 +89,7 @@ def test_questions_are_understood_by_what_the_variable_is(model):
 
 def test_answers_speak_of_levels(model, holed, capsys):
     explanation = model.explain(holed.assign(ward=["surgery", "ICU", "medicine", "ICU"]))
-    print_answers(understood("ward=ICU", model), patients(4), explanation, lines_of(model))
+    print_answers(understood("ward=ICU", model), patients(4), explanation, words_of_model(model))
     printed = " ".join(capsys.readouterr().out.split())
     assert "what if ward were ICU?" in printed and "ward surgery to ICU" in printed
     assert "not the effect of a treatment" in printed and "standard deviations" not in printed
@@ -103,7 +102,7 @@ def test_answers_speak_of_levels(model, holed, capsys):
 
 
 def test_files_name_what_was_not_measured_and_hold_its_intervals(model, holed):
-    scores = _Scores(Asked(model, None, lines_of(model)), None, None)
+    scores = _Scores(Asked(model, None, words_of_model(model)), None, None)
     table = scores(Patients(holed, None, None, np.arange(1, 5), 0))
     assert table["imputed"].to_pylist() == [None, "sex; bili", None, None]
     assert scores.n_imputed == 1 and "age_lower" in table.column_names
@@ -118,9 +117,9 @@ def test_hostile_levels_stay_harmless(capsys, tmp_path):
     hostile[SEX] = Variable("sex", "binary", HOSTILE)
     model = fitted(tuple(hostile))
     explanation = model.explain(with_holes(frame_of(draw()[0][:4], tuple(hostile)), sex=1, bili=1))
-    print_root_causes(patients(4), explanation, lines_of(model), 6, 4)
+    print_root_causes(patients(4), explanation, words_of_model(model), 6, 4)
     for level in HOSTILE:
-        print_answers(Question("sex", level=level), patients(4), explanation, lines_of(model))
+        print_answers(Question("sex", level=level), patients(4), explanation, words_of_model(model))
     printed = capsys.readouterr().out
     assert all(character.isprintable() or character == "\n" for character in printed)
     assert "[red]" in printed  # shown, and not obeyed

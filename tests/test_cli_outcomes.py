@@ -25,7 +25,7 @@ WAIT = RNG.exponential(np.exp(-HAZARD)) * 1000 + 1
 LOST = RNG.exponential(3000, N) + 1
 EGFR = 60 - 9 * SHOCKS[:, 0] + 4 * SHOCKS[:, 1] + RNG.standard_normal(N)
 TIMES = ["--time", "futime", "--event", "died"]
-NUMBER = ["--target", "egfr", "--outcome", "number"]
+NUMBER = ["--target", "egfr", "--outcome", "continuous"]
 # What nobody is to read where there is neither a diagnosis nor log-odds.
 FOREIGN = re.compile(r"log-odds|disease|diagnos|\bcases?\b|\bcontrols?\b", re.IGNORECASE)
 
@@ -394,15 +394,18 @@ def test_ties_everywhere(tmp_path: Path, values: np.ndarray) -> None:
         (["--time", "futime", "--target", "died"], "give one or the other"),
         ([*TIMES, "--negative", "0"], "--negative: is for --target"),
         ([*TIMES, "--prevalence", "0.1"], "--prevalence: is for --target"),
-        ([*TIMES, "--outcome", "number"], "--outcome: is for --target"),
+        ([*TIMES, "--outcome", "continuous"], "--outcome: is for --target"),
         ([*TIMES, "--unit", "days"], "--unit: is for --target"),
         ([*TIMES, "--horizon", "0"], "must be a time above 0"),
         ([*TIMES, "--horizon", "nan"], "must be a time above 0"),
         (["--target", "died", "--horizon", "5"], "--horizon: is for --time and --event"),
         (["--target", "died", "--time-unit", "days"], "--time-unit: is for --time and --event"),
-        (["--target", "died", "--unit", "mg"], "--unit: is for --outcome number"),
-        (["--target", "crea", "--outcome", "number", "--positive", "1"], "--positive: is for labels"),
-        (["--target", "crea", "--outcome", "number", "--prevalence", ".1"], "--prevalence: is for labels"),
+        (["--target", "died", "--unit", "mg"], "--unit: is for --outcome continuous"),
+        (["--target", "crea", "--outcome", "continuous", "--positive", "1"], "--positive: is for labels"),
+        (
+            ["--target", "crea", "--outcome", "continuous", "--prevalence", ".1"],
+            "--prevalence: is for labels",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(tmp_path: Path, options: list[str], said: str) -> None:
@@ -461,7 +464,7 @@ def test_a_page_needs_an_outcome_or_a_model(tmp_path: Path) -> None:
         (["high", *SHOCKS[1:, 0]], "--target 'egfr' (for example 'high' in data row 1) of '{file}' does not"),
         (
             [0, 1] * 75,
-            "the target 'egfr' holds 0, 1 and no other number, and --outcome number needs at least 3",
+            "the target 'egfr' holds 0, 1 and no other number, and --outcome continuous needs at least 3",
         ),
         ([4.5] * N, "the target 'egfr' holds 4.5 and no other number"),
         ([None] * N, "has an outcome: 'egfr' (--target) is missing in each."),
@@ -477,7 +480,7 @@ def test_numbers_that_are_none(tmp_path: Path, values: Any, said: str) -> None:
 def test_a_target_with_many_numbers_asks_for_the_option(tmp_path: Path) -> None:
     said = refused(tmp_path, graded(), "--target", "egfr")
     assert "holds 150 different numbers" in said
-    assert "if the number itself is the outcome, add --outcome number." in said
+    assert "if the number itself is the outcome, add --outcome continuous." in said
     said = refused(tmp_path, graded(egfr=np.arange(N) % 5), "--target", "egfr")
     assert (
         "choose two with --positive LABEL --negative LABEL or, if the number itself is the outcome, " in said
@@ -489,7 +492,7 @@ def test_yes_or_no_can_be_said(tmp_path: Path) -> None:
     arguments = ["fit", written(tmp_path, cohort()), "--target", "died", "--out", tmp_path / "m.rci"]
     arguments += ["--id", "patient"]
     assert "says how long patients were followed" in run(*arguments).stderr
-    said = run(*arguments, "--outcome", "yes-no")
+    said = run(*arguments, "--outcome", "binary")
     assert said.exit_code == 0 and "says how long" not in said.stderr
     assert "'futime' by name or levels may come after the outcome" in said.stderr
 
@@ -508,7 +511,7 @@ def test_hostile_names_stay_harmless(tmp_path: Path, kind: str) -> None:
         options = ["--time", time, "--event", event, "--positive", f"dead{EVIL}", "--time-unit", EVIL]
     else:
         table = graded().rename(columns={"egfr": number, "crea": EVIL})
-        options = ["--target", number, "--outcome", "number", "--unit", EVIL]
+        options = ["--target", number, "--outcome", "continuous", "--unit", EVIL]
     path = tmp_path / "c.parquet"
     table.to_parquet(path)
     said = ok("fit", path, *options, "--id", "patient", "--bootstrap", "3", "--out", tmp_path / "m.rci")

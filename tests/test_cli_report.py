@@ -10,7 +10,7 @@ from page_facts import facts_of
 
 from rootcausal import RCI
 from rootcausal.data import load_pbc
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 
 
 @pytest.fixture

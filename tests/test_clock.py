@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from survival_oracle import nelson_aalen
 
-from rootcausal.core.clock import MOST_INTERVALS, Clock
 from rootcausal.core.table import EVENT, INTERVAL, PART, SCORE
+from rootcausal.outcomes.follow_up import MOST_INTERVALS, Clock
 
 # coxph(Surv(time, event) ~ 1, ties = "efron") of R's survival 3.5-3, residuals(type = "martingale").
 TIED = np.array([1, 1, 1, 2, 2, 3, 4, 4, 4, 4, 6, 7.0])

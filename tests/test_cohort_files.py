@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 
 from rootcausal.errors import InputError
-from rootcausal.files.results import write_tables
 from rootcausal.files.tables import column_names
-from rootcausal.inputs.from_file import read_cohort, read_new_patients
+from rootcausal.files.writing import write_tables
+from rootcausal.inputs.from_file import read_new_patients
 from rootcausal.inputs.target import choose_disease
 from rootcausal.wording import printable, quoted
 
@@ -209,7 +210,7 @@ def test_hexadecimal_text_is_text(tmp_path: Path, first: str) -> None:
 
 
 def test_hexadecimal_labels_are_text(tmp_path: Path) -> None:
-    target = read_cohort(write(tmp_path, "a,d\n1,0x0\n2,0x1\n3,0x1\n"), "d").target
+    target = read_cohort(write(tmp_path, "a,d\n1,0x0\n2,0x1\n3,0x1\n"), "d", positive="0x1").target
     assert target is not None
     assert target.tolist() == ["0x0", "0x1", "0x1"]
 
@@ -310,7 +311,7 @@ def test_column_names(tmp_path: Path) -> None:
 )
 def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: str, n_cases: int) -> None:
     path = write(tmp_path, "a,d\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
-    target = read_cohort(path, "d").target
+    target = read_cohort(path, "d", positive=positive).target
     assert target is not None
     disease = choose_disease(target, "d", positive)
     assert (disease.text, disease.n_cases) == (text, n_cases)

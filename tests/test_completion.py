@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from labelled_rows import learn
 
 from rootcausal.backends.choose import choose_table
 from rootcausal.core import completion as completion_module
@@ -11,7 +12,7 @@ from rootcausal.core import gaussian
 from rootcausal.core.completion import Completion
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned, learn
+from rootcausal.core.pipeline import Learned
 from rootcausal.data import simulate
 from rootcausal.parameters import chosen_settings
 

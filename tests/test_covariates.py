@@ -16,8 +16,8 @@ from page_facts import facts_of
 from scipy.special import expit, logit
 
 from rootcausal import RCI, InputError, Knowledge, plots
+from rootcausal.cli.console import words_of_model
 from rootcausal.cli.explain import Asked, _Scores
-from rootcausal.cli.outcome_lines import lines_of
 from rootcausal.inputs.patients import Patients
 from rootcausal.uncertainty.spread import interval, ranks
 from rootcausal.wording import together
@@ -342,7 +342,7 @@ def test_without_resamples_only_what_was_not_measured_leaves_an_interval(tmp_pat
 
 def test_pieces_of_a_table_have_the_same_columns_whatever_was_measured() -> None:
     model, whole = of_levels()
-    scores = _Scores(Asked(model, None, lines_of(model)), None, None)
+    scores = _Scores(Asked(model, None, words_of_model(model)), None, None)
     holed = scores(Patients(with_holes(whole.head(4), age=[2]), None, None, np.arange(1, 5), 0))
     later = scores(Patients(whole.tail(4), None, None, np.arange(5, 9), 0))
     assert holed.schema == later.schema
@@ -391,7 +391,7 @@ def test_fits_say_what_is_adjusted_for(saved: Path, capsys: pytest.CaptureFixtur
     from rootcausal.cli.console import say_order
 
     model = RCI.load(saved)
-    say_order(model, lines_of(model))
+    say_order(model, words_of_model(model))
     said = capsys.readouterr().out
     assert "adjusted for, in the risk and no root causes: age, ward" in said
     left_out = [line.partition(": ")[2].split(", ") for line in said.splitlines() if "left out" in line]

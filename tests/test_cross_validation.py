@@ -12,8 +12,9 @@ from sklearn.metrics import brier_score_loss, r2_score, roc_auc_score
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import load_pbc, simulate
-from rootcausal.files.results import write_tables
-from rootcausal.scoring import area, brier, concordance
+from rootcausal.files.writing import write_tables
+from rootcausal.outcomes.binary import area
+from rootcausal.outcomes.survival import brier, concordance
 from rootcausal.uncertainty.cross_validation import _folds, fold_by_fold
 
 
@@ -158,7 +159,7 @@ def test_the_command_line_says_what_the_model_knows(tmp_path):
     )
     assert "mean squared error of its risks (Brier score) 0.1" in " ".join(times.split())
     number = ok(
-        "check", tmp_path / "pbc.csv", "--target", "bili", "--outcome", "number", "--drop", "id,years"
+        "check", tmp_path / "pbc.csv", "--target", "bili", "--outcome", "continuous", "--drop", "id,years"
     )
     assert re.search(r"it tells \d+% of the variance; typical error", " ".join(number.split()))
     yes_no = ok("check", tmp_path / "pbc.csv", "--target", "died", "--drop", "id,years")

@@ -18,6 +18,7 @@ import dask.dataframe as dd
 import joblib
 from dask_cluster import same_model
 from distributed import Client
+from labelled_rows import order_columns
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
@@ -26,9 +27,9 @@ from rootcausal.backends.dask_frame import FrameRows
 from rootcausal.backends.dask_rows import DaskRaw, DaskTable
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.data import simulate
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 

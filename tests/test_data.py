@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import skew
 
-from rootcausal.asking.suggestion import suggest
 from rootcausal.data import cohorts, load_framingham, load_pbc, simulate
 from rootcausal.errors import InputError
+from rootcausal.name_hints.suggestion import suggest
 
 REFERENCE = Path(__file__).with_name("data")
 

@@ -12,9 +12,10 @@ from rootcausal.backends.reference import ReferenceTable
 from rootcausal.core import direct_causes, regression, sharp, susie
 from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
 from rootcausal.core.loops import PLAIN
+from rootcausal.core.schema import flattened
 from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects, prior_effects
-from rootcausal.core.yes_no import LogitLoss, YesNo
 from rootcausal.data import simulate
+from rootcausal.outcomes.binary import Binary, LogitLoss
 
 PRIOR = Sparsity(expected=3.0, n_columns=8, variance=1.0)
 
@@ -36,7 +37,7 @@ def table(seed: int, n: int = 120, k: int = 8) -> ReferenceTable:
 
 
 def loss_of(rows: ReferenceTable) -> LogitLoss:
-    return YesNo(0.5).loss(rows, np.arange(8))
+    return Binary(0.5).loss(rows, np.arange(8))
 
 
 def found_from_minus_one(rows: ReferenceTable) -> DirectCauses:
@@ -67,7 +68,10 @@ def test_rare_diseases_are_fitted_and_resampled(shape):
         assert model.provenance_["converged"]
         assert model.coef_[0] > 0
         for fitted in (model._model, *model.bootstrap_.models):
-            assert all(np.isfinite(numbers).all() for numbers in fitted.attribution.arrays().values())
+            assert all(
+                np.isfinite(numbers).all()
+                for numbers in flattened([fitted.attribution], all_of_it=True).values()
+            )
 
 
 def test_the_answer_does_not_hang_on_the_limit_of_passes(monkeypatch):
@@ -269,7 +273,7 @@ def test_a_column_is_not_forgotten_because_others_take_several_effects():
 def test_a_limit_that_runs_out_is_said(monkeypatch, tmp_path, room, limit, value):
     monkeypatch.setattr(room, limit, value)
     cohort = simulate(300, 10, random_state=2)
-    with pytest.warns(UserWarning, match="did not settle within its limit of passes"):
+    with pytest.warns(UserWarning, match="did not converge within its limit of passes"):
         model = RCI().fit(cohort.X, cohort.y)
     assert model.provenance_["converged"] is False
     assert np.isfinite(model.coef_).all()
@@ -281,7 +285,7 @@ def test_the_intercept_is_found_from_far_and_near():
     """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
     rows, start = table(3, n=600), np.array([-15.0])
     for _ in range(2):
-        found, balanced = sharp._refit(YesNo(0.5).loss(rows, np.arange(1)), np.array([2.0]), start, 0)
+        found, balanced = sharp._refit(Binary(0.5).loss(rows, np.arange(1)), np.array([2.0]), start, 0)
         assert balanced
         sums = rows.logit_sums(np.arange(1), np.append(2.0, found))
         assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
@@ -293,7 +297,7 @@ def test_the_intercept_is_found_from_where_all_risks_are_certain():
     rows = table(3, n=600)
     for start in (-800.0, 800.0):
         found, balanced = sharp._refit(
-            YesNo(0.5).loss(rows, np.arange(1)), np.array([0.0]), np.array([start]), 0
+            Binary(0.5).loss(rows, np.arange(1)), np.array([0.0]), np.array([start]), 0
         )
         assert not balanced  # 100 steps of one log-odds do not lead that far
         assert abs(found[0]) == pytest.approx(700.0)
@@ -309,7 +313,7 @@ def test_the_papers_regression_says_so_too(monkeypatch):
     x = np.arange(40.0)
     monkeypatch.setattr(regression, "MAX_ITERATIONS", 1)
     with (
-        pytest.warns(UserWarning, match="did not settle"),
+        pytest.warns(UserWarning, match="did not converge"),
         pytest.warns(UserWarning, match="separate the classes"),
     ):
         model = RCI(attribution="paper").fit(x[:, None], (x >= 20).astype(int))

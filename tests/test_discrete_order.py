@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from labelled_rows import learn, order_columns
 from mixed_tables import Mixed, mixed
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -25,8 +26,8 @@ from rootcausal.core.entropy import entropy
 from rootcausal.core.layout import NO_LEVELS, Layout
 from rootcausal.core.levels import WEAK, Levels, gains, newton_step, starting_thresholds, with_levels
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns, passing
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
+from rootcausal.core.ordering import VARIANTS, Ordering, passing
+from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.table import LARGEST_PREDICTOR, LevelSums, Table
 from rootcausal.data import simulate

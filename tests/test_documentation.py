@@ -63,9 +63,9 @@ def test_tables_of_checks_are_those_of_the_code():
     assert with_tables_of_checks(text) == text
     assert [found["kind"] for found in TABLE_OF_CHECKS.finditer(text)] == [
         "any",
-        "yes_no",
+        "binary",
         "survival",
-        "number",
+        "continuous",
     ]
 
 

@@ -167,6 +167,37 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not heavy & set(run.stdout.split())
 
 
+@pytest.mark.parametrize("name", ["RCI", "RCISurvival", "RCIRegressor", "DirectLiNGAM", "Knowledge"])
+def test_importing_an_estimator_imports_what_it_is_made_with_and_no_more(name: str) -> None:
+    code = f"import sys; from rootcausal import {name}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = [module for module in run.stdout.split() if module.split(".")[0] == "rootcausal"]
+    assert len(ours) <= 90
+    rooms = {module.split(".")[1] for module in ours if "." in module}
+    # What diagnoses, resamples, writes or reproduces is imported by who asks for it.
+    others = {
+        "comparators",
+        "experiments",
+        "diagnostics",
+        "nonlinear",
+        "uncertainty",
+        "report",
+        "plots",
+        "cli",
+    }
+    assert not rooms & others
+
+
+def test_fitting_and_explaining_load_no_experiment_and_no_comparator() -> None:
+    code = (
+        "import sys; from rootcausal import RCI; from rootcausal.data import simulate; c = simulate(60, 4);"
+        "RCI().fit(c.X, c.y).explain(c.X); print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {module.split(".")[1] for module in run.stdout.split() if module.startswith("rootcausal.")}
+    assert "explanation" in rooms and not rooms & {"comparators", "experiments", "report", "plots", "cli"}
+
+
 def test_provenance_says_how_the_model_was_made() -> None:
     cohort = load_pbc()
     model = RCI(alpha=0.3).fit(cohort.X, cohort.y)

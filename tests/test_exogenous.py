@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from labelled_rows import order_columns
 from tables_under_test import TABLES
 
 from rootcausal import RCI, DirectLiNGAM, Knowledge
 from rootcausal.core.exogenous import set_apart
 from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.precedence import Precedence
 
 NAMES = ["site", "age", "sex", "bili", "noise"]

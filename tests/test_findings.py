@@ -18,8 +18,8 @@ from command_line import error, ok
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import TTest
 from rootcausal.data import simulate
+from rootcausal.inputs.binary import DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
 from rootcausal.inputs.roles import Roles
 from rootcausal.inputs.rules import Findings
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graded_tables import graded, with_holes
+from labelled_rows import order_columns
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError, RCIRegressor, RCISurvival
@@ -15,11 +16,11 @@ from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.number import Number
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.precedence import Precedence
-from rootcausal.core.survival import Survival
 from rootcausal.data import simulate
+from rootcausal.outcomes.continuous import Continuous
+from rootcausal.outcomes.survival import Survival
 
 pytestmark = pytest.mark.gpu
 
@@ -93,7 +94,7 @@ def test_the_sums_of_every_loss_are_those_of_plain_numpy(
 
     monkeypatch.setattr(cupy_gpu, "VALUES_A_STRIP", values_a_strip)
     X, followed, survival = graded(Survival, n, 5, 0)
-    _, values, number = graded(Number, n, 5, 0)
+    _, values, number = graded(Continuous, n, 5, 0)
     assert isinstance(survival, Survival)
     hazards = np.log(survival.clock.null_hazards)
     outcomes = {
@@ -158,7 +159,7 @@ def test_same_survival_as_the_cpu(n: int, p: int, holes: bool) -> None:
 @pytest.mark.parametrize("holes", [False, True], ids=["complete", "holed"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_same_number_as_the_cpu(n: int, p: int, holes: bool) -> None:
-    X, values, _ = graded(Number, n, p, 2)
+    X, values, _ = graded(Continuous, n, p, 2)
     X = with_holes(X, 2) if holes else X
 
     def fit(variant: str, attribution: str, backend: str) -> RCIRegressor:

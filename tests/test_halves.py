@@ -14,12 +14,12 @@ from page_facts import facts_of
 from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.core.linear import LinearAttribution
 from rootcausal.core.model import ROWS_A_BLOCK, CausalModel
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import simulate
 from rootcausal.files import model_arrays
+from rootcausal.outcomes.binary import LogOddsAttribution
 from rootcausal.uncertainty.resample import Bootstrap
 
 
@@ -171,7 +171,7 @@ def test_a_model_moves_to_a_wider_table(fitted: tuple[np.ndarray, RCI]) -> None:
     moved = model._model.on_columns(columns, wider.shape[1])
     np.testing.assert_allclose(moved.shapley(wider)[:, columns], model.shapley_values(X), atol=1e-12)
     assert not np.delete(moved.shapley(wider), columns, axis=1).any()
-    assert isinstance(moved.attribution, LinearAttribution)
+    assert isinstance(moved.attribution, LogOddsAttribution)
 
 
 def test_variants_say_what_they_are_made_of() -> None:
@@ -195,7 +195,7 @@ def test_unknown_choices_are_named_with_the_known_ones(parameter: str, value: ob
 def test_a_resample_that_could_not_be_read_back_is_not_saved(tmp_path: Path) -> None:
     cohort = simulate(200, 5, random_state=0)
     model = RCI(alpha=1.0).fit(cohort.X, cohort.y)
-    wild = LinearAttribution(np.full(model._model.order.size, 1e12), 0.0)
+    wild = LogOddsAttribution(np.full(model._model.order.size, 1e12), 0.0)
     model.bootstrap_ = Bootstrap((model._model, replace(model._model, attribution=wild)), 0)
     with pytest.raises(InputError, match="could not be read back"):
         model.save(tmp_path / "m.rci")

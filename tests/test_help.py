@@ -12,7 +12,7 @@ from command_line import error, ok
 
 from rootcausal.cli import app
 from rootcausal.data import load_pbc
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 from rootcausal.inputs.roles import similar
 
 GROUP = typer.main.get_command(app)

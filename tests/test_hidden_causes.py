@@ -19,7 +19,6 @@ from toy_halves import SinhMechanism, SquareAttribution
 from zoo import Animal
 from zoo_fits import every_animal, fitted
 
-import rootcausal
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.core.merged import MOST_MEMBERS, Merged, joined, with_sets
 from rootcausal.core.model import CausalModel
@@ -29,7 +28,6 @@ from rootcausal.inputs.kinds import Variable
 from rootcausal.listed_values import named_sets
 
 READ_AS_ONE = "are read as one"
-OLD = Path(__file__).parent / "old_files"
 COPPER_BILI = "copper + bili"
 
 
@@ -258,11 +256,6 @@ def test_files_keep_the_sets(cohort: tuple[pd.DataFrame, np.ndarray], model: RCI
     for name in ("values", "errors", "lower", "upper", "frequency", "rank_stability"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(again._set_quantiles, model._set_quantiles)
-
-
-def test_files_of_before_have_no_sets() -> None:
-    for path in sorted(OLD.glob("model-version-*.rci")):
-        assert rootcausal.load(path).merged_sets_ == ()
 
 
 FORGED = [

@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from rootcausal.comparators.forest import (
-    Tree,
-    grow_forest,
-    grow_tree,
-    plain_grow_tree,
-    plain_votes,
-    rank_sources,
-    votes,
-)
 from rootcausal.comparators.ica import ICAPrediction
-from rootcausal.comparators.local_importance import add_lost_votes, out_of_bag_importance, plain_lost_votes
+from rootcausal.comparators.local_importance import lost_votes, out_of_bag_importance
 from rootcausal.errors import InputError
 
 N = 1500
@@ -95,64 +87,28 @@ def sources_and_labels(kind: str, n: int, rng: np.random.Generator) -> tuple[np.
     return X, diagnosis_of(2.0 * X[:, 0] - X[:, 1] * X[:, 2], rng)
 
 
-def times_drawn(n: int, rng: np.random.Generator) -> np.ndarray:
-    return np.bincount(rng.integers(n, size=n), minlength=n)
+def forest_of(X: np.ndarray, y: np.ndarray, n_trees: int) -> RandomForestClassifier:
+    return RandomForestClassifier(n_trees, random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("candidates", [1, 2, 6])
-@pytest.mark.parametrize("n", [2, 60, 64, 500, 4200])  # bitmaps of one word, one block, and two blocks
-@pytest.mark.parametrize("kind", ["integers", "reals"])
-def test_a_compiled_tree_is_the_plain_one(kind: str, n: int, candidates: int) -> None:
-    rng = np.random.default_rng(n)
-    X, y = sources_and_labels(kind, n, rng)
-    drawn = times_drawn(n, rng)
-    fast, plain = (
-        grow(rank_sources(X), y, drawn, candidates, np.random.default_rng(1))
-        for grow in (grow_tree, plain_grow_tree)
-    )
-    for ours, oracle in zip(fast, plain, strict=True):
-        np.testing.assert_array_equal(ours, oracle)
-    np.testing.assert_array_equal(votes(fast, X), plain_votes(fast, X))
-
-
-def test_a_tree_knows_the_patients_that_it_learned_from() -> None:
-    rng = np.random.default_rng(12)
-    X, y = sources_and_labels("reals", 300, rng)
-    drawn = times_drawn(300, rng)
-    tree = grow_tree(rank_sources(X), y, drawn, 2, rng)
-    np.testing.assert_array_equal(votes(tree, X)[drawn > 0], y[drawn > 0])
-    # Where all sources are candidates, the first split is the one that scikit-learn finds best.
-    every = grow_tree(rank_sources(X), y, np.ones(300, dtype=np.intp), 6, rng)
-    stump = RandomForestClassifier(1, max_depth=1, bootstrap=False, max_features=None).fit(X, y)
-    best = stump.estimators_[0].tree_
-    assert (every.source[0], every.threshold[0]) == (best.feature[0], pytest.approx(best.threshold[0]))
-
-
-def test_a_forest_predicts_as_well_as_scikit_learns() -> None:
-    rng = np.random.default_rng(13)
-    X, y = sources_and_labels("reals", 2000, rng)
-    ours = grow_forest(X[:1000], y[:1000], 100, 0).predict(X[1000:]) == y[1000:]
-    theirs = RandomForestClassifier(100, random_state=0).fit(X[:1000], y[:1000]).predict(X[1000:])
-    assert ours.mean() == pytest.approx((theirs == y[1000:]).mean(), abs=0.02)
-
-
-def lost_in_circle(
-    tree: Tree, X: np.ndarray, y: np.ndarray, circle: np.ndarray, steps: np.ndarray
-) -> np.ndarray:
-    """By plain predictions, with sources that are passed on along the circle."""
-    others = np.column_stack([np.roll(X[circle, source], -step) for source, step in enumerate(steps)])
-    return plain_lost_votes(tree, X[circle], others, y[circle])
+def lost_by(tree: DecisionTreeClassifier, X: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """By what the tree predicts of tables in which one column is another's."""
+    lost = np.empty(X.shape, dtype=int)
+    for source in range(X.shape[1]):
+        replaced = X.copy()
+        replaced[:, source] = others[:, source]
+        lost[:, source] = (tree.predict(X) == y).astype(int) - (tree.predict(replaced) == y)
+    return lost
 
 
 @pytest.mark.parametrize("kind", ["integers", "reals"])
-def test_the_compiled_loop_counts_as_plain_predictions_do(kind: str) -> None:
+def test_votes_are_lost_where_predictions_change(kind: str) -> None:
     rng = np.random.default_rng(5)
     X, y = sources_and_labels(kind, 400, rng)
-    circle, steps = rng.permutation(400)[:250], rng.integers(1, 250, size=6)
-    for tree in grow_forest(X[:200], y[:200], 8, 0).trees:
-        lost = np.zeros(X.shape, dtype=np.int64)
-        add_lost_votes(lost, tree, X, circle, y, X, circle, np.arange(250), steps)
-        np.testing.assert_array_equal(lost[circle], lost_in_circle(tree, X, y, circle, steps))
+    others = X[rng.permutation(400)]
+    for tree in forest_of(X[:200], y[:200], 8).estimators_:
+        lost = lost_votes(tree, X, others, y)
+        np.testing.assert_array_equal(lost, lost_by(tree, X, others, y))
         assert {-1, 0, 1} == set(np.unique(lost))
 
 
@@ -160,12 +116,14 @@ def test_importances_ask_only_trees_that_did_not_see_the_patient() -> None:
     rng = np.random.default_rng(6)
     X = rng.normal(size=(120, 3)).astype(np.float32)
     y = diagnosis_of(3.0 * X[:, 0], rng)
-    forest = grow_forest(X, y, 5, 0)
+    forest = forest_of(X, y, 5)
     lost, trees = np.zeros((120, 3)), np.zeros(120)
-    for number, (tree, out) in enumerate(zip(forest.trees, forest.out_of_bag, strict=True)):
+    for number, (tree, bag) in enumerate(zip(forest.estimators_, forest.estimators_samples_, strict=True)):
+        out = np.setdiff1d(np.arange(120), bag)
         draws = np.random.default_rng((9, number))
         circle, steps = draws.permutation(out), draws.integers(1, out.size, size=3)
-        lost[circle] += lost_in_circle(tree, X, y, circle, steps)
+        others = np.column_stack([np.roll(X[circle, source], -step) for source, step in enumerate(steps)])
+        lost[circle] += lost_by(tree, X[circle], others, y[circle])
         trees[out] += 1
     importance = out_of_bag_importance(forest, X, y, seed=9)
     np.testing.assert_array_equal(importance[trees > 0], lost[trees > 0] / trees[trees > 0, np.newaxis])

@@ -18,9 +18,9 @@ from rootcausal.core.imputation import Imputed, impute, worth_filling
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import learn
-from rootcausal.core.yes_no import YesNo
 from rootcausal.diagnostics import Checked, Diagnosis, diagnose
 from rootcausal.errors import InputError
+from rootcausal.outcomes.binary import Binary
 
 
 def half_measured(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +33,7 @@ def half_measured(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def imputed(X: np.ndarray, y: np.ndarray, alpha: float = 0.2, local: bool = False) -> Imputed:
-    raw, layout, outcome = holed_rows("numpy", X, y), Layout.numbers(X.shape[1]), YesNo.of(y)
+    raw, layout, outcome = holed_rows("numpy", X, y), Layout.numbers(X.shape[1]), Binary.of(y)
     columns = describe_columns(raw)
     to_fill = worth_filling(columns, layout, alpha, local, outcome)
     return impute(raw, columns, layout, to_fill, 0, outcome)
@@ -82,7 +82,7 @@ def test_checks_see_values_that_vary_as_patients_do(monkeypatch: pytest.MonkeyPa
         seen.append(checked)
         return diagnose(checked)
 
-    monkeypatch.setattr(rootcausal.estimator, "diagnose", seeing)
+    monkeypatch.setattr(rootcausal.diagnostics, "diagnose", seeing)
     model.diagnose(X, y)
     gone = np.isnan(X[:, 0])
     assert seen[0].X[gone, 0].std() > 0.7 * np.nanstd(X[:, 0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from pyarrow import csv as arrow_csv
@@ -9,16 +11,16 @@ from pyarrow import csv as arrow_csv
 from rootcausal import InputError
 from rootcausal.files.cells import WORDS_FOR_MISSING
 from rootcausal.inputs.cells import Found, Texts
-from rootcausal.inputs.guess import IN_PYTHON, guess_kinds
+from rootcausal.inputs.infer_types import infer_types
 from rootcausal.inputs.kinds import (
     MOST_LEVELS,
     Variable,
     columns_with_few_values,
     few_values,
+    variable_of_counts,
     variable_of_numbers,
-    variable_of_texts,
 )
-from rootcausal.inputs.rules import Findings
+from rootcausal.inputs.rules import IN_PYTHON, Findings
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_columns_that_may_have_levels() -> None:
     ],
 )
 def test_texts(texts: list[str | None], said: dict, kind: str, levels: tuple[str, ...]) -> None:
-    assert variable_of_texts("x", texts, **said) == Variable("x", kind, levels)
+    assert variable_of_counts("x", Counter(filter(None, texts)), **said) == Variable("x", kind, levels)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_texts(texts: list[str | None], said: dict, kind: str, levels: tuple[str
 )
 def test_texts_that_are_not_what_is_said(texts: list[str | None], said: dict, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        variable_of_texts("x", texts, **said)
+        variable_of_counts("x", Counter(filter(None, texts)), **said)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def guessed(texts: dict[int, Texts], n: int, kinds: dict | None = None) -> str:
     findings = Findings()
     values = np.random.default_rng(0).standard_normal((n, 1 + max(texts, default=0)))
     names = [f"x{c}" for c in range(values.shape[1])]
-    guess_kinds(Found(values, texts), names, kinds or {}, IN_PYTHON, findings)
+    infer_types(Found(values, texts), names, kinds or {}, IN_PYTHON, findings)
     with pytest.raises(InputError) as caught:
         findings.refuse()
     return str(caught.value)

@@ -23,13 +23,12 @@ from rootcausal import RCI, InputError
 from rootcausal.cli.options import chosen_kinds
 from rootcausal.core.completion import Completion
 from rootcausal.files.model_file import COMPLETION
-from rootcausal.inputs.cohort import Cohort
-from rootcausal.inputs.door import open_cohort
+from rootcausal.inputs.binary import Diagnosis, DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
-from rootcausal.inputs.kinds import TOO_MANY_LEVELS, Variable, Wishes
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
-from rootcausal.inputs.outcomes import Diagnosis
+from rootcausal.inputs.kinds import TOO_MANY_LEVELS, ColumnHints, Variable
+from rootcausal.inputs.patients import Cohort
 from rootcausal.inputs.roles import Roles
+from rootcausal.inputs.validate import open_cohort
 from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
 
 X, y = of_all_kinds(np.random.default_rng(0), 300)
@@ -38,8 +37,8 @@ PAIN = tuple(map(float, range(5)))
 
 
 def opened(X: Any, kinds: dict | None = None, labels: Any = y, backend: str = "numpy") -> Cohort:
-    wishes = Wishes(kinds or {}, may_miss=True)
-    with open_cohort(RCI(), X, Diagnosis(labels, None), backend, None, wishes) as cohort:
+    hints = ColumnHints(kinds or {}, may_miss=True)
+    with open_cohort(RCI(), X, Diagnosis(labels, None), backend, None, hints) as cohort:
         return cohort
 
 
@@ -216,7 +215,7 @@ def test_what_was_filled_in_is_remembered_and_said() -> None:
     assert list(_what_was_filled_in(of_crp, cohort)["cells"]) == ["crp"]
     order = np.arange(9)
     said = list(_doubts_of_imputation(filled(counts, converged=False), cohort, order, alpha=0.2))
-    assert "did not settle within its 9 rounds" in said[0]
+    assert "did not converge within its 9 rounds" in said[0]
     assert said[1].startswith(
         "mostly imputed: 'ward' (67% missing), 'crp' (60% missing). What the model says"
     )
@@ -344,8 +343,8 @@ def test_files(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"c.{ending}"
     table = X.assign(d=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
-    wishes = Wishes({"stage": STAGES} if ending == "csv" else {}, may_miss=True)
-    patients, _ = read_labelled_cohort(path, Roles(DiagnosisColumn("d"), wishes=wishes))
+    hints = ColumnHints({"stage": STAGES} if ending == "csv" else {}, may_miss=True)
+    patients, _ = read_labelled_cohort(path, Roles(DiagnosisColumn("d"), hints=hints))
     assert patients.readings.encoding.variables == opened(X).variables
     np.testing.assert_array_equal(
         patients.readings.encoding.matrix(patients.readings.table), opened(X).rows[0]
@@ -642,6 +641,19 @@ def test_dask_frames_with_kinds_and_what_is_wrong_with_them(client_of_threads: A
     assert model._encoding.variables == RCI(kinds={"pain": "nominal"}).fit(X, y)._encoding.variables
     holed = X.assign(crp=np.nan, ill=y)
     assert "column 'crp' is empty" in refused(lambda: RCI().fit(dd.from_pandas(holed, npartitions=2), "ill"))
+
+
+def test_texts_that_are_said_to_be_numbers_are_shown_by_one_that_is_none(client_of_threads: Any) -> None:
+    """In the same words wherever the rows are, and by a cell that is to blame."""
+    import dask.dataframe as dd
+
+    cells = [*("1", "2", "3") * 100]
+    cells[7] = "<0.3"
+    table = X.assign(lab=cells)
+    in_memory = refused(lambda: RCI(kinds={"lab": "number"}).fit(table, y))
+    assert in_memory.startswith("numbers and other text are mixed: '<0.3' in 'lab'. Correct")
+    rows = dd.from_pandas(table.assign(ill=y), npartitions=3)
+    assert refused(lambda: RCI(kinds={"lab": "number"}).fit(rows, "ill")) == in_memory
 
 
 @pytest.mark.filterwarnings("ignore:the errors separate the classes")

@@ -21,7 +21,7 @@ from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
 from rootcausal.inputs.knowledge import UNKNOWN_SAID, precedence_of
-from rootcausal.inputs.known_files import fields_of_file
+from rootcausal.inputs.knowledge_files import fields_of_file
 
 NAMES = ["site", "age", "sex", "smoking", "bmi", "bili", "alb"]
 KNOWN = Knowledge(
@@ -410,7 +410,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pyte
         (tmp_path / "list.json").write_text(text, encoding="utf-8")
         for reader in (Knowledge.from_json, fields_of_file):
             assert "no object" in refused(lambda read=reader: read(tmp_path / "list.json"))
-    monkeypatch.setattr("rootcausal.files.knowledge_file.MOST_BYTES", 1 << 3)
+    monkeypatch.setattr("rootcausal.files.tables.MOST_BYTES", 1 << 3)
     assert "larger than" in refused(lambda: Knowledge.from_json(file_of_known(tmp_path)))
     assert "no folder' does not exist" in refused(
         lambda: KNOWN.to_json(tmp_path / "no folder" / "known.json")

@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from command_line import error, ok
-from intervals_by_hand import assert_intervals_of_resamples
 from page_facts import facts_of
 from sklearn.base import clone
 from tampering import with_header
@@ -21,14 +20,13 @@ from typer import BadParameter
 from rootcausal import RCI, DirectLiNGAM, InputError, Knowledge
 from rootcausal.cli.knowing import pairs_named, tiers_named
 from rootcausal.data import load_pbc
-from rootcausal.inputs.door import open_cohort
-from rootcausal.inputs.outcomes import Diagnosis
+from rootcausal.inputs.binary import Diagnosis
+from rootcausal.inputs.validate import open_cohort
 from rootcausal.uncertainty.training_rows import TrainingRows
 
 COHORT = load_pbc()
 NAMES = [str(name) for name in COHORT.feature_names]
 FRAME = pd.DataFrame(COHORT.X, columns=NAMES)
-OLD = Path(__file__).parent / "old_files"
 KNOWN = Knowledge(first=[NAMES[0]], tiers=[NAMES[1:3], [NAMES[3]]], causes=[(NAMES[4], NAMES[3])])
 STAGES = [1, 2, 2, *[3] * (len(NAMES) - 3)]
 
@@ -184,22 +182,6 @@ def test_a_file_whose_knowledge_is_none_is_damaged(known: Any, fitted: RCI, tmp_
         RCI.load(with_header(tmp_path / "model.rci", change))
 
 
-def test_models_of_version_4_are_read(tmp_path: Path) -> None:
-    expected = json.loads((OLD / "model-version-4.json").read_text(encoding="utf-8"))
-    old = RCI.load(OLD / "model-version-4.rci")
-    old.save(tmp_path / "model.rci")
-    patients = pd.DataFrame(expected["patients"])
-    for model in (old, RCI.load(tmp_path / "model.rci")):
-        assert model.knowledge is None and model.provenance_ == expected["provenance"]
-        assert model.causal_order_.tolist() == expected["causal_order"]
-        np.testing.assert_allclose(model.shapley_values(patients), expected["shapley"], rtol=1e-12)
-        explanation = model.explain(patients)
-        assert_intervals_of_resamples(explanation)
-        # Its intervals were stretched to hold the values.
-        lower = np.minimum(explanation.lower, explanation.values)
-        np.testing.assert_allclose(lower, expected["lower"], rtol=1e-12)
-
-
 def test_resamples_under_other_rules_do_not_belong() -> None:
     def fingerprint(knowledge: Knowledge | None) -> str:
         cohort = RCI(knowledge=knowledge).fit(FRAME, COHORT.y)._cohort
@@ -352,16 +334,3 @@ def test_the_page_says_what_was_known_and_kinds_in_words(tmp_path: Path) -> None
         f"age first; {', '.join(NAMES[1:8])} < all others; bili before chol; covariates {cut}"
     )
     assert made["kinds"] == f"{cut}: number, stage: 1 < 2 < 3 < 4"
-
-
-def test_a_program_of_before_does_not_pass_over_what_was_known(tmp_path: Path) -> None:
-    """It would call covariates root causes; so the file has a version that it does not read."""
-    versions: list[int] = []
-
-    def read(header: dict[str, Any]) -> dict[str, Any]:
-        versions.append(header["version"])
-        return header
-
-    RCI(knowledge=KNOWN, backend="numpy").fit(FRAME, COHORT.y).save(tmp_path / "model.rci")
-    with_header(tmp_path / "model.rci", read)
-    assert versions[0] >= 5

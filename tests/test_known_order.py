@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from labelled_rows import order_columns
 from tables_under_test import TABLES
 
 from rootcausal.backends.numba_cpu import NumbaRaw
@@ -14,7 +15,7 @@ from rootcausal.core import ordering as ordering_module
 from rootcausal.core.entropy import entropy
 from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pair_search import PairSearch
 from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.core.search import BlockSearch

@@ -14,6 +14,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
 from distributed import Client
+from labelled_rows import order_columns
 from test_known_order import check_rules_hold, cohort, rules
 
 from rootcausal.backends.dask_frame import FrameRows
@@ -21,9 +22,9 @@ from rootcausal.backends.dask_rows import DaskRaw
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.precedence import Precedence
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 
 
 @pytest.fixture(scope="module")

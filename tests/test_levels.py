@@ -32,7 +32,7 @@ from rootcausal import RCI, InputError, plots
 from rootcausal.core.layout import Layout
 from rootcausal.core.model import CausalModel
 from rootcausal.core.quantiles import CohortQuantiles
-from rootcausal.files.model_arrays import arrays_of, kinds_of, model_from, pack, unpack
+from rootcausal.files.model_arrays import FITTED, kinds_of, pack, unpack
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.levels import TableInWords, place_of
@@ -292,7 +292,7 @@ def test_probabilities_and_places_are_of_variables(cohort):
     sharp = learn_from(X, y, LAYOUT, "sharp")
     assert sharp.ancestor_probability.shape == (6,)
     boot = resamples_of(X, y, LAYOUT)
-    assert boot.places.shape == (8, 6) and boot.survival.max() == 1
+    assert boot.places.shape == (8, 6) and boot.selection_frequency.max() == 1
     assert all(model.layout is boot.models[0].layout for model in boot.models)
 
 
@@ -387,12 +387,12 @@ def test_variables_outside_the_order_are_those_without_a_column_in_it(cohort):
 def test_files_rebuild_a_model_with_its_layout(cohort):
     X, _, learned = cohort
     model = learned.model
-    header = {"n_columns": model.n_columns, **kinds_of(model)}
-    again = model_from(header, arrays_of(model), LAYOUT)
+    header = kinds_of(model)
+    (again,) = unpack(header, pack([model], FITTED), LAYOUT, FITTED)
     np.testing.assert_array_equal(again.shapley(X), model.shapley(X))
     assert unpack(header, pack([model]), LAYOUT)[0].n_variables == 6
     with pytest.raises(ValueError, match="do not fit together"):
-        model_from(header, arrays_of(model), Layout.numbers(6))
+        unpack(header, pack([model], FITTED), Layout.numbers(6), FITTED)
 
 
 def test_resamples_of_other_kinds_are_not_taken_for_these(cohort, tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from made_up_findings import find_instead, finding, hidden_cause, uncalibrated
 from page_facts import facts_of
 
+import rootcausal
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
@@ -19,6 +20,7 @@ from rootcausal.diagnostics import Diagnosis
 from rootcausal.diagnostics.diagnosis import VERDICTS
 from rootcausal.diagnostics.outcomes import OF_ANY, OF_OUTCOME, table
 from rootcausal.diagnostics.specification import CheckSpec, Scale, Text
+from rootcausal.outcomes import OUTCOMES
 
 
 @given(st.lists(st.sampled_from(VERDICTS), max_size=12))
@@ -167,23 +169,33 @@ def test_what_is_not_to_be_read_is_said_in_one_line_on_stderr(cohort: Path, monk
     assert line.endswith(f"; {who} says why, and what to do)")
 
 
-OUTCOMES = {"yes_no": RCI(), "survival": RCISurvival(), "number": RCIRegressor()}
+ESTIMATORS = {"binary": RCI(), "survival": RCISurvival(), "continuous": RCIRegressor()}
 
 
-@pytest.mark.parametrize("kind", OUTCOMES)
+@pytest.mark.parametrize("kind", ESTIMATORS)
 def test_every_check_is_described_as_it_asks(kind):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.laplace(size=(200, 3)), columns=["age", "b", "c"])
     X["b"] += X["age"]
     number = X["b"] + rng.laplace(size=200)
     known = {
-        "yes_no": ((number > 0).to_numpy().astype(int),),
+        "binary": ((number > 0).to_numpy().astype(int),),
         "survival": (np.exp(-number.to_numpy()), np.arange(200) % 3 > 0),
-        "number": (number.to_numpy(),),
+        "continuous": (number.to_numpy(),),
     }[kind]
-    asked = {check.name: check.question for check in OUTCOMES[kind].fit(X, *known).diagnose(X, *known).checks}
+    model = ESTIMATORS[kind].fit(X, *known)
+    asked = {check.name: check.question for check in model.diagnose(X, *known).checks}
     told = {name: question for of in ("any", kind) for name, question, *_ in table(of)}
     assert {**asked, "learned": told["learned"]} == told
+    assert tuple(name for name in asked if name in OUTCOMES[kind].checks) == OUTCOMES[kind].checks
+    assert {name for name, *_ in table(kind)} == {*OUTCOMES[kind].checks}
+
+
+def test_an_outcome_is_called_the_same_everywhere():
+    for name, one in OUTCOMES.items():
+        estimator = getattr(rootcausal, one.estimator)
+        assert (one.name, one.attribution.outcome, estimator.outcome) == (name, name, name)
+        assert ESTIMATORS[name].__class__ is estimator
 
 
 @pytest.mark.parametrize("kind", ["any", *OUTCOMES])

@@ -130,7 +130,7 @@ def test_the_offer_says_what_would_change_and_how_to_do_it():
     assert found.touches == "order"
     assert found.number > 0.05
     assert "strongest root cause would be another one in" in found.statement
-    assert "--log b (in Python RCI(transform={'b': 'log'}))" in found.advice
+    assert "--log b (in Python RCI(log=['b']))" in found.advice
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -172,11 +172,11 @@ def test_a_logarithm_that_was_taken_is_not_offered_again():
     X, y = chain()
     model = RCI().fit(X, y)
     given = asked(model, X, y)
-    parameters = {**model.provenance_["parameters"], "transform": {"b": "log"}}
+    parameters = {**model.provenance_["parameters"], "log": ["b"]}
     assert check_logarithm(replace(given, provenance={"parameters": parameters}), y).variables == ()
-    parameters["transform"] = {"c": "log"}
+    parameters["log"] = ["c"]
     again = check_logarithm(replace(given, provenance={"parameters": parameters}), y)
-    assert "--log c,b (in Python RCI(transform={'c': 'log', 'b': 'log'}))" in again.advice
+    assert "--log c,b (in Python RCI(log=['c', 'b']))" in again.advice
 
 
 def test_a_model_that_does_not_say_how_it_was_fitted_gets_no_fit_of_its_own():
@@ -191,7 +191,7 @@ def test_a_name_that_no_option_can_hold_is_said_in_python():
     X, y = chain()
     found = check(X.rename(columns={"b": "b,\x1b[31m"}), y)
     assert "--log" not in found.advice
-    assert r"RCI(transform={'b,\x1b[31m': 'log'}) in Python" in found.advice
+    assert r"RCI(log=['b,\x1b[31m']) in Python" in found.advice
     assert "\x1b" not in found.statement + found.limit + found.advice
 
 

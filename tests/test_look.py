@@ -15,11 +15,11 @@ import pytest
 from command_line import error, ok, run
 from scipy.stats import rankdata
 
-from rootcausal.asking.ends import says_end
 from rootcausal.data import load_pbc, simulate
-from rootcausal.looking.fit_line import as_line, fit_arguments
-from rootcausal.looking.look import Look, look
-from rootcausal.looking.names import near, says_id
+from rootcausal.name_hints.columns import near, says_id
+from rootcausal.name_hints.endpoints import says_end
+from rootcausal.profiling.fit_line import as_line, fit_arguments
+from rootcausal.profiling.look import Look, look
 from rootcausal.screening.auc import rank_auc
 
 N = 200
@@ -483,17 +483,18 @@ def test_kinds_that_names_and_levels_say() -> None:
 @pytest.mark.parametrize(
     ("levels", "order"),
     [
-        (["under $11k", "$25-$50k", ">$50k", "$11-$25k"], "x=under $11k<$11-$25k<$25-$50k<>$50k"),
-        (["60+", "0-19", "20-39", "40-59"], "x=0-19<20-39<40-59<60+"),
-        (["<=20", "20-50", ">50", "unknown"], None),  # "<" stands between levels
+        (["under $11k", "$25-$50k", ">$50k", "$11-$25k"], "under $11k < $11-$25k < $25-$50k < >$50k"),
+        (["60+", "0-19", "20-39", "40-59"], "0-19 < 20-39 < 40-59 < 60+"),
+        (["20-50", "<=20", ">50", "unknown"], "<=20 < 20-50 < >50"),
         (["0-19", "10-29", "30-39", "40+"], None),
         (["0-19", "20-39", "n40", "40+"], None),
         (["120-80", "130-90", "110-70", "60+"], None),
     ],
 )
 def test_ranges_in_order(levels: list[str], order: str | None) -> None:
-    said = [one.options for one in look(table(x=levels * 50), "ill").findings if one.name == "order"]
-    assert said == ([(("--kind", order),)] if order else [])
+    said = [one for one in look(table(x=levels * 50), "ill").findings if one.name == "order"]
+    assert [one.options for one in said] == ([(("--kind", "x=ordinal"),)] if order else [])
+    assert not order or f"({order})" in said[0].sentence
 
 
 # --- the target -------------------------------------------------------------------------------------------
@@ -687,7 +688,10 @@ def test_fit_does_not_warn_of_what_was_said(cohort: Path) -> None:
     arrow_csv.write_csv(drawn, cohort)
     arguments = ["check", cohort, "--target", "d"]
     warned = run(*arguments).stderr
-    assert "'tgrade' has levels whose names say an order" in warned and "'race' holds whole numbers" in warned
+    assert (
+        "'tgrade' (I < II < III) has levels that say an order" in warned
+        and "'race' holds whole numbers" in warned
+    )
     for said in (["race=nominal", "tgrade=ordinal"], ["race=nominal", "tgrade=I<II<III"]):
         result = run(*arguments, "--kind", said[0], "--kind", said[1])
         assert result.exit_code == 0, result.output
@@ -790,7 +794,7 @@ def test_wrong_columns_are_named_at_once(tmp_path: Path) -> None:
 
 
 def test_large_tables_are_asked_in_a_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import rootcausal.looking.look as module
+    import rootcausal.profiling.look as module
 
     monkeypatch.setattr(module, "ROWS_ASKED", 60)
     seen = look(table(marker=NOISE[:, 2] + 9 * ILL, again=NOISE[:, 0] * 2), "ill")

@@ -11,8 +11,8 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.looking.fit_line import fit_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.profiling.fit_line import fit_arguments
+from rootcausal.profiling.look import Look, look
 
 # What the packages of R say in their documentation: the table, its outcome, the time of follow-up beside it,
 # the labels with their rows, and which of them is the event.
@@ -112,12 +112,12 @@ def cancers(n: int = 60) -> dict[str, Any]:
 
 @pytest.mark.parametrize("time", [None, "months"])
 def test_an_event_that_another_column_contradicts_is_asked_about(time: str | None) -> None:
-    seen = look(pa.table(cancers()), "os", time=time, outcome="yes-no" if time is None else None)
+    seen = look(pa.table(cancers()), "os", time=time, outcome="binary" if time is None else None)
     (one,) = [one for one in seen.findings if one.name == "contradiction"]
     assert one.columns == ("os", "vital") and "where that is '1', it mostly says 'Living'" in one.sentence
     assert "LABEL" in line_of(seen)
     agreeing = cancers() | {"os": 1 - cancers()["os"]}
-    seen = look(pa.table(agreeing), "os", time=time, outcome="yes-no" if time is None else None)
+    seen = look(pa.table(agreeing), "os", time=time, outcome="binary" if time is None else None)
     assert "LABEL" not in line_of(seen) and all(one.name != "contradiction" for one in seen.findings)
 
 

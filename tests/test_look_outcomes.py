@@ -12,11 +12,11 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
-from rootcausal.asking.ends import belong_together, time_of
 from rootcausal.inputs.labels import asks_who_is_well
-from rootcausal.looking.findings import Finding
-from rootcausal.looking.fit_line import fit_arguments, look_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.name_hints.endpoints import belong_together, time_of
+from rootcausal.profiling.findings import Finding
+from rootcausal.profiling.fit_line import fit_arguments, look_arguments
+from rootcausal.profiling.look import Look, look
 
 N = 200
 RNG = np.random.default_rng(3)
@@ -196,7 +196,7 @@ def test_times_to_other_events_go_with_follow_up_and_so_do_these(tmp_path: Path)
 
 
 def test_yes_or_no_can_be_said() -> None:
-    seen = look(table(futime=TIME, died=EVENT), "died", outcome="yes-no")
+    seen = look(table(futime=TIME, died=EVENT), "died", outcome="binary")
     assert seen.time is None and named(seen, "follow-up") is None
     assert line(seen) == "fit t.csv --target died --after futime --out model.rci"
 
@@ -269,7 +269,7 @@ def test_calendar_years_are_covariates_with_a_time(tmp_path: Path) -> None:
     columns = table(futime=TIME, died=EVENT, year=1980 + np.arange(N) % 15)
     one = named(look(columns, "died"), "calendar year")
     assert one is not None and one.options == (("--covariate", "year"),)
-    assert named(look(columns, "died", outcome="yes-no"), "calendar year") is not None
+    assert named(look(columns, "died", outcome="binary"), "calendar year") is not None
     arguments = ["fit", write(tmp_path, columns), "--time", "futime", "--event", "died"]
     arguments += ["--out", tmp_path / "m.rci"]
     assert "warning: Column 'year' is a calendar year" in run(*arguments).stderr
@@ -282,10 +282,10 @@ def test_calendar_years_are_covariates_with_a_time(tmp_path: Path) -> None:
 def test_a_number_is_proposed_as_one() -> None:
     seen = look(table(egfr=np.rint(NOISE[:, 2] * 20 + 70)), "egfr")
     one = named(seen, "target")
-    assert seen.number and one is not None and one.options == (("--outcome", "number"),)
-    assert line(seen) == "fit t.csv --target egfr --outcome number --out model.rci"
-    seen = look(table(score=np.arange(N) % 5), "score", outcome="number")
-    assert line(seen) == "fit t.csv --target score --outcome number --out model.rci"
+    assert seen.number and one is not None and one.options == (("--outcome", "continuous"),)
+    assert line(seen) == "fit t.csv --target egfr --outcome continuous --out model.rci"
+    seen = look(table(score=np.arange(N) % 5), "score", outcome="continuous")
+    assert line(seen) == "fit t.csv --target score --outcome continuous --out model.rci"
     assert not look(table(score=np.arange(N) % 5), "score").number
 
 
@@ -309,7 +309,7 @@ def test_the_line_runs(tmp_path: Path) -> None:
 def test_a_number_on_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path, table(egfr=NOISE[:, 2] * 20 + 70))
     page = json.loads(ok("look", path, "--target", "egfr", "--json"))
-    assert page["outcome"] == "number" and set(page["target"]) == {"name", "labels", "missing"}
+    assert page["outcome"] == "continuous" and set(page["target"]) == {"name", "labels", "missing"}
     assert "number: egfr" in ok(*page["fit"]["arguments"][:-1], tmp_path / "m.rci")
 
 

@@ -12,9 +12,9 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import ok
 
-from rootcausal.looking.findings import Finding
-from rootcausal.looking.fit_line import fit_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.profiling.findings import Finding
+from rootcausal.profiling.fit_line import fit_arguments
+from rootcausal.profiling.look import Look, look
 
 N = 200
 RNG = np.random.default_rng(5)

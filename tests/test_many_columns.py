@@ -16,7 +16,7 @@ from rootcausal.data import simulate
 from rootcausal.diagnostics.dependence import share_explained
 from rootcausal.diagnostics.ranks import rank_correlations, rank_scores, ranks_of
 from rootcausal.diagnostics.regressions import GROUPS_AT_ONCE, PlainLogit, joint_score_tests
-from rootcausal.scoring import concordance
+from rootcausal.outcomes.survival import concordance
 from rootcausal.screening.auc import aucs
 
 SEEDS = st.integers(0, 10_000)
@@ -118,7 +118,7 @@ def test_curves_explain_what_least_squares_says(n_values):
 
 
 def test_findings_do_not_depend_on_the_number_of_threads():
-    drawn = simulate(6_000, 21, random_state=0, outcome="number")
+    drawn = simulate(6_000, 21, random_state=0, outcome="continuous")
     model = RCIRegressor().fit(drawn.X, drawn.y)
     on_all = model.diagnose(drawn.X, drawn.y)
     with one_thread():

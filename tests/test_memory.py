@@ -16,7 +16,7 @@ from command_line import error, ok
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet as pq
 
-from rootcausal.files import delimited, memory, unpacking
+from rootcausal.files import delimited, memory
 
 N = 3000
 RNG = np.random.default_rng(2)
@@ -93,7 +93,7 @@ def test_a_bomb_is_refused_before_a_library_unpacks_it(
     """Refused in the middle, threads of pyarrow waited for ever, with all of it in memory."""
     path = tmp_path / "c.csv.gz"
     path.write_bytes(gzip.compress(b"a,d\n" + b"1,0\n" * 1_000_000))
-    monkeypatch.setattr(unpacking, "_ALWAYS_FINE_BYTES", 1 << 20)
+    monkeypatch.setattr(memory, "_ALWAYS_FINE_BYTES", 1 << 20)
     monkeypatch.setattr(arrow_csv, "read_csv", None)
     assert "unpacks to more than 200 times its size" in error(3, "look", path)
 
@@ -136,7 +136,7 @@ def test_too_little_memory_ends_in_a_sentence(tmp_path: Path, left: int) -> None
     (tmp_path / "c.csv").write_text("a,b,d\n" + "1.5,2.5,0\n2.5,1.5,1\n" * 500_000)
     script = f"""
 import resource, sys
-import pandas, pyarrow.csv, rootcausal.looking.look
+import pandas, pyarrow.csv, rootcausal.profiling.look
 from rootcausal.cli.application import main
 taken = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize:"))
 resource.setrlimit(resource.RLIMIT_AS, (taken + {left},) * 2)

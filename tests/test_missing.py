@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
+from labelled_rows import learn
 from numba import get_num_threads, set_num_threads
 from sklearn.base import clone
 from tables_under_test import MakeTable
@@ -26,13 +27,13 @@ from rootcausal.core.imputation import LEVEL, _view, expectation_maximization, i
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import Columns, describe_columns, welch_p_values
 from rootcausal.core.noise import normals, seed_state
-from rootcausal.core.pipeline import Learned, learn
+from rootcausal.core.pipeline import Learned
 from rootcausal.core.pooled import PooledRaw, RawPart
 from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.rounding import to_levels
 from rootcausal.core.table import ColumnMoments
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
+from rootcausal.outcomes.binary import Binary
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.resample import bootstrap, resample
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -65,7 +66,7 @@ def fitted(
 def holed(X: np.ndarray, y: np.ndarray, prevalence: float | None = None) -> tuple[MemoryHoles, Columns, View]:
     raw = holed_rows("numba", X, y)
     columns = describe_columns(raw, prevalence)
-    return raw, columns, _view(columns, np.arange(X.shape[1]), YesNo.of(y))
+    return raw, columns, _view(columns, np.arange(X.shape[1]), Binary.of(y))
 
 
 def some_gaussian(d: int, seed: int = 0) -> JointGaussian:
@@ -178,7 +179,7 @@ def test_em_equals_a_slow_oracle(backend: str, prevalence: float | None) -> None
     X, y = cohort(150, 6, 0.3)
     raw = holed_rows(backend, X, y)
     columns = describe_columns(raw, prevalence)
-    view = _view(columns, np.arange(X.shape[1]), YesNo.of(y))
+    view = _view(columns, np.arange(X.shape[1]), Binary.of(y))
     joint, sums, rounds, converged = expectation_maximization(raw, view, len(X))
     assert converged and rounds > 3
     Z = np.column_stack([(X - columns.mean) / columns.sd, view.outcome_of(y)])
@@ -646,7 +647,7 @@ def test_fingerprints_know_holes_and_levels() -> None:
 def test_a_pooled_table_has_a_name_and_both_classes() -> None:
     X, y = cohort(60, 4, 0.3)
     raw, columns, _ = holed(X, y)
-    done = impute(raw, columns, Layout.numbers(X.shape[1]), (np.arange(X.shape[1]), 1.0), 0, YesNo.of(y))
+    done = impute(raw, columns, Layout.numbers(X.shape[1]), (np.arange(X.shape[1]), 1.0), 0, Binary.of(y))
     assert done.raw.backend == "numba"
     controls, cases = done.raw.by_class()
     assert controls.shape[0] == (y == 0).sum() and cases.shape[0] == (y == 1).sum()

@@ -13,6 +13,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 import dask.dataframe as dd
 from distributed import Client
+from labelled_rows import learn
 
 from rootcausal.backends.choose import choose_table
 from rootcausal.backends.dask_frame import FrameRows
@@ -21,9 +22,9 @@ from rootcausal.backends.dask_rows import DaskRaw
 from rootcausal.core.holes import HoledRaw
 from rootcausal.core.layout import Layout
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned, learn
+from rootcausal.core.pipeline import Learned
 from rootcausal.data import simulate
-from rootcausal.inputs.cluster_outcomes import LabelRows
+from rootcausal.inputs.binary import LabelRows
 from rootcausal.parameters import chosen_settings
 
 

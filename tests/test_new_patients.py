@@ -38,7 +38,7 @@ def ill(labs: pd.DataFrame) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model(labs: pd.DataFrame, ill: np.ndarray) -> RCI:
-    return RCI(transform={"bili": "log"}).fit(labs, ill)
+    return RCI(log=["bili"]).fit(labs, ill)
 
 
 # --- whose they are ---
@@ -541,5 +541,5 @@ def test_numbers_over_hundreds_of_powers_of_ten_have_no_far_end() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": 10.0 ** rng.permutation(np.linspace(-120, 120, 20)), "b": rng.normal(size=20)})
     y = (np.log10(X["a"]) + 40 * rng.logistic(size=20) > 0).astype(int)
-    model = RCI(transform={"a": "log"}, alpha=1.0).fit(X, y)
+    model = RCI(log=["a"], alpha=1.0).fit(X, y)
     assert np.isfinite(model.predict_proba(X.assign(a=1e125))).all()

@@ -10,19 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_sums import PlainRows, bin_of, plain_walks, spacing_entropy
 
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.core.halves import BENT, STRAIGHT, UNEVEN
+from rootcausal.core.model import CausalModel
+from rootcausal.core.schema import check_part, flattened, unflattened
+from rootcausal.files.model_arrays import pack, unpack
 from rootcausal.nonlinear.attribution import BentAttribution
-from rootcausal.nonlinear.compiled_rows import CompiledRows
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter
 from rootcausal.nonlinear.mechanism import BentMechanism
-from rootcausal.nonlinear.plain_rows import PlainRows
+from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.shapley import Walks, plain_walks
-from rootcausal.nonlinear.spacing import BINS, bin_of, spacing_entropy
+from rootcausal.nonlinear.shapley import Walks
+from rootcausal.nonlinear.spacing import BINS
 from rootcausal.nonlinear.ties import spread_out
 
 NO_LEVELS = np.empty(0)
@@ -52,11 +55,11 @@ def held(kind: type[PlainRows], Z: np.ndarray, weights: np.ndarray) -> tuple[Pla
 
 
 @pytest.fixture(params=["even", "weighted"])
-def twins(request: pytest.FixtureRequest) -> tuple[PlainRows, CompiledRows, Splines]:
+def twins(request: pytest.FixtureRequest) -> tuple[PlainRows, MemoryRows, Splines]:
     Z = columns(700)
     weights = np.ones(700) if request.param == "even" else np.random.default_rng(1).uniform(0.1, 2.0, 700)
     plain, splines = held(PlainRows, Z, weights)
-    return plain, held(CompiledRows, Z, weights)[0], splines
+    return plain, held(MemoryRows, Z, weights)[0], splines
 
 
 DESIGNS = Designs.of([1, 2, 1], [[(0, -1), (1, -1), (2, -1)], [(0, -1), (4, -1), (4, 0)], []])
@@ -70,7 +73,7 @@ def coefficients(seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("with_gamma", [False, True])
 def test_compiled_sums_are_the_plain_ones(
-    twins: tuple[PlainRows, CompiledRows, Splines], with_gamma: bool
+    twins: tuple[PlainRows, MemoryRows, Splines], with_gamma: bool
 ) -> None:
     plain, compiled, _ = twins
     beta, gamma = coefficients(0), coefficients(1)
@@ -90,7 +93,7 @@ def test_compiled_sums_are_the_plain_ones(
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
-def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, MemoryRows, Splines]) -> None:
     """The room that a loop is given lies right behind the weights, or elsewhere."""
     _, compiled, _ = twins
     beta, gamma, unit = coefficients(0), coefficients(1), np.array([1.0, 0.7, 1.3])
@@ -104,7 +107,7 @@ def test_sums_do_not_depend_on_where_arrays_lie(twins: tuple[PlainRows, Compiled
     assert len(seen) == 1
 
 
-def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, CompiledRows, Splines]) -> None:
+def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, MemoryRows, Splines]) -> None:
     plain, compiled, _ = twins
     designs = Designs.of([3, 3], [[(0, -1), (1, -1)], [(4, -1), (4, 0)]])
     beta = np.random.default_rng(2).normal(0, 0.4, (2, designs.width))
@@ -118,7 +121,7 @@ def test_compiled_level_sums_are_the_plain_ones(twins: tuple[PlainRows, Compiled
 
 
 def test_level_sums_are_derivatives_of_their_likelihood(
-    twins: tuple[PlainRows, CompiledRows, Splines],
+    twins: tuple[PlainRows, MemoryRows, Splines],
 ) -> None:
     plain, _, _ = twins
     designs = Designs.of([3], [[(0, -1), (1, -1)]])
@@ -149,7 +152,7 @@ def test_entropies_of_histograms_are_the_plain_ones(seed: int, n: int, weighted:
     values = rng.standard_t(2, n) if seed % 2 else np.round(rng.normal(size=n), 1)
     weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
     counts = np.bincount(bin_of(values), weights, BINS)
-    assert CompiledRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
+    assert MemoryRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +223,7 @@ def test_heaps_do_not_hide_that_a_column_depends_on_another() -> None:
 
 
 def fitter(Z: np.ndarray, bent: bool = True) -> Fitter:
-    rows, splines = held(CompiledRows, Z, np.ones(Z.shape[1]))
+    rows, splines = held(MemoryRows, Z, np.ones(Z.shape[1]))
     levels = np.array([values.size for values in rows.level_values])
     return Fitter(rows, splines, levels, float(Z.shape[1]), rows.entropies, bent)
 
@@ -409,6 +412,14 @@ def test_no_digit_depends_on_the_number_of_threads(many_threads: None) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def read_back(kind, arrays, given):
+    """A part of three places, as a file would give it."""
+    (fields,) = unflattened(kind, arrays, np.array([3]), all_of_it=True)
+    part = kind.of_fields(fields, given)
+    check_part(part, 3)
+    return part
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -431,11 +442,12 @@ def test_no_digit_depends_on_the_number_of_threads(many_threads: None) -> None:
 )
 def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
     mechanism = three().mechanism
-    arrays = {key: value.copy() for key, value in mechanism.arrays().items()}
-    assert BentMechanism.from_arrays(arrays, 3).order.tolist() == mechanism.order.tolist()
+    again = read_back(BentMechanism, flattened([mechanism], all_of_it=True), 3)
+    assert again.order.tolist() == mechanism.order.tolist()
+    arrays = flattened([mechanism], all_of_it=True)
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        BentMechanism.from_arrays(arrays, 3)
+        read_back(BentMechanism, arrays, 3)
 
 
 @pytest.mark.parametrize(
@@ -452,20 +464,19 @@ def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
 )
 def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
     attribution = three()
-    arrays = {key: value.copy() for key, value in attribution.arrays().items()}
-    again = BentAttribution.from_arrays(arrays, attribution.mechanism)
+    arrays = flattened([attribution], all_of_it=True)
+    again = read_back(BentAttribution, arrays, attribution.mechanism)
     assert again.base_value == attribution.base_value
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        BentAttribution.from_arrays(arrays, attribution.mechanism)
+        read_back(BentAttribution, arrays, attribution.mechanism)
 
 
 def test_halves_of_many_models_are_packed_and_unpacked() -> None:
     some = [three(), three(spread=False), three(risk_bends=False)]
-    mechanisms = BentMechanism.unpack(
-        BentMechanism.pack([one.mechanism for one in some]), np.array([3, 3, 3]), 3
-    )
-    again = BentAttribution.unpack(BentAttribution.pack(some), mechanisms)
+    header = {"n_columns": 3, "mechanism": "bent", "attribution": "bent"}
+    models = unpack(header, pack([CausalModel(one.mechanism, one) for one in some]))
+    again = [model.attribution for model in models]
     errors = np.random.default_rng(0).normal(size=(4, 3))
     for one, other in zip(some, again, strict=True):
         np.testing.assert_array_equal(one.shapley(errors), other.shapley(errors))

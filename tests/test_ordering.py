@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from labelled_rows import order_columns
 
 from rootcausal.backends import threads as threads_module
 from rootcausal.backends.compiled_loops import COMPILED
@@ -18,7 +19,7 @@ from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core import ordering as ordering_module
 from rootcausal.core.loops import PLAIN, Loops
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
+from rootcausal.core.ordering import VARIANTS, Ordering
 from rootcausal.core.population import ClassWeights
 from rootcausal.data import simulate
 

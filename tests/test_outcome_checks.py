@@ -94,7 +94,7 @@ def test_patients_who_leave_by_what_is_wrong_with_them():
 
 
 @pytest.mark.filterwarnings("ignore:the errors tell of some patients for certain:UserWarning")
-@pytest.mark.filterwarnings("ignore:the attribution did not settle:UserWarning")
+@pytest.mark.filterwarnings("ignore:the attribution did not converge:UserWarning")
 @pytest.mark.parametrize("knows", ["time", "event"])
 def test_a_column_that_knows_the_follow_up(knows: str):
     X, g = columns(), np.random.default_rng(7)

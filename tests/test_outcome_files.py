@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from graded_cohorts import number_cohort, survival_cohort
-from intervals_by_hand import assert_intervals_of_resamples
 from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI, InputError, Knowledge, RCIRegressor, RCISurvival
 from rootcausal.files.model_file import MODEL
 from rootcausal.uncertainty.resample_file import read_resamples
 
-OLD = Path(__file__).parent / "old_files"
 DAMAGED = "is not a rootcausal model, or it is damaged"
 
 
@@ -36,14 +34,14 @@ def with_site_and_holes(X: pd.DataFrame) -> pd.DataFrame:
 def survival_model() -> tuple[RCISurvival, pd.DataFrame]:
     X, time, event = survival_cohort(150)
     X, ends = with_site_and_holes(X), np.where(event, "died", "alive")
-    options = {"transform": {"crp": "log"}, "knowledge": Knowledge(covariates=["bmi"]), "positive": "died"}
+    options = {"log": ["crp"], "knowledge": Knowledge(covariates=["bmi"]), "positive": "died"}
     return RCISurvival(horizon=1, **options).fit(X, time, ends).bootstrap(3, random_state=4), X
 
 
 def number_model() -> tuple[RCIRegressor, pd.DataFrame]:
     X, y = number_cohort(150)
     X = with_site_and_holes(X)
-    options = {"transform": {"crp": "log"}, "knowledge": Knowledge(covariates=["bmi"])}
+    options = {"log": ["crp"], "knowledge": Knowledge(covariates=["bmi"])}
     return RCIRegressor(**options).fit(X, y).bootstrap(3, random_state=4), X
 
 
@@ -91,7 +89,7 @@ def test_everything_comes_back_to_the_last_bit(outcome: str, both: Any, tmp_path
     assert np.array_equal(one.what_if("albumin").data, other.what_if("albumin").data, equal_nan=True)
     for a, b in zip(model.bootstrap_.models, loaded.bootstrap_.models, strict=True):
         for half, twin in ((a.mechanism, b.mechanism), (a.attribution, b.attribution)):
-            assert all(np.array_equal(array, twin.arrays()[name]) for name, array in half.arrays().items())
+            assert all(np.array_equal(getattr(half, name), getattr(twin, name)) for name in half.ARRAYS)
     loaded.save(tmp_path / "again.rci")
     assert (tmp_path / "again.rci").read_bytes() == (tmp_path / "model.rci").read_bytes()
 
@@ -132,7 +130,12 @@ def test_a_new_process_gives_the_same_bits(both: Any, survival_file: Path, tmp_p
     assert np.array_equal(np.load(tmp_path / "risk.npy"), model.predict_risk(X))
 
 
-def test_each_estimator_reads_its_own_and_names_whose_it_is(survival_file: Path, number_file: Path) -> None:
+def test_each_estimator_reads_its_own_and_names_whose_it_is(
+    survival_file: Path, number_file: Path, tmp_path: Path
+) -> None:
+    X, _, event = survival_cohort(60)
+    diagnosis_file = tmp_path / "diagnosis.rci"
+    RCI().fit(X, event).save(diagnosis_file)
     with pytest.raises(
         InputError, match=r"a model of the time to an event, which RCISurvival.load reads, and RCI"
     ):
@@ -142,7 +145,7 @@ def test_each_estimator_reads_its_own_and_names_whose_it_is(survival_file: Path,
     with pytest.raises(InputError, match=r"a model of a number, which RCIRegressor.load reads"):
         RCISurvival.load(number_file)
     with pytest.raises(InputError, match=r"a model of a diagnosis, which RCI.load reads"):
-        RCISurvival.load(OLD / "model-version-4.rci")
+        RCISurvival.load(diagnosis_file)
 
 
 def put(value: object, place: object = 0) -> Callable[[np.ndarray], None]:
@@ -188,9 +191,9 @@ PACKED = "bootstrap_attribution_"
         (f"{PACKED}edges", swapped),
         (f"{PACKED}edges", put(5.0)),
         (f"{PACKED}cumulative", put(np.nan, 2)),
-        (f"{PACKED}horizons", put(1e9)),
-        (f"{PACKED}horizons", put(np.nan)),
-        (f"{PACKED}horizons", lambda horizons: horizons[:-1]),
+        (f"{PACKED}horizon", put(1e9)),
+        (f"{PACKED}horizon", put(np.nan)),
+        (f"{PACKED}horizon", lambda horizons: horizons[:-1]),
         (f"{PACKED}n_edges", put(1)),
         (f"{PACKED}n_edges", put(-5)),
         (f"{PACKED}n_edges", put(10**9)),
@@ -214,9 +217,9 @@ def test_hazards_that_no_model_has_are_refused(name: str, change: Callable, surv
         ("attribution_spread", put(-1.0)),
         ("attribution_spread", put(np.nan)),
         (f"{PACKED}coef", lambda coef: coef[:-1]),
-        (f"{PACKED}intercepts", put(np.nan)),
-        (f"{PACKED}spreads", put(0.0)),
-        (f"{PACKED}spreads", lambda spreads: spreads[:-1]),
+        (f"{PACKED}intercept", put(np.nan)),
+        (f"{PACKED}spread", put(0.0)),
+        (f"{PACKED}spread", lambda spreads: spreads[:-1]),
     ],
 )
 def test_values_that_no_model_has_are_refused(name: str, change: Callable, number_file: Path) -> None:
@@ -265,8 +268,8 @@ def with_provenance(path: Path, change: dict) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
-        {"outcome": "number"},
-        {"outcome": "yes_no"},
+        {"outcome": "continuous"},
+        {"outcome": "binary"},
         {"outcome": "cure"},
         {"outcome": None},
         {"events": 0},
@@ -324,7 +327,7 @@ def test_a_file_without_an_array_of_its_attribution_is_refused(
     model.save(tmp_path / "model.rci")
     members = members_of((tmp_path / "model.rci").read_bytes())
     halves = [name for name in members if "attribution_" in name]
-    assert len(halves) == len(model._model.attribution.ARRAYS) + len(model._model.attribution.PACKED)
+    assert len(halves) == 2 * (len(model._model.attribution.ARRAYS) + (outcome == "survival"))
     for name in halves:
         (tmp_path / "less.rci").write_bytes(
             archive_of({key: content for key, content in members.items() if key != name})
@@ -338,33 +341,13 @@ def test_finished_resamples_of_times_are_checked_as_models_are(tmp_path: Path) -
     file = tmp_path / "resamples.npz"
     RCISurvival().fit(X, time, event).bootstrap(2, resume=file)
     assert [one.attribution.outcome for one in read_resamples(file).models] == ["survival"] * 2
-    with_array(file, f"{PACKED}horizons", put(0.0))
+    with_array(file, f"{PACKED}horizon", put(0.0))
     with pytest.raises(InputError, match="is not a file of finished resamples, or it is damaged"):
         RCISurvival().fit(X, time, event).bootstrap(4, resume=file)
 
 
-def test_models_of_version_6_are_read(tmp_path: Path) -> None:
-    expected = json.loads((OLD / "model-version-6.json").read_text(encoding="utf-8"))
-    old = RCI.load(OLD / "model-version-6.rci")
-    old.save(tmp_path / "model.rci")
-    patients = pd.DataFrame(expected["patients"])
-    for model in (old, RCI.load(tmp_path / "model.rci")):
-        assert model.provenance_ == expected["provenance"]
-        assert model.get_params()["transform"] == {"crp": "log"} and model.knowledge.first == ("age",)
-        assert model.causal_order_.tolist() == expected["causal_order"]
-        assert model.coef_.tolist() == expected["coef"] and model.intercept_ == expected["intercept"]
-        assert model.shapley_values(patients) == pytest.approx(np.array(expected["shapley"]), rel=1e-12)
-        assert model.predict_proba(patients)[:, 1] == pytest.approx(expected["probability"], rel=1e-12)
-        explanation = model.explain(patients)
-        assert_intervals_of_resamples(explanation)
-        # Its intervals were stretched to hold the values.
-        lower, upper = (getattr(explanation, end) for end in ("lower", "upper"))
-        assert np.minimum(lower, explanation.values) == pytest.approx(np.array(expected["lower"]), rel=1e-12)
-        assert np.maximum(upper, explanation.values) == pytest.approx(np.array(expected["upper"]), rel=1e-12)
-
-
-def test_files_say_the_version_that_brought_outcomes(survival_file: Path) -> None:
+def test_files_say_what_they_hold(survival_file: Path) -> None:
     header = json.loads(members_of(survival_file.read_bytes())["rootcausal.json"])
-    assert header["version"] == MODEL.version >= 7
+    assert header["version"] == MODEL.version == 1
     assert (header["mechanism"], header["attribution"]) == ("linear", "hazard")
     assert header["provenance"]["outcome"] == "survival" and "cases" not in header["provenance"]

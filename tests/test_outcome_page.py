@@ -73,7 +73,7 @@ def test_a_page_of_a_number_has_its_unit_and_spread(tmp_path):
     facts = facts_of(out)
     told = facts["outcome"]
     assert (told["kind"], told["unit"], facts["positive"], facts["made"]["cases"]) == (
-        "number",
+        "continuous",
         "ml/min",
         None,
         None,
@@ -119,7 +119,7 @@ def test_a_page_of_a_diagnosis_has_intervals_of_risks_and_what_happened(tmp_path
     model = RCI(backend="numpy").fit(X, y).bootstrap(3)
     model.report(X, out, y=y)
     facts = facts_of(out)
-    assert facts["outcome"] == {"kind": "yes_no", "step": 0.01, "origin": 0.0}
+    assert facts["outcome"] == {"kind": "binary", "step": 0.01, "origin": 0.0}
     assert facts["target"] == "the disease" and facts["made"]["cases"] == y.sum()
     assert sum(facts["cohort"]["predicted"]["counts"]) == N
     assert np.array_equal(block(out, "known"), y.astype(float))

@@ -9,7 +9,8 @@ from outcome_cohorts import N, number_model, patients, survival_model
 
 from rootcausal import RCI, InputError, plots
 from rootcausal.arrows import graph_of
-from rootcausal.outcome_words import NumberWords, SurvivalWords, words_of
+from rootcausal.outcomes import words_of
+from rootcausal.outcomes.continuous import ValueAttribution
 
 pytest.importorskip("matplotlib").use("Agg")
 
@@ -153,8 +154,7 @@ def test_arrows_into_a_number_are_as_thick_as_its_spread_says():
 
 def test_words_of_hazards():
     words = words_of(survival_model()._model.attribution, "death", "years")
-    assert isinstance(words, SurvivalWords)
-    assert (words.prediction, words.when) == ("risk by 5 years", "5 years")
+    assert words.prediction == "risk by 5 years"
     assert words.adds(np.log(1.8)) == "raises the hazard 1.80-fold"
     assert words.adds(-np.log(2)) == "lowers the hazard 2.00-fold"
     assert words.adds(-0.001) == "hardly changes the hazard"
@@ -170,7 +170,7 @@ def test_words_of_hazards():
 
 
 def test_words_of_numbers():
-    words = NumberWords("egfr", 25.0, "ml/min")
+    words = words_of(ValueAttribution(np.zeros(1), 0.0, 25.0), "egfr", "ml/min")
     assert words.adds(4.23) == "adds 4.2 ml/min" and words.adds(-4.23) == "takes away 4.2 ml/min"
     assert (words.prediction, words.axis, words.added) == (
         "expected egfr",
@@ -179,5 +179,5 @@ def test_words_of_numbers():
     )
     assert [words.beside(value) for value in (4.23, -4.23, -0.001)] == ["+4.2", "-4.2", "0.0"]
     assert words.moved_by(2.5) == "egfr by 2.5 ml/min"
-    assert NumberWords("cost", 30_000.0).predicted(123_456.7) == "123,457"
+    assert words_of(ValueAttribution(np.zeros(1), 0.0, 30_000.0), "cost").predicted(123_456.7) == "123,457"
     assert words_of(number_model()._model.attribution).prediction == "expected value"

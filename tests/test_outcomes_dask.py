@@ -17,11 +17,12 @@ import dask.dataframe as dd
 from graded_tables import graded, with_holes
 
 from rootcausal import InputError, Knowledge, RCIRegressor, RCISurvival
-from rootcausal.core.clock import Clock
-from rootcausal.core.number import Number
-from rootcausal.core.survival import Survival
-from rootcausal.inputs import cluster_follow_up
-from rootcausal.inputs.cluster_outcomes import Numbers
+from rootcausal.core.schema import flattened
+from rootcausal.inputs import survival as survival_inputs
+from rootcausal.inputs.continuous import Numbers
+from rootcausal.outcomes.continuous import Continuous
+from rootcausal.outcomes.follow_up import Clock
+from rootcausal.outcomes.survival import Survival
 
 pytestmark = pytest.mark.usefixtures("client_of_threads")
 
@@ -31,7 +32,7 @@ OUTCOMES = ["futime", "died", "egfr"]
 @pytest.fixture(scope="module")
 def cohort() -> pd.DataFrame:
     X, followed, _ = graded(Survival, 240, 5, 11)
-    _, values, _ = graded(Number, 240, 5, 11)
+    _, values, _ = graded(Continuous, 240, 5, 11)
     frame = pd.DataFrame(X, columns=[f"x{c}" for c in range(5)])
     return frame.assign(futime=followed[:, 0], died=followed[:, 1].astype(int), egfr=values)
 
@@ -57,8 +58,8 @@ def check_same(model: Any, expected: Any, facts: tuple[str, ...]) -> None:
     assert model.causal_order_.size
     scale = max(1.0, float(np.abs(expected.coef_).max()))
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-9 * scale)
-    for name, array in expected._model.attribution.arrays().items():
-        found = model._model.attribution.arrays()[name]
+    for name, array in flattened([expected._model.attribution], all_of_it=True).items():
+        found = flattened([model._model.attribution], all_of_it=True)[name]
         np.testing.assert_allclose(found, array, rtol=1e-9, atol=1e-9)
     assert model.provenance_["backend"] == "dask"
     for fact in facts:
@@ -151,7 +152,7 @@ def test_more_times_than_travel_are_rounded_up(cohort: pd.DataFrame, monkeypatch
     exact = cohort.assign(futime=cohort["futime"] + 0.001 * np.random.default_rng(0).random(240))
     exact.loc[3, "futime"] = 0.0
     frame = dd.from_pandas(exact.drop(columns="egfr"), 3)
-    monkeypatch.setattr(cluster_follow_up, "MOST_TIMES", 50)
+    monkeypatch.setattr(survival_inputs, "MOST_TIMES", 50)
     with pytest.warns(UserWarning, match="1 time of follow-up is zero"):
         model = RCISurvival().fit(frame, "futime", "died")
     with pytest.warns(UserWarning, match="1 time of follow-up is zero"):
@@ -192,7 +193,7 @@ def test_numbers_far_from_zero_keep_their_spread() -> None:
     values = 1.7e9 + rng.standard_normal(500)
     parts = [Numbers.of(part, 0) for part in np.split(values, [0, 3, 200])]
     total = parts[0] + parts[1] + parts[2] + parts[3]
-    expected = Number.of(values)
+    expected = Continuous.of(values)
     assert total.mean == pytest.approx(expected.mean, rel=1e-15)
     assert np.sqrt(total.squares / 499) == pytest.approx(expected.sd, rel=1e-8)
 

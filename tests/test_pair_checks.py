@@ -279,7 +279,7 @@ def test_a_name_in_advice_runs_nothing_when_pasted() -> None:
     assert shlex.split(option) == ["--log", name]
     # What is a logarithm already is not offered one.
     frame = pd.DataFrame({name: np.exp(a), "b": bent})
-    assert "--log" not in checks_of(frame, y, transform={name: "log"})["linear"].advice
+    assert "--log" not in checks_of(frame, y, log=[name])["linear"].advice
 
 
 def test_the_slope_of_a_bend_is_that_of_line_and_bend() -> None:

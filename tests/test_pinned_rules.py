@@ -15,8 +15,8 @@ from page_facts import facts_of
 
 from rootcausal import RCI, UnlikeCohortWarning
 from rootcausal.files.tables import column_names
-from rootcausal.looking.fit_line import fit_arguments
-from rootcausal.looking.look import Look, look
+from rootcausal.profiling.fit_line import fit_arguments
+from rootcausal.profiling.look import Look, look
 
 RNG = np.random.default_rng(0)
 N = 60

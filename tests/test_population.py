@@ -11,6 +11,7 @@ import scipy.stats
 from case_control import study
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from labelled_rows import learn, order_columns
 from tables_under_test import TABLES, MakeTable, sharded
 from zoo import Animal
 from zoo_fits import every_animal, finite
@@ -22,8 +23,8 @@ from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.entropy import entropy, pair_score
 from rootcausal.core.loops import PLAIN, Loops
 from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
-from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings, learn
+from rootcausal.core.ordering import VARIANTS, Ordering
+from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
 from rootcausal.core.population import ClassWeights, standardized
 from rootcausal.core.susie import SingleEffects
 from rootcausal.core.table import F64

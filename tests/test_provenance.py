@@ -5,11 +5,8 @@ import pandas as pd
 import pytest
 from command_line import ok
 from page_facts import facts_of
-from tampering import with_header
 
 from rootcausal import RCI
-from rootcausal.cli.console import say_order
-from rootcausal.cli.outcome_lines import lines_of
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +22,11 @@ def cohort():
 
 @pytest.fixture
 def paths(cohort, tmp_path):
-    """The cohort, its model, and that model as a file of before: less is known of how it was made."""
-    table, path, older = (tmp_path / name for name in ("cohort.csv", "model.rci", "older.rci"))
+    """The cohort and its model."""
+    table, path = (tmp_path / name for name in ("cohort.csv", "model.rci"))
     cohort.to_csv(table, index=False)
     RCI(alpha=0.001).fit(cohort.drop(columns="d"), cohort["d"]).save(path)
-    older.write_bytes(path.read_bytes())
-
-    def forget(header):
-        made = header["provenance"]
-        made["table"] = "NumbaRaw"
-        del made["backend"], made["adds_nothing"]
-
-    return table, path, with_header(older, forget)
+    return table, path
 
 
 def said_of_left_out(printed):
@@ -61,32 +51,16 @@ def test_the_command_line_says_what_is_wholly_explained(paths, tmp_path):
 
 
 def test_the_page_says_why_a_variable_is_left_out(cohort, paths, tmp_path):
-    _, path, older = paths
-    left_out = []
-    for model in (RCI.load(path), RCI.load(older)):
-        model.report(cohort.drop(columns="d"), tmp_path / "page.html")
-        left_out.append(facts_of(tmp_path / "page.html")["made"]["left_out"])
-    assert left_out == [
-        {"independent": ["noise"], "adds_nothing": ["follower", "both"], "exhausted": []},
-        {"independent": ["follower", "noise", "both"], "adds_nothing": None, "exhausted": []},
-    ]
-
-
-def test_a_file_of_before_is_not_made_to_say_more_than_it_knows(paths, capsys):
-    model = RCI.load(paths[2])
-    say_order(model, lines_of(model))
-    assert said_of_left_out(capsys.readouterr().out) == [
-        "no sign of a dependence on the disease, or none once earlier variables are known: "
-        "follower, noise, both"
-    ]
+    RCI.load(paths[1]).report(cohort.drop(columns="d"), tmp_path / "page.html")
+    left_out = facts_of(tmp_path / "page.html")["made"]["left_out"]
+    assert left_out == {"independent": ["noise"], "adds_nothing": ["follower", "both"], "exhausted": []}
 
 
 def test_users_are_told_the_backend_by_its_name(cohort, paths, tmp_path):
-    table, *files = paths
-    assert RCI.load(files[0]).provenance_["backend"] == "numba"
-    for path in files:
-        assert "backend=numba" in ok("explain", path, table)
-        RCI.load(path).report(cohort.drop(columns="d"), tmp_path / "page.html")
-        assert facts_of(tmp_path / "page.html")["made"]["backend"] == "numba"
+    table, path = paths
+    assert RCI.load(path).provenance_["backend"] == "numba"
+    assert "backend=numba" in ok("explain", path, table)
+    RCI.load(path).report(cohort.drop(columns="d"), tmp_path / "page.html")
+    assert facts_of(tmp_path / "page.html")["made"]["backend"] == "numba"
     model = RCI(backend="numpy").fit(cohort.drop(columns="d"), cohort["d"])
     assert model.provenance_["backend"] == "numpy"

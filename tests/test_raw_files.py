@@ -14,7 +14,7 @@ from command_line import error, ok, run
 import rootcausal
 from rootcausal import RCI
 from rootcausal.errors import InputError
-from rootcausal.files.table_file import TableFile
+from rootcausal.files.header import TableFile
 from rootcausal.files.tables import column_names
 
 N = 60
@@ -65,6 +65,13 @@ def test_a_patient_is_no_header(tmp_path: Path, name: str) -> None:
     assert np.array_equal(
         by_name.predict_proba(COHORT[["age", "bili", "sex"]]), without.predict_proba(same[["V1", "V2", "V3"]])
     )
+
+
+@pytest.mark.parametrize("word", ["unknown", "n.d.", "?", "not done"])
+def test_a_word_for_missing_in_the_first_row_is_no_name(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text(f"61.5,{word},x\n62.5,1.3,x\n63.1,1.4,y\n")
+    assert column_names(path) == ["V1", "V2", "V3"]
 
 
 def test_new_patients_without_a_header(tmp_path: Path) -> None:
@@ -231,7 +238,7 @@ def test_tables_of_weka(tmp_path: Path) -> None:
     ("columns", "options"),
     [
         (["d"], ["--target", "d"]),
-        (["age"], ["--target", "age", "--outcome", "number"]),
+        (["age"], ["--target", "age", "--outcome", "continuous"]),
         (["age", "d"], ["--time", "age", "--event", "d"]),
     ],
 )

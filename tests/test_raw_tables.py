@@ -9,13 +9,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok, run
 from page_facts import facts_of
 
 from rootcausal import RCI, InputError
 from rootcausal.files.tables import column_names, read_columns
 from rootcausal.files.written_dates import holds_written_dates
-from rootcausal.inputs.from_file import read_cohort, read_new_patients
+from rootcausal.inputs.from_file import read_new_patients
 
 
 def cohort(n: int = 200, seed: int = 0) -> pd.DataFrame:
@@ -196,7 +197,7 @@ def test_a_label_alone_asks_for_the_other(tmp_path: Path) -> None:
     for options in ([], ["--positive", "50"]):
         said = error(3, *arguments, "age", *options)
         assert "holds 52 different numbers, from 20 to 71: if the number itself is the outcome, add" in said
-        assert "--outcome number. For an outcome that is yes or no make one by a threshold" in said
+        assert "--outcome continuous. For an outcome that is yes or no make one by a threshold" in said
         assert "by a threshold" in said and "choose two" not in said
 
 

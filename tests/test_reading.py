@@ -12,16 +12,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cohort_files import read_cohort
 from command_line import error, ok, run
 from pyarrow import csv as arrow_csv
 from sas_transport import transport_file
 
 from rootcausal import RCI, InputError, MissingExtraError
-from rootcausal.files import unpacking
+from rootcausal.files import delimited, memory
 from rootcausal.files.cells import WORDS_FOR_MISSING, with_decimal_commas
 from rootcausal.files.tables import column_names, read_columns, stream_columns
-from rootcausal.inputs.from_file import read_cohort, read_labelled_cohort, read_new_patients
-from rootcausal.inputs.outcome_columns import DiagnosisColumn
+from rootcausal.inputs.binary import DiagnosisColumn
+from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients
 from rootcausal.inputs.roles import Roles
 
 
@@ -154,6 +155,16 @@ def test_two_encodings_in_one_file(tmp_path: Path) -> None:
     assert "has a header in UTF-8 and cells in another encoding" in refused(write(tmp_path, content))
 
 
+def test_the_first_lines_of_a_cohort_are_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, look = [], delimited._dialect_of
+    monkeypatch.setattr(delimited, "_dialect_of", lambda file: looked.append(file) or look(file))
+    path = write(tmp_path, "a,b,d\n1,2,0\n2,3,1\n3,5,0\n4,4,1\n")
+    read_labelled_cohort(path, Roles(DiagnosisColumn("d"), after=["b"]))
+    assert len(looked) == 1
+
+
 def test_large_good_files_are_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
     real = arrow_csv.read_csv
@@ -203,7 +214,7 @@ def test_damaged_gz(tmp_path: Path, content: bytes) -> None:
 
 
 def test_gz_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_ALWAYS_FINE_BYTES", 1 << 20)
+    monkeypatch.setattr(memory, "_ALWAYS_FINE_BYTES", 1 << 20)
     content = gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000)
     assert len(content) < 20_000
     assert "unpacks to more than 200 times its size" in refused(write(tmp_path, content, "c.csv.gz"))
@@ -330,7 +341,7 @@ def test_odd_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pd.DataFrame().to_excel(tmp_path / "empty.xlsx", index=False)
     assert "is empty: it needs a header line" in refused(tmp_path / "empty.xlsx")
     assert "is not a readable Excel file" in refused(write(tmp_path, "a,b\n1,2\n", "text.xlsx"))
-    monkeypatch.setattr(unpacking, "_ALWAYS_FINE_BYTES", 1 << 10)
+    monkeypatch.setattr(memory, "_ALWAYS_FINE_BYTES", 1 << 10)
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 10_000_000)
     assert "unpacks to more than 200 times its size" in refused(tmp_path / "bomb.xlsx")
@@ -455,7 +466,7 @@ def test_dates_are_days_since_the_first_where_kept(tmp_path: Path) -> None:
     patients = read_cohort(path, "d", keep=["a", "when"], drop_missing=True)
     days = patients.X["when"].to_pylist()
     assert min(days) == 0.0 and 60.5 in days
-    assert patients.reading == {"origins": {"when": "2020-01-01"}}
+    assert patients.reading["origins"] == {"when": "2020-01-01"}
     later = write(tmp_path, "a,when\n1,2020-01-11\n2,2019-12-31\n", "new.csv")
     assert read_new_patients(later, ["when"], origins={"when": "2020-01-01"}).X.to_pydict() == {
         "when": [10.0, -1.0]

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from labelled_rows import order_columns
 from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.core.moments import describe_columns, welch_t
-from rootcausal.core.ordering import VARIANTS, order_columns
-from rootcausal.core.yes_no import fit_logit
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
+from rootcausal.outcomes.binary import fit_logit
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 case = pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.number import Number
+from rootcausal.outcomes.continuous import Continuous
 
 every_attribution = pytest.mark.parametrize("attribution", ["sharp", "paper"])
 
@@ -78,7 +78,7 @@ def test_sharp_effects_are_near_the_truth() -> None:
 @pytest.mark.parametrize("raw", [ReferenceRaw, NumbaRaw])
 def test_a_parabola_is_known_from_one_point(raw: Any, cohort: Any) -> None:
     X, y = cohort
-    outcome, cols = Number.of(y), np.arange(4)
+    outcome, cols = Continuous.of(y), np.arange(4)
     table = raw(X.to_numpy(), outcome.rows(y)).standardize(cols, X.mean().to_numpy(), X.std().to_numpy())
     loss = outcome.loss(table, cols)
     beta = np.random.default_rng(0).standard_normal(5)
@@ -207,7 +207,7 @@ def test_backends_agree_on_columns_of_every_kind(attribution: str, holes: bool) 
     y = pull(X) + 2.0 * (X["site"] == "far") + np.log(X["creatinine"]) + rng.laplace(size=300)
     if holes:
         X = X.apply(lambda column: column.where(rng.random(300) > 0.1))
-    options = {"attribution": attribution, "transform": {"creatinine": "log"}}
+    options = {"attribution": attribution, "log": ["creatinine"]}
     one, other = (RCIRegressor(backend=name, **options).fit(X, y) for name in ("numpy", "numba"))
     assert one.causal_order_.tolist() == other.causal_order_.tolist()
     assert one.coef_ == pytest.approx(other.coef_, rel=1e-6, abs=1e-9)
@@ -243,7 +243,7 @@ ALL_PARAMETERS: dict[str, Any] = {
     "missing": "refuse",
     "knowledge": {"first": ["bmi"]},
     "confounding": None,
-    "transform": None,
+    "log": None,
 }
 EVERY_ESTIMATOR = [
     pytest.param(RCIRegressor, {}, number_cohort(150), id="RCIRegressor"),

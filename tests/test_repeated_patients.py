@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from cohort_files import read_cohort
 from command_line import ok
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.console import patient_label, patient_labels
 from rootcausal.core.moments import ROWS_PER_CLASS
-from rootcausal.core.yes_no import YesNo
-from rootcausal.inputs.from_file import read_cohort
-from rootcausal.inputs.groups import numbered, patients_of
+from rootcausal.inputs.patients import numbered, patients_of
+from rootcausal.outcomes.binary import Binary
 from rootcausal.parameters import chosen_settings
 from rootcausal.uncertainty.draw_patients import draw_patients
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -121,7 +121,7 @@ def test_patients_come_with_all_of_their_rows(by_class: bool) -> None:
     is_case = np.array([y[groups == g].any() for g in range(sizes.size)])
     drawn_sizes = set()
     for seed in range(20):
-        rows = draw_patients(y, groups, np.random.default_rng(seed), YesNo.of(y), by_class=by_class)
+        rows = draw_patients(y, groups, np.random.default_rng(seed), Binary.of(y), by_class=by_class)
         times = np.bincount(rows, minlength=y.size)
         for patient in range(sizes.size):
             assert len(set(times[groups == patient])) == 1
@@ -139,11 +139,11 @@ def test_a_rare_class_is_drawn_again_or_refused() -> None:
     y = (groups == 4).astype(int)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        assert (y[draw_patients(y, groups, rng, YesNo.of(y), by_class=False)] == 1).any()
+        assert (y[draw_patients(y, groups, rng, Binary.of(y), by_class=False)] == 1).any()
     with pytest.raises(InputError, match="need at least 2 of each kind, cases and controls, to draw from"):
         one_case = np.eye(1, 60, dtype=int)[0]
         groups = np.append(0, np.arange(59) // 2 + 1).clip(max=29)
-        draw_patients(one_case, groups, rng, YesNo.of(one_case), by_class=True)
+        draw_patients(one_case, groups, rng, Binary.of(one_case), by_class=True)
 
 
 def test_the_fingerprint_knows_the_patients() -> None:

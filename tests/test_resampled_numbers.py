@@ -15,9 +15,10 @@ from rootcausal.backends.choose import choose_table
 from rootcausal.core.arrows import arrows_among
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.pipeline import Settings, learn
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import Index
-from rootcausal.core.yes_no import YesNo
 from rootcausal.data import load_pbc, simulate
+from rootcausal.outcomes.binary import Binary
 from rootcausal.uncertainty import resample as resample_module
 from rootcausal.uncertainty.learning import LearnedFrom, learn_from
 from rootcausal.uncertainty.training_rows import TrainingRows
@@ -46,7 +47,7 @@ ANIMALS = {
 def plainly(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFrom:
     """What :func:`learn_from` does, from a copy of the rows that knows nothing of the cohort."""
     X, y = cohort.X[rows], cohort.y[rows]
-    outcome = (YesNo.of(cohort.y) if cohort.outcome is None else cohort.outcome).again(y)
+    outcome = (Binary.of(cohort.y) if cohort.outcome is None else cohort.outcome).again(y)
     varies = np.flatnonzero(np.fmin.reduce(X) < np.fmax.reduce(X))
     raw = choose_table(cohort.backend, X[:, varies], outcome.rows(y))
     layout = None if cohort.layout is None else cohort.layout.take(varies)
@@ -55,7 +56,11 @@ def plainly(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFro
 
 
 def numbers(model: Any) -> list[dict[str, np.ndarray]]:
-    return [half.arrays() for one in model.bootstrap_.models for half in (one.mechanism, one.attribution)]
+    return [
+        flattened([half], all_of_it=True)
+        for one in model.bootstrap_.models
+        for half in (one.mechanism, one.attribution)
+    ]
 
 
 def check(model: Any, monkeypatch: pytest.MonkeyPatch, n: int = RESAMPLES) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rootcausal.errors import InputError
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 
 
 def test_csv_numbers_read_back_exactly(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from labelled_rows import order_columns
 from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import AdaptiveLogistic, TTest
 from rootcausal.core.moments import describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.data import simulate
 
 POWERS = np.array([0, -266, 266, -440, 440, 3])  # of two: about 1e-80, 1e80, 1e-132, 1e132

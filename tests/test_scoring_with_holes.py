@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from rootcausal import RCI, Explanation, InputError
 from rootcausal.files import tables
 
-OLD = Path(__file__).parent / "old_files"
 X, y = draw()
 WHOLE = frame_of(X)
 NAMES = list(WHOLE)
@@ -361,25 +359,6 @@ def test_a_file_is_refused_by_a_strict_model(tmp_path: Path) -> None:
     assert "lacks 1 column that the model needs: 'bili'" in error(
         3, "explain", tmp_path / "model.rci", tmp_path / "less.csv"
     )
-
-
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_models_of_before_refuse_holes(version: int, tmp_path: Path) -> None:
-    told = json.loads((OLD / f"model-version-{version}.json").read_text(encoding="utf-8"))
-    model = RCI.load(OLD / f"model-version-{version}.rci")
-    patients = pd.DataFrame(told["patients"], columns=told["feature_names"])
-    np.testing.assert_allclose(model.shapley_values(patients), told["shapley"], rtol=1e-12)
-    used = told["feature_names"][told["causal_order"][0]]
-    holed = with_holes(patients, **{used: 0})
-    with pytest.raises(InputError, match=rf"missing values \(NaN\) in '{used}' \(1\)"):
-        model.explain(holed)
-    with pytest.raises(InputError, match=f"'{used}' is missing from the new data"):
-        model.predict_proba(patients.drop(columns=used))
-    holed.to_csv(tmp_path / "new.csv", index=False)
-    said = error(3, "explain", OLD / f"model-version-{version}.rci", tmp_path / "new.csv")
-    assert f"'{used}' (1)" in said
-    model.save(tmp_path / "again.rci")
-    assert RCI.load(tmp_path / "again.rci")._completion is None
 
 
 # --- rows on a cluster --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from labelled_rows import order_columns
 
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.race_kernels import ACCOUNTS
@@ -15,7 +16,7 @@ from rootcausal.core import ordering as ordering_module
 from rootcausal.core import search as search_module
 from rootcausal.core.entropy import GAMMA, K2, block_penalties
 from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, order_columns
+from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pair_search import PLAIN, Accounts, PairSearch
 from rootcausal.core.search import BlockSearch, ExhaustiveSearch, Search
 from rootcausal.data import simulate

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 
-OTHER_OUTCOMES = ("survival", "number")
+OTHER_OUTCOMES = ("survival", "continuous")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_diagnosis_is_drawn_as_it_was_before_there_were_other_outcomes(
     assert drawn.errors[-1, -1] == error
     assert drawn.intercept == pytest.approx(intercept, abs=1e-9)
     assert drawn.time is None and drawn.event is None and drawn.target_name == "D"
-    named = simulate(60, 12, random_state=seed, outcome="yes_no", **options)
+    named = simulate(60, 12, random_state=seed, outcome="binary", **options)
     np.testing.assert_array_equal(named.X, drawn.X)
     np.testing.assert_array_equal(named.y, drawn.y)
 
@@ -120,7 +120,7 @@ def test_a_number_is_a_vertex_like_any_other():
     """Its own error has one of the three distributions, and nothing to do with the variables."""
     spreads, explained = [], []
     for seed in range(300):
-        c = simulate(1000, 10, random_state=seed, outcome="number")
+        c = simulate(1000, 10, random_state=seed, outcome="continuous")
         own = c.y - c.true_shapley.sum(axis=1)
         spreads.append(own.std())
         explained.append(1 - own.var() / c.y.var())
@@ -141,18 +141,18 @@ def test_a_number_is_a_vertex_like_any_other():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"outcome": "time"}, "unknown outcome 'time': choose one of yes_no, survival, number"),
+        ({"outcome": "time"}, "unknown outcome 'time': choose one of binary, survival, continuous"),
         ({"outcome": ["survival"]}, "unknown outcome"),
-        ({"events": 0.5}, "events is the share of events of outcome='survival', not of 'yes_no'"),
-        ({"outcome": "number", "events": 0.5}, "not of 'number'"),
+        ({"events": 0.5}, "events belongs to outcome='survival', not to 'binary'"),
+        ({"outcome": "continuous", "events": 0.5}, "not to 'continuous'"),
         ({"outcome": "survival", "events": 0}, "events must be a share between 0 and 1, not 0"),
         ({"outcome": "survival", "events": 1.0}, "events must be a share between 0 and 1"),
         ({"outcome": "survival", "events": float("nan")}, "events must be a share between 0 and 1"),
         ({"outcome": "survival", "events": "half"}, "events must be a share between 0 and 1"),
-        ({"outcome": "survival", "prevalence": 0.1}, "prevalence belongs to outcome='yes_no'"),
+        ({"outcome": "survival", "prevalence": 0.1}, "prevalence belongs to outcome='binary'"),
         (
-            {"outcome": "number", "prevalence": 0.1, "design": "case-control"},
-            "prevalence belongs to outcome='yes_no', not to 'number'",
+            {"outcome": "continuous", "prevalence": 0.1, "design": "case-control"},
+            "prevalence belongs to outcome='binary', not to 'continuous'",
         ),
         (
             {"n_samples": 4, "outcome": "survival", "events": 1e-7},

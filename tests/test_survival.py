@@ -17,9 +17,9 @@ from rootcausal import RCI, RCISurvival
 from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.core.regression import Coefficients, regress
-from rootcausal.core.survival import HazardAttribution, HazardLoss, Survival
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import LossSums
-from rootcausal.scoring import brier, concordance
+from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival, brier, concordance
 
 TABLES = [ReferenceRaw, NumbaRaw]
 every_table = pytest.mark.parametrize("raw", TABLES, ids=["numpy", "numba"])
@@ -332,8 +332,8 @@ def test_an_interrupted_run_goes_on(cohort: Any, model: RCISurvival, tmp_path: P
     RCISurvival().fit(X, time, event).bootstrap(3, resume=file)
     again = RCISurvival().fit(X, time, event).bootstrap(8, resume=file)
     for one, other in zip(again.bootstrap_.models, model.bootstrap_.models, strict=True):
-        for name, numbers in one.attribution.arrays().items():
-            assert np.array_equal(numbers, other.attribution.arrays()[name])
+        for name, numbers in flattened([one.attribution], all_of_it=True).items():
+            assert np.array_equal(numbers, flattened([other.attribution], all_of_it=True)[name])
     for other in (
         RCISurvival(horizon=0.5).fit(X, time, event),
         RCISurvival().fit(X, time, 1 - event),
@@ -392,7 +392,7 @@ def test_backends_agree_on_columns_of_every_kind(attribution: str, holes: bool) 
         rng = np.random.default_rng(5)
         X = X.apply(lambda column: column.where(rng.random(len(X)) > 0.1))
         X["stage"] = pd.Categorical(X["stage"], ["I", "II", "III"], ordered=True)
-    options = {"attribution": attribution, "transform": {"creatinine": "log"}}
+    options = {"attribution": attribution, "log": ["creatinine"]}
     one, other = (RCISurvival(backend=name, **options).fit(X, time, event) for name in ("numpy", "numba"))
     assert one.causal_order_.tolist() == other.causal_order_.tolist()
     assert one.coef_ == pytest.approx(other.coef_, rel=1e-6, abs=1e-9)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from graded_tables import GRADED, graded, with_holes
+from labelled_rows import learn
 from tables_under_test import HOLED, TABLES, MakeTable
 
 from rootcausal.backends.choose import holed_rows
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.core.moments import describe_columns, regressed_correlations
-from rootcausal.core.number import Number
 from rootcausal.core.outcome import Outcome
-from rootcausal.core.pipeline import Learned, learn
-from rootcausal.core.survival import Survival
+from rootcausal.core.pipeline import Learned
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import SCORE, LossSums, Table
+from rootcausal.outcomes.continuous import Continuous
+from rootcausal.outcomes.survival import Survival
 from rootcausal.parameters import chosen_settings
 
 SHAPES = [(7, 2), (31, 5), (512, 4), (513, 3), (1000, 9), (8193, 6), (20_000, 3)]
@@ -145,7 +147,7 @@ def test_logit_sums_equal_the_reference_and_its_derivatives(make: MakeTable) -> 
 @pytest.mark.parametrize("make", TABLES)
 @pytest.mark.parametrize("cols", [[4, 0, 7], []], ids=["some", "none"])
 def test_square_sums_equal_the_reference_and_its_derivatives(make: MakeTable, cols: list[int]) -> None:
-    X, known, number = graded(Number, 1000, 9, 0)
+    X, known, number = graded(Continuous, 1000, 9, 0)
     table, plain = (standardized(one, X, number.rows(known))[0] for one in (make, ReferenceRaw))
     beta = np.array([0.3, -2.0, 0.5])[: len(cols)]
     check_loss(table, plain, "square_sums", np.array(cols, dtype=np.intp), np.append(beta, 0.1))
@@ -228,9 +230,11 @@ def check_same(found: Learned, expected: Learned, backend: str) -> None:
     assert found.ordering.order.tolist() == expected.ordering.order.tolist()
     assert expected.ordering.order.size
     np.testing.assert_allclose(found.ordering.mixing, expected.ordering.mixing, atol=tolerance)
-    for name, array in expected.model.attribution.arrays().items():
+    for name, array in flattened([expected.model.attribution], all_of_it=True).items():
         scale = max(1.0, float(np.abs(array).max()))
-        np.testing.assert_allclose(found.model.attribution.arrays()[name], array, atol=tolerance * scale)
+        np.testing.assert_allclose(
+            flattened([found.model.attribution], all_of_it=True)[name], array, atol=tolerance * scale
+        )
 
 
 @pytest.mark.parametrize("make", TABLES)

@@ -35,6 +35,7 @@ from zoo_fits import (
 from rootcausal import RCI
 from rootcausal.core.ordering import VARIANTS
 from rootcausal.core.pipeline import ATTRIBUTIONS
+from rootcausal.core.schema import flattened
 from rootcausal.explanation import Explanation
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 
@@ -154,9 +155,12 @@ def test_bootstrap(animal: Animal, tmp_path: Path) -> None:
     resamples = resampled(animal).bootstrap_
     assert len(resamples) == RESAMPLES
     for model in resamples.models:
-        assert finite(*model.mechanism.arrays().values(), *model.attribution.arrays().values())
-    assert ((resamples.survival >= 0) & (resamples.survival <= 1)).all()
-    low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.survival > 0]
+        assert finite(
+            *flattened([model.mechanism], all_of_it=True).values(),
+            *flattened([model.attribution], all_of_it=True).values(),
+        )
+    assert ((resamples.selection_frequency >= 0) & (resamples.selection_frequency <= 1)).all()
+    low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.selection_frequency > 0]
     assert (low <= high).all()
     with documented_warnings(animal), joblib.parallel_config("threading", n_jobs=2):
         model = RCI().fit(animal.X, animal.y)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import error, run
+from labelled_rows import learn
 from page_facts import facts_of
 from tables_under_test import sharded
 from typer.testing import Result
@@ -58,7 +59,7 @@ from rootcausal.comparators import (
 )
 from rootcausal.core.moments import describe_columns
 from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
+from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.diagnostics import Diagnosis
 from rootcausal.estimator import Estimator
 from rootcausal.inputs.kinds import MOST_ORDINAL_NUMBERS
@@ -212,7 +213,7 @@ def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is documented for the columns need not hold for logarithms
         expected = RCI().fit(by_hand, animal.y)
-        model = RCI(transform=dict.fromkeys(logs, "log")).fit(animal.X, animal.y).bootstrap(2)
+        model = RCI(log=logs).fit(animal.X, animal.y).bootstrap(2)
     same_as_in_memory(model, expected)
     few = a_few(animal)
     explanation, places = model.explain(animal.variables(few)), [animal.names.index(name) for name in logs]
@@ -222,7 +223,7 @@ def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
     model.save(tmp_path / "model.rci")
     loaded = RCI.load(tmp_path / "model.rci")
     assert np.array_equal(loaded.scores(animal.X), model.scores(animal.X))
-    assert loaded.get_params()["transform"] == dict.fromkeys(logs, "log")
+    assert loaded.get_params()["log"] == logs
     assert finite(plots.beeswarm(explanation).get_xlim())
     model.report(animal.variables(few), tmp_path / "page.html", y=few["ill"])
     assert_no_nan(facts_of(tmp_path / "page.html"))

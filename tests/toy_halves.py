@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from rootcausal.core.halves import Sampled
 from rootcausal.core.linear import LinearMechanism
+from rootcausal.core.schema import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +18,7 @@ class SinhMechanism:
     """Values are the sinh of what a linear mechanism makes of the errors."""
 
     kind: ClassVar[str] = "sinh"
-    ARRAYS: ClassVar[tuple[str, ...]] = LinearMechanism.ARRAYS
-    PACKED: ClassVar[tuple[str, ...]] = LinearMechanism.PACKED
+    ARRAYS: ClassVar[Mapping[str, Array]] = LinearMechanism.ARRAYS
 
     straight: LinearMechanism
 
@@ -74,20 +74,14 @@ class SinhMechanism:
     def check(self) -> None:
         self.straight.check()
 
-    def arrays(self):
-        return self.straight.arrays()
+    def __getattr__(self, name: str):
+        if name in self.ARRAYS:
+            return getattr(self.straight, name)
+        raise AttributeError(name)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> SinhMechanism:
-        return cls(LinearMechanism.from_arrays(arrays, n_columns))
-
-    @classmethod
-    def pack(cls, halves: Sequence[SinhMechanism]) -> dict[str, np.ndarray]:
-        return LinearMechanism.pack([one.straight for one in halves])
-
-    @classmethod
-    def unpack(cls, arrays, sizes, n_columns):
-        return [cls(one) for one in LinearMechanism.unpack(arrays, sizes, n_columns)]
+    def of_fields(cls, fields: Mapping[str, np.ndarray], n_columns: int) -> SinhMechanism:
+        return cls(LinearMechanism.of_fields(fields, n_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +89,9 @@ class SquareAttribution:
     """Every error adds its square times a weight, so that what it adds is not proportional to it."""
 
     kind: ClassVar[str] = "square"
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
     notable: ClassVar[float] = 0.1
-    ARRAYS: ClassVar[tuple[str, ...]] = ("weight",)
-    PACKED: ClassVar[tuple[str, ...]] = ("weight",)
+    ARRAYS: ClassVar[Mapping[str, Array]] = {"weight": Array()}
 
     weight: np.ndarray
     base_value: float = -0.5
@@ -132,18 +125,6 @@ class SquareAttribution:
     def check(self) -> None:
         pass
 
-    def arrays(self):
-        return {"weight": self.weight}
-
     @classmethod
-    def from_arrays(cls, arrays, mechanism):
-        return cls(arrays["weight"])
-
-    @classmethod
-    def pack(cls, halves):
-        return {"weight": np.concatenate([one.weight for one in halves])}
-
-    @classmethod
-    def unpack(cls, arrays, mechanisms):
-        sizes = [one.order.size for one in mechanisms]
-        return [cls(part) for part in np.split(arrays["weight"], np.cumsum(sizes)[:-1])]
+    def of_fields(cls, fields, mechanism):
+        return cls(**fields)

@@ -24,7 +24,7 @@ RARE_LEVEL = "quasi-complete separation"
 EXHAUSTED = "residual variance is exhausted"
 NO_DEPENDENCE = "the outcome depends on no variable"
 PARENTS_SEPARATE = "the parents and children of the diagnosis separate the classes perfectly"
-UNSETTLED = "the attribution did not settle"
+UNSETTLED = "the attribution did not converge"
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,6 +433,32 @@ def not_known_as_a_level(rng):
     smoker = np.array(["yes", "no", "nk"])[rng.choice(3, 80, p=[0.4, 0.4, 0.2])]
     X = pd.DataFrame({"crp": crp, "smoker": smoker, "centre": 1 + rng.choice(4, 80)})
     return X, ill(rng, 2 * crp, 40)
+
+
+@animal(seed=6, raises=("viral",))
+def a_trial_with_later_visits(rng):
+    """Cells at entry, after 20 and 96 weeks, whether the last was counted, and age in three groups."""
+    age, viral = np.rint(40 + 9 * rng.standard_normal(300)), rng.gamma(2, size=300)
+    cd4, cd8 = (np.rint(level + 90 * rng.standard_normal((300, 3))) for level in (350, 900))
+    X = pd.DataFrame({"age": age, "viral": viral, "cd40": cd4[:, 0], "cd80": cd8[:, 0]})
+    X["cd420"], X["cd820"] = cd4[:, 0] + rng.gamma(2, 20, 300).round(), cd8[:, 1]
+    there = rng.random(300) < 0.6
+    X["cd496"], X["r"] = np.where(there, cd4[:, 2], np.nan), there.astype(int)
+    X["age_group"] = 1 + (age > 35) + (age > 45)
+    return X, ill(rng, 2 * standardized(viral), 120)
+
+
+@animal(seed=1, raises=("preOp_smoking",))
+def around_an_operation(rng):
+    """The same scores before the operation, in the recovery room and a day later."""
+    smoking = rng.integers(1, 4, 240)
+    cough = ill(rng, 2 * standardized(smoking), 90)
+    X = pd.DataFrame({"preOp_gender": rng.integers(0, 2, 240), "preOp_smoking": smoking})
+    X["treat"] = rng.integers(0, 2, 240)
+    X["preOp_calcBMI"] = (26 + rng.gamma(2, 2, 240)).round(1)
+    X["pacu30min_pain"] = np.minimum(rng.poisson(1 + cough, 240), 6)
+    X["pod1am_pain"] = np.minimum(rng.poisson(0.5 + X["pacu30min_pain"] / 2), 6)
+    return X, cough
 
 
 @animal(refused="column 'charges' holds '1,100', which may be a decimal comma or a comma between thousands")

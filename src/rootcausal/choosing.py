@@ -10,15 +10,15 @@ from .core.ordering import OnRound
 from .core.pipeline import Learned, Settings
 from .diagnostics import Check, Checked, check_linear
 from .errors import InputError
-from .inputs.cohort import Cohort
-from .nonlinear.learning import LINEAR, NONLINEAR, learn_bent, learn_mechanism
+from .inputs.patients import Cohort
+from .mechanisms import LINEAR, NONLINEAR, learn_mechanism
 
 AUTO = "auto"
-# Verdicts of the check of straight lines by which they are not kept to.
-BENT = ("doubtful", "broken")
-# So much shorter, in nats, a description by bent lines has to be: among many variables some bend by chance.
-# In cohorts of straight lines it was by less in nearly all; where lines were bent, by more in nine of ten
-# from 500 patients on. Where the check of straight lines is not fine, a third of it is enough.
+# Verdicts of the check of linearity by which a linear mechanism is not kept to.
+NOT_LINEAR = ("doubtful", "broken")
+# So much shorter, in nats, a nonlinear description has to be: among many variables some are so by chance. In
+# linear cohorts it was by less in nearly all; in nonlinear ones, by more in nine of ten from 500 patients on.
+# Where the check of linearity is not fine, a third of it is enough.
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
 
 
@@ -47,7 +47,7 @@ def gpu_will_do(settings: Settings) -> bool:
 def learn_cohort(
     cohort: Cohort, settings: Settings, parameters: Mapping[str, Any], on_round: OnRound | None
 ) -> Chosen:
-    """Learn from a cohort; with ``auto``, by a bent mechanism where straight lines are not enough."""
+    """Learn from a cohort; with ``auto``, by a nonlinear mechanism where a linear one is not enough."""
     if settings.mechanism != AUTO:
         said = None
         if settings.mechanism != LINEAR:
@@ -55,20 +55,23 @@ def learn_cohort(
         return Chosen(_learned(cohort, settings, on_round), settings, said)
     if cohort.rows is None:
         raise InputError("mechanism='auto' looks at rows in memory: choose mechanism='linear' on a cluster")
+    from .nonlinear.learning import nats_saved
+
     settings = replace(settings, mechanism=LINEAR)
     learned = _learned(cohort, settings, on_round)
     check = _straight(cohort, settings, learned, parameters)
-    bent_settings = replace(settings, mechanism=NONLINEAR)
-    bent = learn_bent(cohort.raw, cohort.columns, bent_settings, on_round, cohort.layout, cohort.outcome)
-    shorter = f"Bent lines describe these patients in {bent.saved:,.0f} nats less than straight ones do"
+    nonlinear_settings = replace(settings, mechanism=NONLINEAR)
+    nonlinear = _learned(cohort, nonlinear_settings, on_round)
+    saved = nats_saved(nonlinear.ordering)
+    shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
     said = {"asked": AUTO}
-    enough = max(SHORTER, SHORTER_A_VARIABLE * bent.learned.model.order.size)
-    if check.verdict in BENT and bent.saved > enough / 3.0:
-        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": check.statement})
-    if bent.saved > enough:
-        return Chosen(bent.learned, bent_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
-    if bent.saved < 1.0:
-        shorter = "Bent lines describe these patients in no less than straight ones do"
+    enough = max(SHORTER, SHORTER_A_VARIABLE * nonlinear.model.order.size)
+    if check.verdict in NOT_LINEAR and saved > enough / 3.0:
+        return Chosen(nonlinear, nonlinear_settings, said | {"taken": NONLINEAR, "why": check.statement})
+    if saved > enough:
+        return Chosen(nonlinear, nonlinear_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
+    if saved < 1.0:
+        shorter = "Nonlinear equations describe these patients in no less than linear ones do"
     why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
     return Chosen(learned, settings, said | {"taken": LINEAR, "why": why})
 
@@ -78,7 +81,7 @@ def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Le
 
 
 def _straight(cohort: Cohort, settings: Settings, learned: Learned, parameters: Mapping[str, Any]) -> Check:
-    """Whether straight lines are enough for these patients, by the model that they lead to."""
+    """Whether linear equations are enough for these patients, by the model that they lead to."""
     assert cohort.rows is not None
     values, known = cohort.rows
     missing = None

@@ -1,5 +1,8 @@
 """InputError and MissingExtraError: a call is wrong, and that is nobody's bug; UnlikeCohortWarning."""
 
+import sys
+import warnings
+
 
 class InputError(ValueError):
     """The data or an option cannot be used as given; the message says which and what to do.
@@ -29,3 +32,20 @@ class UnlikeCohortWarning(UserWarning):
     def __init__(self, message: str, columns: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.columns = columns
+
+
+def warn(said: str | Warning) -> None:
+    """Warn whoever called this package."""
+    warnings.warn(said, UserWarning, stacklevel=caller())
+
+
+def caller() -> int:
+    """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
+
+    Nor is it scikit-learn, which wraps methods of estimators, nor what enters a ``with``.
+    """
+    between = (__name__.partition(".")[0], "sklearn", "contextlib")
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
+        frame, level = frame.f_back, level + 1
+    return level

@@ -2,69 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import saving
 from .backends.choose import check_backend, without_gpu
-from .choosing import gpu_will_do, learn_cohort
 from .core.completion import Completion
-from .core.merged import Merged, Sets, Together
 from .core.model import CausalModel
 from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
 from .core.usual import Usual
-from .diagnostics import Checked, Diagnosis, diagnose, read_together
-from .diagnostics.findings import IN_SHORT, Found
 from .errors import InputError
 from .explanation import Explanation
 from .files.model_arrays import is_seed
-from .inputs.cohort import Cohort, names_of, names_out
-from .inputs.door import open_cohort
 from .inputs.encoding import Encoding
-from .inputs.from_frame import patient_ids, with_ids
-from .inputs.kinds import Wishes
+from .inputs.from_frame import names_of, names_out, patient_ids, with_ids
+from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
-from .inputs.matrices import Matrix, matrix_for_scoring
+from .inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from .inputs.naming import as_plain, namings_of
 from .inputs.outcomes import Target
-from .inputs.unlike import usual_of
+from .inputs.patients import Cohort
+from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
+from .outcomes import OUTCOMES
 from .parameters import (
-    TransformIsAParameter,
     chosen_confounding,
+    chosen_hints,
     chosen_settings,
-    chosen_wishes,
     parameter_names,
     plain_parameters,
 )
-from .provenance import (
-    how_it_was_made,
-    how_it_was_merged,
-    how_it_was_resampled,
-    warn_of_fit,
-    warn_of_resamples,
-    warn_of_sets,
-)
-from .uncertainty.cross_validation import Fold, fold_by_fold
-from .uncertainty.resample import Bootstrap, bootstrap
-from .uncertainty.training_rows import TrainingRows, checksum, rows_at_hand
 from .wording import listed, one_line, plain, quoted
 
+# What only some methods need is imported by them: who makes an estimator waits for none of it.
+if TYPE_CHECKING:
+    from .core.merged import Sets, Together
+    from .diagnostics import Diagnosis
+    from .diagnostics.findings import Found
+    from .explanation import Explanation
+    from .summary import Summary
+    from .uncertainty.resample import Bootstrap
+    from .uncertainty.training_rows import TrainingRows
+    from .unshrunk.effects import Effects
+
+NO_ROWS = (
+    "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
+    "file is of an older version)"
+)
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
-class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
+class Estimator(TransformerMixin, BaseEstimator):
     """Root causes of an outcome, patient by patient; where outcomes differ, what derives from it says so.
 
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
@@ -84,7 +82,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     merged_sets_: Sets
     _encoding: Encoding
-    _quantiles: CohortQuantiles | None = None  # files of older models have none
+    _quantiles: CohortQuantiles | None = None  # none of rows on a cluster
     _cohort: TrainingRows | None = None
     _set_quantiles: F64 | None = None
     _usual: Usual | None = None
@@ -100,20 +98,28 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
-        self._check_parameters()
-        wishes, settings, known = self._wishes(), self._settings(), self.knowledge
-        asked = (self.backend, settings.prevalence, wishes, groups, known, gpu_will_do(settings))
-        with open_cohort(self, X, target, *asked) as cohort:
-            return self._learn(cohort)
+        from .choosing import gpu_will_do
 
-    def _check_parameters(self) -> None:
-        self._settings()
-        self._wishes()
+        settings, hints = self._check_parameters()
+        asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
+        with open_cohort(self, X, target, *asked) as cohort:
+            return self._learn(cohort, settings)
+
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
+        """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
+        settings = self._settings()
+        hints = chosen_hints(self.kinds, self.missing, self.log)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
+        return settings, hints
 
-    def _learn(self, cohort: Cohort) -> Self:
-        settings, merge = self._settings(), chosen_confounding(self.confounding)
+    def _learn(self, cohort: Cohort, settings: Settings) -> Self:
+        from .choosing import gpu_will_do, learn_cohort
+        from .diagnostics.findings import Found
+        from .provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
+        from .uncertainty.training_rows import TrainingRows, checksum
+
+        merge = chosen_confounding(self.confounding)
         backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
             raise InputError(
@@ -121,7 +127,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
                 "cluster: fit on a sample of them in memory, or without it"
             )
         said = self._take_classes(cohort)
-        parameters = plain_parameters(self.get_params(), cohort.encoding.transforms())
+        parameters = plain_parameters(self.get_params(), cohort.encoding.logged())
         with ordering_progress() if self.progress else nullcontext() as on_round:
             chosen = learn_cohort(cohort, settings, parameters, on_round)
         learned, settings = chosen.learned, chosen.settings
@@ -159,6 +165,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     @property
     def _found(self) -> Found:
         """What was found while the model was made."""
+        from .diagnostics.findings import Found
+
         return Found.of(self.provenance_)
 
     def _keep(self, found: Found) -> None:
@@ -172,12 +180,17 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):
             return repr(self)
+        from .diagnostics.findings import IN_SHORT
+
         found = self._found
         warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
         return "\n".join([repr(self), f"checks: {found.in_short(HOW_TO_CHECK)}", *warned])
 
     def _merge(self, X: F64, missing: np.ndarray | None, known: np.ndarray) -> Together:
         """Look among the patients of the fit for variables that are to be read as one."""
+        from .core.merged import Merged
+        from .diagnostics import Checked, read_together
+
         model = self._model
         stated = np.zeros(len(X))  # nobody asks for it here, and it would take values of all of a wide table
         found = read_together(
@@ -193,9 +206,6 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
     def _take_classes(self, cohort: Cohort) -> list[str]:
         """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
         return []
-
-    def _wishes(self) -> Wishes:
-        return chosen_wishes(self.kinds, self.missing, vars(self).get("transform"))
 
     def _set_model(
         self,
@@ -228,7 +238,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return effects
 
     def __getattr__(self, name: str) -> Any:
-        """Say why there is no ``coef_`` where relations are bent; nothing else is looked for here."""
+        """Say why there is no ``coef_`` where relations are nonlinear; nothing else is looked for here."""
         why = ""
         if name == "coef_" and "_model" in vars(self):
             why = (
@@ -238,8 +248,55 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Patients stay in this process: a copy of the model travels without them."""
+        """Patients stay in this process: a copy of the model travels without them, and with what it found."""
+        if "_model" in vars(self):
+            self._remember_effects()
         return {**super().__getstate__(), "_cohort": None}
+
+    def summary(self) -> Summary:
+        """The effect of each variable without a prior, and beside it what the model makes of it.
+
+        The outcome is regressed on all columns of the fit at once, covariates among them, by maximum
+        likelihood with Firth's penalty (log-odds, log-hazard) or least squares (a number). So each effect is
+        adjusted for all other columns, and the model's own, beside it, is the same: what one unit of the
+        variable adds with all others held fixed. Missing values are imputed 20 times (Rubin's rules); where
+        patients have several rows, standard errors allow for it; a ``prevalence`` moves the intercept only.
+
+        Returns
+        -------
+        A :class:`rootcausal.summary.Summary`: ``print`` shows a table, ``frame`` is a pandas DataFrame. Where
+        columns are too many for the patients, ``none`` says so and there are no such effects; a column that
+        others explain wholly, or that tells some patients' outcome for certain, is "not estimable".
+
+        Notes
+        -----
+        It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
+        """
+        from .summary import Summary
+
+        check_is_fitted(self)
+        found = self._effects, self._unit_effects, self.ancestor_probability_
+        return Summary.of(self._model, self._encoding, *found, self.provenance_)
+
+    @property
+    def _effects(self) -> Effects:
+        """Effects without a prior; where there are none it says why."""
+        from .unshrunk.effects import Effects
+
+        self._remember_effects()
+        kept = self.provenance_.get("effects")
+        n_columns = self._model.n_columns
+        if kept is None:
+            return Effects.nothing(n_columns, self.provenance_["rows"], NO_ROWS)
+        return Effects.of_dict(kept, n_columns)
+
+    def _remember_effects(self) -> None:
+        """Work out effects without a prior, where that was not done, and can be."""
+        from .unshrunk.effects import unshrunk_effects
+
+        rows = self._cohort
+        if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
+            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
 
     def bootstrap(
         self,
@@ -273,6 +330,10 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         The cohort is kept in memory from :meth:`fit` for this, and never written to a file. An array is not
         copied: one that was changed in place meanwhile is refused.
         """
+        from .provenance import how_it_was_resampled, warn_of_resamples
+        from .uncertainty.resample import bootstrap
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         self.bootstrap_ = bootstrap(
@@ -302,20 +363,20 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
+        from .uncertainty.cross_validation import fold_by_fold
+        from .uncertainty.training_rows import rows_at_hand
+
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
         if not is_seed(plain(random_state)):
             raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
-        figures = self._figures(list(fold_by_fold(rows, folds, int(random_state))))
+        told = list(fold_by_fold(rows, folds, int(random_state)))
+        figures = OUTCOMES[self.outcome].performance(told, self._model.attribution, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        """How well what was said of each fold fits what happened."""
-        raise NotImplementedError
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -382,6 +443,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         self, X: Any, ids: Any, seen: Callable[[CausalModel], CausalModel] = lambda model: model
     ) -> Explanation:
         """What the model and its resamples say, each as it is ``seen``, such as by another horizon."""
+        from .explanation import Explanation
+
         X, ids = self._with_ids(X, ids)
         matrix = self._patients(X, self._needed_variables())
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
@@ -402,6 +465,8 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
 
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+        from .diagnostics import Checked, diagnose
+
         X, ids = self._with_ids(X, ids)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
@@ -448,13 +513,87 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a single file that :meth:`load` reads; no pickle."""
+        from .saving import save
+
         check_is_fitted(self)
-        saving.save(self, path)
+        self._remember_effects()
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`; a damaged, foreign or newer file is refused."""
-        return saving.load(cls, path)
+        """Read a model written by :meth:`save`; any other file, or a damaged one, is refused."""
+        from .saving import load
+
+        return load(cls, path)
+
+
+class OfOneColumn(Estimator):
+    """An estimator of an outcome that one column tells, y."""
+
+    def _known(self, y: Any) -> Target:
+        """What y says happened to the patients."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, ids: Any = None) -> Explanation:
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
+            its resamples, left out.
+        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
+            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
+            pandas Series with the index of X in another order is refused.
+        """
+        return self._explained(X, ids)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X : patients, with the columns of the cohort.
+        out : the file to write, whole or not at all.
+        y : (n,) what happened to them, as in :meth:`fit`, if known: the page then says what the checks of the
+            model found, as far as these patients allow them.
+        ids : what to call them, as in :meth:`explain`.
+        units : unit of each variable, by name; that of a number y is the one of ``target``.
+        target : what to call y.
+        notes : sentences to print under "How it was made".
+        redact_ids : put the numbers 1 to n in place of the ids.
+        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        """
+        from .report import write_report
+
+        check_is_fitted(self)
+        known = None if y is None else self._known(y)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
+            kind, only the checks that need none are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        return self._diagnose(X, None if y is None else self._known(y), ids)
 
 
 def told_of_all(predicted: F64) -> F64:

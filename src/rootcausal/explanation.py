@@ -215,7 +215,7 @@ class Explanation:
 
     @property
     def outcome(self) -> str:
-        """What happened to patients: ``yes_no``, ``survival`` or ``number``."""
+        """What happened to patients: ``binary``, ``survival`` or ``continuous``."""
         return self._model.attribution.outcome
 
     @property
@@ -260,13 +260,13 @@ class Explanation:
     @property
     def log_odds(self) -> F64:
         """(n,): base value plus all that shocks and covariates add; of a diagnosis only."""
-        refuse_others("log_odds", self.outcome, "yes_no")
+        refuse_others("log_odds", self.outcome)
         return self.predictor
 
     @property
     def probability(self) -> F64:
         """(n,): risk of the disease, in the population of a ``prevalence``; of the event by the horizon."""
-        refuse_others("probability", self.outcome, "yes_no", "survival")
+        refuse_others("probability", self.outcome)
         return self.predicted
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from .figure_names import Names, as_shown
 from .figure_style import minus
-from .outcome_words import OutcomeWords
+from .outcomes import Words
 from .wording import short_names, shortened
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def average_of(explanation: Explanation) -> str:
     return "shocks and covariates" if explanation.covariates else "shocks"
 
 
-def name_steps(axis: Any, words: OutcomeWords) -> None:
+def name_steps(axis: Any, words: Words) -> None:
     """Say an axis of the outcome's scale in ratios, ×0.5, ×1, ×2, where steps on it multiply."""
     if not words.is_ratio:
         return
@@ -38,7 +38,7 @@ def name_steps(axis: Any, words: OutcomeWords) -> None:
     axis.set_major_formatter(lambda value, _: f"×{np.exp(value):{',.0f' if value > np.log(10.0) else '.2g'}}")
 
 
-def reached(words: OutcomeWords, predictor: float, predicted: float) -> str:
+def reached(words: Words, predictor: float, predicted: float) -> str:
     """Where a patient stands on the axis, and the risk that this is, where the axis does not say it."""
     place = minus(words.reached(predictor, predicted))
     risk = words.predicted(predicted)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .core.halves import Attribution
-from .core.survival import HazardAttribution
 from .errors import InputError
 from .figure_style import minus
 from .inputs.kinds import Variable
-from .outcome_words import OutcomeWords, words_of
+from .outcomes import OUTCOMES, Words, words_of
 from .wording import LONGEST, one_line, shortened
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Names:
 
     variables: tuple[str, ...]
     units: tuple[str, ...]
-    words: OutcomeWords
+    words: Words
 
     @classmethod
     def of(
@@ -54,7 +53,7 @@ class Names:
         """
         reading, units = provenance.get("reading", {}), _texts(units, "units")
         target = reading.get("called") if target is None else target
-        of_outcome = units.get("time" if isinstance(attribution, HazardAttribution) else str(target))
+        of_outcome = units.get(OUTCOMES[attribution.outcome].unit_name(target) or "")
         return cls(
             tuple(names_shown(columns, labels)),
             tuple(one_line(units.get(str(column), "")) for column in columns),

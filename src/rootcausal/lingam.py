@@ -14,12 +14,12 @@ from .core.holes import HoledRaw
 from .core.ordering import Ordering, order_columns
 from .core.table import F64
 from .errors import InputError, MissingExtraError
-from .inputs.cohort import Cohort, names_of
-from .inputs.door import open_cohort
+from .inputs.from_frame import names_of
 from .inputs.knowledge import Knowledge
+from .inputs.patients import Cohort
+from .inputs.validate import open_cohort
 from .long_work.progress import ordering_progress
 from .parameters import chosen_variant
-from .provenance import warn_exhausted
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -77,6 +77,8 @@ class DirectLiNGAM(BaseEstimator):
             return self._fit(cohort)
 
     def _fit(self, cohort: Cohort) -> DirectLiNGAM:
+        from .provenance import warn_exhausted
+
         raw = cohort.raw
         assert not isinstance(raw, HoledRaw), "without a diagnosis, missing values are refused"
         with ordering_progress() if self.progress else nullcontext() as on_round:

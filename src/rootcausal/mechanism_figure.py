@@ -14,7 +14,7 @@ from .core.table import F64
 from .errors import InputError
 from .figure_names import Names, names_shown, with_labels, with_units
 from .figure_style import ADJUSTED, INK, new_axes
-from .inputs.cohort import names_of
+from .inputs.from_frame import names_of
 from .inputs.kinds import Variable
 from .inputs.levels import codes_of, level_texts
 
@@ -27,10 +27,10 @@ POINTS = 121
 # Where the model does not know how its cohort is spread, a curve is drawn this many SDs to either side.
 REACH = 2.5
 SAID = {
-    BENT: "a bent line",
-    UNEVEN: "a bent line, and a spread that differs",
+    BENT: "nonlinear",
+    UNEVEN: "nonlinear, heteroscedastic (the spread differs)",
 }
-STRAIGHT_LINE = "a straight line"
+STRAIGHT_LINE = "linear"
 
 
 def mechanism(

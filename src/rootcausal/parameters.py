@@ -5,52 +5,21 @@ from __future__ import annotations
 import difflib
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from types import MethodType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from .core.ordering import VARIANTS, Variant
 from .core.pipeline import ATTRIBUTIONS, Settings
 from .errors import InputError
-from .inputs.kinds import KINDS, Said, Wishes
+from .inputs.kinds import KINDS, ColumnHints, Said
 from .inputs.knowledge import Knowledge
 from .inputs.rules import Findings
 from .wording import plain
 
 MISSING = ("impute", "refuse")
-TRANSFORMS = ("log",)
 MECHANISMS = ("linear", "nonlinear", "auto")
 MERGE = "merge"
-
-
-class MethodAndParameter:
-    """A method that shares its name with a parameter of its estimator, as ``transform`` does.
-
-    The name is that of the method, as scikit-learn expects of a transformer; the parameter is in ``vars`` of
-    the instance, where ``get_params`` has to look for it.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self._method = method
-        functools.update_wrapper(cast("Any", self), method)
-
-    def __get__(self, estimator: Any, kind: type | None = None) -> Callable[..., Any]:
-        return self._method if estimator is None else MethodType(self._method, estimator)
-
-    def __set__(self, estimator: Any, parameter: Any) -> None:
-        vars(estimator)[self._method.__name__] = parameter
-
-
-class TransformIsAParameter:
-    """The first base of an estimator whose ``transform`` is a parameter too, and of what derives from it."""
-
-    _shared: ClassVar[str] = "transform"
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)  # scikit-learn wraps the method there, for set_output
-        if cls._shared in vars(cls):
-            setattr(cls, cls._shared, MethodAndParameter(vars(cls)[cls._shared]))
 
 
 @functools.cache
@@ -108,30 +77,26 @@ def _share_of_population(prevalence: float) -> float:
     return float(prevalence)
 
 
-def chosen_wishes(kinds: Any, missing: str, transform: Any = None) -> Wishes:
+def chosen_hints(kinds: Any, missing: str, log: Any = None) -> ColumnHints:
     """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
     if missing not in list(MISSING):
         raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
-    for name, given, example in (
-        ("kinds", kinds, "column names and kinds, as in {'stage': 'ordinal'}"),
-        ("transform", transform, "column names and 'log', as in {'bili': 'log'}"),
-    ):
-        if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"{name} must be a dict of {example}, not {type(given).__name__}")
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(
+            "kinds must be a dict of column names and kinds, as in {'stage': 'ordinal'}, "
+            f"not {type(kinds).__name__}"
+        )
+    if log is not None and (isinstance(log, str | bytes | Mapping) or not isinstance(log, Iterable)):
+        raise InputError(f"log must be a list of column names, as in ['bili'], not {type(log).__name__}")
     findings, known, logs = Findings(), dict[str | int, Said](), list[str | int]()
     for column, kind in (kinds or {}).items():
         with findings.noting():
             known[_column("kinds", column)] = _kind(column, kind)
-    for column, word in (transform or {}).items():
+    for column in () if log is None else log:
         with findings.noting():
-            logs.append(_column("transform", column))
-            if word not in list(TRANSFORMS):
-                raise InputError(
-                    f"unknown transform {word!r} of column {column!r}: only 'log' is known, the natural "
-                    "logarithm; leave out columns that stay as they are"
-                )
+            logs.append(_column("log", plain(column)))
     findings.refuse()
-    return Wishes(known, missing == "impute", logs)
+    return ColumnHints(known, missing == "impute", logs)
 
 
 def _column(parameter: str, column: Any) -> str | int:
@@ -140,15 +105,15 @@ def _column(parameter: str, column: Any) -> str | int:
     return column if isinstance(column, str) else int(column)
 
 
-def plain_parameters(parameters: Mapping[str, Any], transforms: dict[str, str] | None) -> dict[str, Any]:
+def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -> dict[str, Any]:
     """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them.
 
-    ``transforms`` is what ``transform`` came to, by the names of variables.
+    ``log`` is what the parameter of this name came to, by the names of variables.
     """
     found = {name: plain(value) for name, value in parameters.items() if name != "progress"}
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
-    return found | {"kinds": _plain_kinds(found["kinds"]), "transform": transforms}
+    return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
 
 
 def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:

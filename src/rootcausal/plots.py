@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrows import graph_of, graph_without_outcome
-from .core.survival import HazardAttribution
 from .drawing import similarity_order
 from .errors import InputError
 from .figure_axes import average_of, axis_words, name_rows, name_steps, patient_called, reached
@@ -33,10 +32,11 @@ from .figure_style import (
     value_bar,
     whisker,
 )
+from .forest_figure import draw_forest
 from .graph_figure import draw_graph
-from .inputs.cohort import names_of
+from .inputs.from_frame import names_of
 from .mechanism_figure import mechanism as mechanism
-from .outcome_words import SurvivalWords
+from .outcomes.survival import HazardAttribution
 from .swarm_figure import draw_swarm, unordered_of
 from .waterfall_figure import bars_of, draw_bar
 from .wording import shortened, together
@@ -144,7 +144,7 @@ def survival(
     ax.set_xlim(0.0, hazard.edges[-1])
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     words = names.words
-    unit = f" ({words.unit})" if isinstance(words, SurvivalWords) and words.unit else ""
+    unit = f" ({words.unit})" if words.unit else ""
     ax.set_ylabel(f"without {axis_words(words.of_what)}")
     ax.set_xlabel(
         f"time{unit}\nline: {axis_words(words.prediction)}, {words.predicted(explanation.predicted[row])}"
@@ -308,6 +308,44 @@ def graph(
     ax = new_axes(ax, height=0.45 * len(names) + 1.6)
     covariates = [called[variable] for variable in found.covariates]
     draw_graph(ax, found, names, unordered, together(covariates) if covariates else "")
+    return ax
+
+
+def forest(
+    model: Estimator,
+    *,
+    top: int = 20,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Effects without a prior and their 95 % intervals, and beside each what the model makes of it.
+
+    For one standard deviation of the variable, all other columns held fixed (see
+    :meth:`rootcausal.RCI.summary`): a square with its interval is the effect without a prior, a hollow
+    diamond that of the model. Of more than ``top`` columns, the surest are drawn; those that are not
+    estimable have a cross at zero.
+    """
+    found = model.summary()
+    if found.none:
+        raise InputError(f"there are no effects without a prior to draw: {found.none}")
+    kept = {term.term for term in found.strongest()[:top]}
+    shown = [term for term in found.terms if term.term in kept]
+    variables = model._encoding.variables
+    known = with_labels(variables, labels) or {}
+    called = [
+        f"{known.get(term.variable, term.variable)} = {term.level}"
+        if term.term != term.variable
+        else known.get(term.variable, term.variable)
+        for term in shown
+    ]
+    names = Names.of(called, model._model.attribution, model.provenance_, None, units, target)
+    ax = new_axes(ax, height=0.35 * len(shown) + 1.6)
+    draw_forest(ax, shown)
+    name_rows(ax, names, range(len(shown)))
+    ax.set_xlabel(f"{axis_words(names.words.added)}, for one standard deviation")
+    name_steps(ax.xaxis, names.words)
     return ax
 
 

@@ -14,26 +14,23 @@ from .core.imputation import MOST_BENT, MOST_COLUMNS, Imputation
 from .core.merged import Together
 from .core.ordering import Ordering
 from .core.pipeline import Learned, Searched, Settings
-from .core.survival import Survival
 from .core.table import Index
-from .core.yes_no import YesNo
-from .inputs.cohort import MOSTLY_MISSING, Cohort
 from .inputs.kinds import MOST_LEVELS
 from .inputs.knowledge import Knowledge
 from .inputs.labels import text_of
+from .inputs.patients import Cohort
+from .inputs.rules import MOSTLY_MISSING
 from .inputs.sampling import doubt_of_prevalence
+from .outcomes import words_of
 from .screening.leakage import by_absence
 from .uncertainty.resample import Bootstrap
 from .version import __version__
 from .wording import listed, one_line, plural, quoted
 
-# Older files name the class that summed over the rows instead of the backend.
-BACKEND_OF_CLASS = {"ReferenceRaw": "numpy", "NumbaRaw": "numba", "CupyRaw": "cupy", "DaskRaw": "dask"}
-
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
 # Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
-# round (docs/bent-relations.md).
+# round (docs/nonlinear-relations.md).
 IMPUTED_TURNS_ROUND = 0.01
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
@@ -111,7 +108,7 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
     """What is unsure about imputed values, above all of the columns in the causal order."""
     if not filled.converged:
         yield (
-            f"the imputation (EM) did not settle within its {filled.rounds} rounds, so what was filled in "
+            f"the imputation (EM) did not converge within its {filled.rounds} rounds, so what was filled in "
             "may change with small changes of the cohort: leave out columns of which little was measured"
         )
     if filled.level < alpha:
@@ -162,37 +159,35 @@ class LeftOut:
     Attributes
     ----------
     independent : no sign that the disease depends on them.
-    adds_nothing : associated with it, but not once earlier variables are known; None where an older file does
-        not tell these two apart, and ``independent`` holds both.
+    adds_nothing : associated with it, but not once earlier variables are known.
     exhausted : wholly explained by earlier variables.
     """
 
     independent: list[str]
-    adds_nothing: list[str] | None
+    adds_nothing: list[str]
     exhausted: list[str]
 
 
 def left_out(names: Sequence[str], order: Collection[int], provenance: Mapping[str, Any]) -> LeftOut:
     """Sort the variables that are not in the causal order by why they are not."""
-    exhausted, adds_nothing = set(provenance["exhausted"]), set(provenance.get("adds_nothing", ()))
+    exhausted, adds_nothing = set(provenance["exhausted"]), set(provenance["adds_nothing"])
     known, ordered = exhausted | adds_nothing, set(order)
     rest = [name for column, name in enumerate(names) if column not in ordered]
     return LeftOut(
         [name for name in rest if name not in known],
-        [name for name in rest if name in adds_nothing] if "adds_nothing" in provenance else None,
+        [name for name in rest if name in adds_nothing],
         [name for name in rest if name in exhausted],
     )
 
 
 def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model for people: kinds, transforms, and what was known, as a line each."""
+    """The parameters of a model for people: kinds, log scales, and what was known, as a line each."""
     found = dict(provenance["parameters"])
     if found.get("kinds"):
         said = [f"{one_line(name, 40)}: {_kind_in_words(kind)}" for name, kind in found["kinds"].items()]
         found["kinds"] = listed(said, NAMED_ON_PAPER)
-    if found.get("transform"):
-        said = [f"{word} of {one_line(name, 40)}" for name, word in found["transform"].items()]
-        found["transform"] = listed(said, NAMED_ON_PAPER)
+    if found.get("log"):
+        found["log"] = listed([one_line(name, 40) for name in found["log"]], NAMED_ON_PAPER)
     if found.get("knowledge"):
         found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
     return found
@@ -201,12 +196,15 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
 def mechanism_in_words(
     provenance: Mapping[str, Any], mechanism: Mechanism, names: Sequence[str]
 ) -> Iterator[str]:
-    """Which mechanism was taken and why, and which columns it bends; nothing where there was no choice."""
+    """Which mechanism was taken and why, and which columns are nonlinear; nothing where there was none."""
     said = provenance.get("mechanism")
     if said is None:
         return
     yield f"mechanism: {said['taken']}. {said['why']}"
-    for form, what in ((BENT, "bent lines"), (UNEVEN, "bent lines, and a spread that differs by patient")):
+    for form, what in (
+        (BENT, "nonlinear"),
+        (UNEVEN, "nonlinear and heteroscedastic (the spread differs by patient)"),
+    ):
         forms = zip(mechanism.order, mechanism.forms(), strict=True)
         some = [names[column] for column, of_place in forms if of_place == form]
         if some:
@@ -216,13 +214,6 @@ def mechanism_in_words(
 def _kind_in_words(kind: str | Sequence[Any]) -> str:
     levels = [kind] if isinstance(kind, str) else [one_line(level, 40) for level in kind]
     return " < ".join(levels[:MOST_LEVELS])
-
-
-def backend_used(provenance: Mapping[str, Any]) -> str:
-    """Which backend summed over the rows."""
-    if "backend" in provenance:
-        return str(provenance["backend"])
-    return BACKEND_OF_CLASS.get(provenance["table"], "unknown")
 
 
 def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> list[str]:
@@ -248,8 +239,8 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     n_columns = cohort.raw.shape[1]
     if settings.mechanism != "linear" and n_columns > MOST_BENT:
         yield (
-            f"bent relations were looked for among the {MOST_BENT} columns that the outcome depends on most, "
-            f"of {n_columns:,}: leave out columns that cannot matter"
+            f"nonlinear relations were looked for among the {MOST_BENT} columns that the outcome depends on "
+            f"most, of {n_columns:,}: leave out columns that cannot matter"
         )
     level = settings.level(n_columns)
     exhausted = learned.model.outside(learned.ordering.exhausted)
@@ -272,7 +263,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         assert cohort.outcome is not None
         levels = [] if _tells_all_apart(learned, cohort) else _deciding_levels(learned, cohort)
         yield (
-            _of_levels(levels, cohort)
+            _of_levels(levels, words_of(learned.model.attribution).subject)
             if levels
             else f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
             "Ranks are still useful; predictions are uncertain. A column that decides for some patients may "
@@ -282,16 +273,16 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if not learned.converged:
         what, instead = "attribution", 'attribution="paper"'
         if settings.mechanism != "linear":
-            what, instead = "search for bent relations, or one of them,", 'mechanism="linear"'
+            what, instead = "search for nonlinear relations, or one of them,", 'mechanism="linear"'
         yield (
-            f"the {what} did not settle within its limit of passes, so its coefficients may change with "
+            f"the {what} did not converge within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
 
 
 def _tells_all_apart(learned: Learned, cohort: Cohort) -> bool:
     """Whether the model tells every patient with the disease from every one without."""
-    if cohort.rows is None or not isinstance(cohort.outcome, YesNo):
+    if cohort.rows is None or not cohort.classes.size or cohort.rows[1].ndim > 1:
         return False
     values, known = cohort.rows
     whole = ~np.isnan(values).any(axis=1)
@@ -338,9 +329,8 @@ def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
     return sorted(found, key=lambda one: -one.count)
 
 
-def _of_levels(levels: Sequence[_DecidingLevel], cohort: Cohort) -> str:
-    word = "event" if isinstance(cohort.outcome, Survival) else "disease"
-    said = [f"{_who(one)} the {word}" for one in levels]
+def _of_levels(levels: Sequence[_DecidingLevel], subject: str) -> str:
+    said = [f"{_who(one)} {subject}" for one in levels]
     these = "this level" if len(levels) == 1 else "these levels"
     return (
         f"quasi-complete separation: {listed(said, 3)}. What {these} would add has no finite estimate, and a "
@@ -394,7 +384,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> list[str]:
     if not bootstrap.unsettled:
         return []
     message = (
-        f"the attribution did not settle in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
+        f"the attribution did not converge in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
         "imputation of what they lack did not: they count like the others, and may widen the intervals"
     )
     warnings.warn(message, UserWarning, stacklevel=3)

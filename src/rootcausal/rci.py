@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,20 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.pipeline import Settings
 from .core.table import F64
-from .diagnostics import Diagnosis as Checks
 from .errors import InputError
-from .estimator import Estimator, told_of_all
-from .explanation import Explanation
-from .inputs.cohort import Cohort
+from .estimator import OfOneColumn, told_of_all
+from .inputs.binary import Diagnosis
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import Diagnosis
+from .inputs.outcomes import Target
+from .inputs.patients import Cohort
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
-from .scoring import of_diagnosis
-from .uncertainty.cross_validation import Fold
 
 
-class RCI(ClassifierMixin, Estimator):
+class RCI(ClassifierMixin, OfOneColumn):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
 
     Parameters
@@ -53,24 +49,24 @@ class RCI(ClassifierMixin, Estimator):
         then learned for that population, and risks are risks in it. None takes the patients for the
         population: right for a cohort, biased for a case-control study, which nothing here can tell.
     kinds : dict, default None
-        What columns are, by name (of an array: "x0" or 0), where the guess is wrong: "number", "binary",
-        "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]`` says what was taken.
+        What columns are, by name (of an array: "x0" or 0), where the kind inferred is wrong: "number",
+        "binary", "ordinal", "nominal", or a list of the levels in order. ``provenance_["kinds"]``
+        says what was taken.
     missing : {"impute", "refuse"}, default "impute"
         What to do about missing values in :meth:`fit`: impute them, or refuse the table.
     knowledge : Knowledge or dict, default None
         What is known of the causal order, which then keeps to it: a :class:`rootcausal.Knowledge`, or its
         fields, as in ``{"first": ["age", "sex"]}``.
-    transform : dict, default None
+    log : list, default None
         Columns, by name (of an array: "x0" or 0), that the method is to see on a log scale, as in
-        ``{"bili": "log"}``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
+        ``["bili"]``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
-        The attribute of this name is the method :meth:`transform`: :meth:`get_params` has the parameter.
     mechanism : {"linear", "nonlinear", "auto"}, default "linear"
-        How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` lets relations bend and
-        spread differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables through
-        that: Shapley values are sampled where paths are bent, and there is no ``coef_``. ``auto`` takes it
-        where the check of straight lines finds a bend, or bent lines describe the cohort in clearly less, and
-        the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+        How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` fits curves
+        and spreads that differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables
+        through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
+        ``auto`` takes it where the check of linearity fails, or where it describes the cohort in clearly
+        less, and the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
     confounding : {"merge"}, default None
         What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
         them: with "merge" they are looked for, and what they add is told as that of one set
@@ -99,7 +95,7 @@ class RCI(ClassifierMixin, Estimator):
     provenance_ : dict, how the model was made; ``findings`` is what fit and checks found.
     """
 
-    outcome: ClassVar[str] = "yes_no"
+    outcome: ClassVar[str] = "binary"
 
     def __init__(
         self,
@@ -114,7 +110,7 @@ class RCI(ClassifierMixin, Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
     ) -> None:
@@ -128,7 +124,7 @@ class RCI(ClassifierMixin, Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
 
@@ -152,7 +148,7 @@ class RCI(ClassifierMixin, Estimator):
             patients, with all of their rows. Also the name of a column of X, which is then no variable (of
             AnnData: of ``obs``).
         """
-        return self._fit(X, Diagnosis(y, self.positive), groups)
+        return self._fit(X, self._known(y), groups)
 
     def _settings(self) -> Settings:
         if self.alpha is None:
@@ -165,10 +161,6 @@ class RCI(ClassifierMixin, Estimator):
             return []
         how = "choose by positive={1} or positive={0}"
         return warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=5)
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        figures = of_diagnosis(folds)
-        return figures if self.prevalence is None else {"auc": figures["auc"]}
 
     def decision_function(self, X: Any) -> F64:
         """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
@@ -185,63 +177,5 @@ class RCI(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return self.classes_[(told_of_all(self.decision_function(X)) > 0).astype(int)]
 
-    def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """Each patient's root causes, with intervals after :meth:`bootstrap`.
-
-        Parameters
-        ----------
-        X : patients, with the columns of the cohort; a dataframe may lack those that the model, and each of
-            its resamples, left out.
-        ids : what to call them: a sequence, matched to rows by place, or the name of a column of X that is no
-            variable (of AnnData: of ``obs``); by default their row numbers (of AnnData: ``obs_names``). A
-            pandas Series with the index of X in another order is refused.
-        """
-        return self._explained(X, ids)
-
-    def report(
-        self,
-        X: Any,
-        out: str | PathLike[str],
-        y: Any = None,
-        ids: Any = None,
-        *,
-        units: dict[str, str] | None = None,
-        target: str | None = None,
-        notes: Sequence[str] = (),
-        redact_ids: bool = False,
-        groups: Any = None,
-    ) -> None:
-        """Write a page about these patients: one HTML file that works offline and sends nothing.
-
-        Parameters
-        ----------
-        X : patients, with the columns of the cohort.
-        out : the file to write, whole or not at all.
-        y : (n,) their diagnoses, if known: the page then says what the checks of the model found, as far as
-            these patients allow them.
-        ids : what to call them, as in :meth:`explain`.
-        units : unit of each variable, by name.
-        target : what to call the diagnosis.
-        notes : sentences to print under "How it was made".
-        redact_ids : put the numbers 1 to n in place of the ids.
-        groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
-        """
-        from .report import write_report
-
-        check_is_fitted(self)
-        known = None if y is None else Diagnosis(y, self.positive)
-        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
-
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Checks:
-        """Check whether the assumptions of the method hold for these patients.
-
-        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
-
-        Parameters
-        ----------
-        X : the cohort of :meth:`fit`, or new patients.
-        y : their diagnosis, as in :meth:`fit`. Without it, or with fewer than two patients of either kind,
-            only the checks that need none are made, and the answer says which were not.
-        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
-        """
-        return self._diagnose(X, None if y is None else Diagnosis(y, self.positive), ids)
+    def _known(self, y: Any) -> Target:
+        return Diagnosis(y, self.positive)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .core.table import F64
-from .diagnostics import Diagnosis
-from .estimator import Estimator, told_of_all
-from .explanation import Explanation
+from .estimator import OfOneColumn, told_of_all
+from .inputs.continuous import Amount
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import Amount
-from .scoring import of_number
-from .uncertainty.cross_validation import Fold
+from .inputs.outcomes import Target
 
 
-class RCIRegressor(RegressorMixin, Estimator):
+class RCIRegressor(RegressorMixin, OfOneColumn):
     """Root Causal Inference for a number, such as severity: by how much each shock of a patient moved it.
 
     Order and errors are those of :class:`rootcausal.RCI`; a shock e adds e · δ, in the unit of y.
@@ -29,7 +25,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not correlate with y. None takes the
         level at which about 20 variables without any effect pass, and never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
 
     Attributes
@@ -40,7 +36,7 @@ class RCIRegressor(RegressorMixin, Estimator):
     intercept_ : what is expected of a patient whose shocks are all average.
     """
 
-    outcome: ClassVar[str] = "number"
+    outcome: ClassVar[str] = "continuous"
 
     def __init__(
         self,
@@ -53,7 +49,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -64,7 +60,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> RCIRegressor:
@@ -76,10 +72,7 @@ class RCIRegressor(RegressorMixin, Estimator):
         y : (n,) a number for each patient, matched to the rows of X by place; for AnnData also the name of a
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series.
         """
-        return self._fit(X, Amount(y), groups)
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        return of_number(folds)
+        return self._fit(X, self._known(y), groups)
 
     def predict(self, X: Any) -> F64:
         """(n,): the expected value of y."""
@@ -92,48 +85,5 @@ class RCIRegressor(RegressorMixin, Estimator):
 
         return float(r2_score(y, told_of_all(self.predict(X)), sample_weight=sample_weight))
 
-    def explain(self, X: Any, ids: Any = None) -> Explanation:
-        """What moved each patient's value, as in :meth:`rootcausal.RCI.explain`; in the unit of y."""
-        return self._explained(X, ids)
-
-    def report(
-        self,
-        X: Any,
-        out: str | PathLike[str],
-        y: Any = None,
-        ids: Any = None,
-        *,
-        units: dict[str, str] | None = None,
-        target: str | None = None,
-        notes: Sequence[str] = (),
-        redact_ids: bool = False,
-        groups: Any = None,
-    ) -> None:
-        """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
-
-        Parameters
-        ----------
-        X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of y is
-            that of ``target``.
-        y : (n,) their values, if known.
-        target : what to call y.
-        """
-        from .report import write_report
-
-        check_is_fitted(self)
-        known = None if y is None else Amount(y)
-        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
-
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
-        """Check whether the assumptions of the method hold for these patients.
-
-        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
-
-        Parameters
-        ----------
-        X : the cohort of :meth:`fit`, or new patients.
-        y : their values, as in :meth:`fit`. Without them only the checks that need none are made, and the
-            answer says which were not.
-        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
-        """
-        return self._diagnose(X, None if y is None else Amount(y), ids)
+    def _known(self, y: Any) -> Target:
+        return Amount(y)

@@ -14,23 +14,21 @@ from .diagnostics.findings import Found
 from .errors import InputError
 from .files import model_file
 from .files.model_file import SavedModel, SavedResamples
-from .inputs.cohort import names_of
 from .inputs.encoding import Encoding
-from .inputs.guess import IN_PYTHON
+from .inputs.from_frame import names_of
+from .inputs.infer_types import put_on_log_scale
 from .inputs.kinds import Variable
 from .inputs.knowledge import Knowledge
-from .inputs.log_columns import put_on_log_scale
 from .inputs.naming import namings_of
-from .inputs.rules import Findings
+from .inputs.rules import IN_PYTHON, Findings
+from .outcomes import OUTCOMES
 from .uncertainty.resample import Bootstrap
+from .unshrunk.effects import Effects
 
 if TYPE_CHECKING:
     from .estimator import Estimator
 
     Fitted = TypeVar("Fitted", bound=Estimator)
-
-OUTCOMES = {"yes_no": "a diagnosis", "survival": "the time to an event", "number": "a number"}
-ESTIMATORS = {"yes_no": "RCI", "survival": "RCISurvival", "number": "RCIRegressor"}
 
 
 def save(model: Estimator, path: str | PathLike[str]) -> None:
@@ -84,13 +82,14 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     outcome = saved.model.attribution.outcome
     estimator = choose(outcome)
     if estimator.outcome != outcome:
+        found = OUTCOMES[outcome]
         raise InputError(
-            f"this is a model of {OUTCOMES[outcome]}, which {ESTIMATORS[outcome]}.load reads, and "
-            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome]}"
+            f"this is a model of {found.called}, which {found.estimator}.load reads, and "
+            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome].called}"
         )
     model = estimator(**saved.provenance["parameters"])
     try:
-        model._check_parameters()
+        _, hints = model._check_parameters()
         if model.knowledge is not None:
             model.knowledge = Knowledge.of(model.knowledge)
     except InputError as error:
@@ -105,10 +104,10 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     for place, (kind, levels) in saved.with_levels.items():
         variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
-    findings, logs = Findings(), model._wishes().logs
+    findings = Findings()
     decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
     encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
-    model._encoding = put_on_log_scale(encoding, logs, IN_PYTHON, findings)
+    model._encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
     if findings:
         raise ValueError("a variable that it takes the logarithm of is none")
     labels = saved.provenance.get("labels", {})
@@ -119,12 +118,14 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     except InputError as error:
         raise ValueError(str(error)) from None
     described = model._encoding.described()
-    if saved.provenance.get("kinds", described) != described:
+    if saved.provenance["kinds"] != described:
         raise ValueError("its variables are not those that it remembers")
     if saved.classes.size:
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    if "effects" in saved.provenance:
+        Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]

@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .core.model import CausalModel
-from .core.survival import HazardAttribution
+from .core.pipeline import Settings
 from .core.table import F64
-from .diagnostics import Diagnosis
 from .errors import InputError
 from .estimator import Estimator, told_of_all
-from .explanation import Explanation
-from .inputs.cohort import Cohort
+from .inputs.kinds import ColumnHints
 from .inputs.knowledge import Knowledge
-from .inputs.outcomes import FollowUp
-from .scoring import concordance, of_follow_up
-from .uncertainty.cross_validation import Fold
+from .inputs.patients import Cohort
+from .inputs.survival import FollowUp
+from .outcomes.survival import HazardAttribution, concordance
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnosis
+    from .explanation import Explanation
 
 
 class RCISurvival(Estimator):
@@ -38,7 +40,7 @@ class RCISurvival(Estimator):
         Level of the test by which local variants drop variables that do not go with the martingale residuals
         of the cohort. None takes the level at which about 20 variables without any effect pass, and never
         less than 0.2: all of 20 variables, and 40 % of those of 50.
-    variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
@@ -73,7 +75,7 @@ class RCISurvival(Estimator):
         kinds: dict[str | int, Any] | None = None,
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
-        transform: dict[str | int, str] | None = None,
+        log: Sequence[str | int] | None = None,
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -86,7 +88,7 @@ class RCISurvival(Estimator):
         self.kinds = kinds
         self.missing = missing
         self.knowledge = knowledge
-        self.__dict__["transform"] = transform
+        self.log = log
         self.confounding = confounding
 
     def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
@@ -104,17 +106,15 @@ class RCISurvival(Estimator):
         """
         return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
+        checked = super()._check_parameters()
         if self.horizon is not None:
             _checked_horizon(self.horizon)
+        return checked
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes
         return []
-
-    def _figures(self, folds: list[Fold]) -> dict[str, float]:
-        return of_follow_up(folds, self.horizon_)
 
     @property
     def horizon_(self) -> float:

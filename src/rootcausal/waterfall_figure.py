@@ -9,7 +9,7 @@ import numpy as np
 
 from .figure_names import Names
 from .figure_style import ADJUSTED, INK, colour_of, minus, whisker
-from .outcome_words import OutcomeWords
+from .outcomes import Words
 from .wording import together
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def bars_of(explanation: Explanation, row: int, names: Names, top: int) -> list[
     return bars
 
 
-def draw_bar(ax: Axes, bar: Bar, place: int, start: float, words: OutcomeWords) -> None:
+def draw_bar(ax: Axes, bar: Bar, place: int, start: float, words: Words) -> None:
     value, (low, high) = bar.value, bar.ends or (bar.value, bar.value)
     hatch = "///" if bar.hatched else None
     ax.barh(place, value, left=start, color=bar.colour, edgecolor=INK, linewidth=0.6, hatch=hatch)

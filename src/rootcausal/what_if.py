@@ -14,6 +14,7 @@ from .core.table import F64
 from .errors import InputError
 from .inputs.kinds import Variable
 from .inputs.levels import TableInWords, columns_of_level, levels_listed, place_of
+from .outcomes import OUTCOMES
 from .uncertainty.spread import spread_of_what_if
 from .wording import quoted
 
@@ -49,25 +50,25 @@ class WhatIf:
     @property
     def log_odds(self) -> F64:
         """(n,): ``predictor`` of a diagnosis."""
-        refuse_others("log_odds", self._outcome, "yes_no")
+        refuse_others("log_odds", self._outcome)
         return self.predictor
 
     @property
     def log_odds_interval(self) -> F64 | None:
         """(2, n): ``predictor_interval`` of a diagnosis."""
-        refuse_others("log_odds_interval", self._outcome, "yes_no")
+        refuse_others("log_odds_interval", self._outcome)
         return self.predictor_interval
 
     @property
     def probability(self) -> F64:
         """(n,): ``predicted``, where that is a risk."""
-        refuse_others("probability", self._outcome, "yes_no", "survival")
+        refuse_others("probability", self._outcome)
         return self.predicted
 
     @property
     def probability_interval(self) -> F64 | None:
         """(2, n): ``predicted_interval``, where that is of a risk."""
-        refuse_others("probability_interval", self._outcome, "yes_no", "survival")
+        refuse_others("probability_interval", self._outcome)
         return self.predicted_interval
 
     def levels(self) -> np.ndarray:
@@ -113,9 +114,9 @@ def refuse_covariate(name: str) -> NoReturn:
     )
 
 
-def refuse_others(name: str, outcome: str, *having: str) -> None:
+def refuse_others(name: str, outcome: str) -> None:
     """Say that an outcome has nothing of this name, where it is none of those that have it."""
-    if outcome not in having:
+    if name.removesuffix("_interval") not in OUTCOMES[outcome].offers:
         raise AttributeError(
             f"this outcome has no {name}: use predictor, what shocks add to, and predicted, what that "
             "means for a patient"

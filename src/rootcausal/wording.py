@@ -98,6 +98,13 @@ def share(part: float) -> str:
     return f"{100 * part:.10g}%"
 
 
+def percent(risk: float, prevalence: float | None = None) -> str:
+    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
+    if risk < 0.01:
+        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
+    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
+
+
 def amount(value: float) -> str:
     """Return a number for the screen, with four digits or all of those before the point: ``4,795``."""
     if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e12):

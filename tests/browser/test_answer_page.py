@@ -11,7 +11,7 @@ import pytest
 
 from rootcausal import RCI
 from rootcausal.data import load_pbc
-from rootcausal.files.results import write_tables
+from rootcausal.files.writing import write_tables
 from rootcausal.report import content
 
 pd = pytest.importorskip("pandas")

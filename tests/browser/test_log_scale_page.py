@@ -13,7 +13,7 @@ def made(tmp_path_factory):
     frame = frame_of(X)
     rng = np.random.default_rng(0)
     frame["bili"] = np.round(np.exp(2 * y + rng.laplace(size=len(y))) + 0.01, 2)
-    model = RCI(transform={"bili": "log"}, backend="numpy").fit(frame, y)
+    model = RCI(log=["bili"], backend="numpy").fit(frame, y)
     path = tmp_path_factory.mktemp("log") / "page.html"
     model.report(frame.head(12), path, y[:12], units={"bili": "mg/dl"})
     return path, model, frame.head(12)

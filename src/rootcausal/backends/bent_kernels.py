@@ -3,8 +3,7 @@
 Each design is summed by one thread, in blocks of rows that stay in cache with all its terms, so that no digit
 depends on the number of threads. Nor on where arrays lie in memory: the compiler takes a loop that adds up
 while it stores in another order where it cannot rule out that two arrays overlap, and it cannot where an
-index might count from the end. So blocks are cut out before they are looped over, and no loop does both. The
-plain twins are in :mod:`rootcausal.nonlinear.plain_rows` and :mod:`rootcausal.nonlinear.spacing`.
+index might count from the end. So blocks are cut out before they are looped over, and no loop does both.
 """
 
 from __future__ import annotations
@@ -227,7 +226,11 @@ def histogram_units(
 def entropy_units(
     counts: F64, edges: F64, spacing: float, n_rows: float, begin: int, end: int, out: F64
 ) -> None:
-    """Histograms begin..end−1: rootcausal.nonlinear.spacing.spacing_entropy of each."""
+    """Differential entropies (nats) of what histograms begin..end−1 count, which weigh ``n_rows`` each.
+
+    The density at a value is the share of rows within m ranks of it, over the distance between the first and
+    the last of them, m being about the root of the rows; near the ends of the column fewer ranks are there.
+    """
     bins = counts.shape[1]
     for number in range(begin, end):
         count = counts[number]

@@ -1,6 +1,6 @@
 """How well many columns rank who had the event first: pairs counted by compiled loops.
 
-The plain twin is ``scoring.concordance``, a column at a time.
+The plain twin is ``outcomes.survival.concordance``, a column at a time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Walks through bent mechanisms, patient by patient, in compiled loops.
-
-The plain twin is :func:`rootcausal.nonlinear.shapley.plain_walks`.
-"""
+"""Walks through bent mechanisms, patient by patient, in compiled loops."""
 
 from __future__ import annotations
 

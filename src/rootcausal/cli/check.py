@@ -22,16 +22,6 @@ from .options import (
 if TYPE_CHECKING:
     from ..estimator import Estimator
 
-# By the names of the figures: what is said of each.
-SAID = {
-    "auc": "of two patients it gives the one with the disease the higher risk in {:.0%} of pairs",
-    "concordance": "it tells which of two patients has the event first in {:.0%} of pairs",
-    "r2": "it tells {:.0%} of the variance",
-}
-BESIDE_CHANCE = {
-    "brier": "mean squared error of its risks (Brier score) {:.3f}, without any variable {:.3f}",
-    "error": "typical error {:.3g}, without any variable {:.3g}",
-}
 # Pairs of columns that a search compared, times rows, above which five more searches are not worth the wait:
 # it took about three seconds on one core.
 MOST_COMPARED = 1e9
@@ -95,10 +85,11 @@ def _cross_validated(model: "Estimator") -> str:
         figures = model.cross_validate()
     except InputError as error:
         return f"what the model knows of patients whom it has not seen cannot be told: {error}"
-    said = [words.format(max(figures[name], 0.0)) for name, words in SAID.items() if name in figures]
-    said += [
-        words.format(figures[name], figures[f"{name}_without_variables"])
-        for name, words in BESIDE_CHANCE.items()
-        if name in figures
-    ]
+    from ..outcomes import OUTCOMES
+
+    said = []
+    for name, words in OUTCOMES[model.outcome].said_of.items():
+        if name in figures:
+            chance = [figures[beside]] if (beside := f"{name}_without_variables") in figures else []
+            said.append(words.format(max(figures[name], 0.0), *chance))
     return f"of patients whom the model has not seen ({figures['folds']} folds): {'; '.join(said)}"

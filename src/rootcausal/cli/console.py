@@ -15,7 +15,7 @@ import typer
 
 from ..errors import UnlikeCohortWarning
 from ..version import __version__
-from ..wording import listed, one_line, plural, printable, short_names, shown
+from ..wording import listed, one_line, percent, plural, printable, short_names, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from ..estimator import Estimator
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
-    from ..inputs.matrices import Readings
-    from ..inputs.patients import Patients
+    from ..inputs.patients import Patients, Readings
     from ..loading import Fitted
+    from ..outcomes import Words
     from ..provenance import LeftOut
-    from .outcome_lines import OutcomeLines
 
 # Of a patient; beginning of a warning, too.
 NOT_SCORED, NOTHING_MEASURED = "not scored", "nothing that the model goes by was measured"
@@ -42,6 +41,8 @@ SECONDS_BEFORE_STATUS = 2.0
 # Where the text of a line starts: behind a verdict or the space below it, a number, or the mark of a list.
 BEFORE_TEXT = re.compile(r"[A-Z ]{13}| *(?:- |\d+\. )?")
 NARROWEST = 40
+# A doubt about one of these is said at once.
+STRONGEST = 3
 LIMIT_LETTERS = 240
 DOUBTS_SAID = 3
 
@@ -257,23 +258,48 @@ def say_mechanism(model: "Estimator") -> None:
         say(line)
 
 
-def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
+def words_of_model(model: "Estimator", horizon: float | None = None) -> "Words":
+    """Return how the outcome of a model is spoken of, risks being told by the ``horizon`` if one is given."""
+    from ..outcomes import words_of
+
+    reading, parameters = model.provenance_.get("reading", {}), dict(model.provenance_["parameters"])
+    if horizon is not None:
+        parameters["horizon"] = horizon
+    return words_of(model._model.attribution, reading.get("called"), reading.get("unit", ""), parameters)
+
+
+def names_with_levels(model: "Estimator") -> list[str]:
+    """Names of variables; of two levels that are no numbers also which one is up, unless that is yes."""
+    from ..inputs.labels import ANSWERS
+
+    yes, found = {answer for _, answer in ANSWERS}, []
+    for name, variable in zip(
+        short_names(model._encoding.shown_names), model._encoding.variables, strict=True
+    ):
+        up = variable.levels[-1] if variable.kind == "binary" else None
+        say_it = isinstance(up, str) and up.strip().casefold() not in yes
+        found.append(f"{name} = {one_line(str(up), 20)}" if say_it else name)
+    return found
+
+
+def say_order(model: "Estimator", words: "Words") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
     from ..arrows import effect_intervals
     from ..provenance import left_out
 
-    order, called = [int(k) for k in model.causal_order_], short_names(model._encoding.shown_names)
+    order, called = [int(k) for k in model.causal_order_], names_with_levels(model)
     if model.covariates_.size:
-        adjusted = listed([called[k] for k in model.covariates_], 10)
-        say(f"adjusted for, in the {lines.told} and no root causes: {adjusted}")
+        shown = short_names(model._encoding.shown_names)
+        adjusted = listed([shown[k] for k in model.covariates_], 10)
+        say(f"adjusted for, in the {words.told} and no root causes: {adjusted}")
     if not order:
-        say(f"no variable depends on {lines.subject}: all Shapley values are zero")
+        say(f"no variable depends on {words.subject}: all Shapley values are zero")
         return
     effects = model._unit_effects
     ends = None if model.bootstrap_ is None else effect_intervals(model.bootstrap_, len(effects))
     sure = "" if ends is None else "; in brackets: 95% interval from the bootstrap"
     bent = "" if model._model.attribution.proportional else ", all others being average"
-    say(f"causal order, and {lines.of_order}{bent}{sure}:")
+    say(f"causal order, and {words.of_order}{bent}{sure}:")
     first = {k: called[k] for k in order[:VARIABLES_SHOWN]}
     width = max(len(name) for name in first.values())
     kinds = [variable.kind for variable in model._encoding.variables]
@@ -281,11 +307,11 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
         # Levels without an order have no upwards: a shock counts towards those that raise the risk.
         signless = kinds[k] == "nominal"
         effect = abs(effects[k]) if signless else effects[k]
-        size = lines.per_sd(effect)
+        size = words.per_sd(effect)
         if signless:
             size = f"{size.replace('+', ' ', 1)} either way"
         if ends is not None:
-            low, high = map(lines.per_sd, ends[:, k])
+            low, high = map(words.per_sd, ends[:, k])
             size += f" ({low} to {high})"
         say(f"  {place:>3}. {name:<{width}}  {size}")
     if len(order) > VARIABLES_SHOWN:
@@ -293,7 +319,7 @@ def say_order(model: "Estimator", lines: "OutcomeLines") -> None:
     if ends is not None:
         say_if_outside((effects[k], *ends[:, k]) for k in first)
     columns = model._encoding.names
-    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), lines.subject)
+    _say_left_out(left_out(columns, model._model.used.tolist(), model.provenance_), words.subject)
 
 
 def say_names(model: "Estimator", file: "Path | None" = None) -> None:
@@ -301,8 +327,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
     ``file`` is what ``--knowledge`` named: beside it no other option may say what is known.
     """
-    from ..asking.question import ask
-    from ..asking.saying import as_option, in_file, options
+    from ..name_hints.order_check import ask
+    from ..name_hints.suggestion import as_option, in_file, options
 
     names = [str(name) for name in model.feature_names_in_]
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])
@@ -325,11 +351,8 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
 
 def _say_left_out(variables: "LeftOut", subject: str) -> None:
-    independent = f"no sign of a dependence on {subject}"
-    if variables.adds_nothing is None:
-        independent += ", or none once earlier variables are known"
     reasons = {
-        independent: variables.independent,
+        f"no sign of a dependence on {subject}": variables.independent,
         f"associated with {subject}, but adding nothing once earlier variables are known": (
             variables.adds_nothing
         ),
@@ -346,17 +369,15 @@ def say_if_outside(intervals: Iterable[tuple[Any, Any, Any]]) -> None:
         say("an interval is that of the resamples: where it does not hold the value, they seldom found it")
 
 
-def say_meaning(
-    lines: "OutcomeLines", base_value: float, covariates: Sequence[str], notable_from: float
-) -> None:
+def say_meaning(words: "Words", base_value: float, covariates: Sequence[str], notable_from: float) -> None:
     """Explain the printed numbers."""
-    meaning = lines.meaning(base_value, bool(covariates))
+    meaning = words.meaning(base_value, bool(covariates))
     # A paragraph for files; a terminal breaks its lines where it ends.
     say(" ".join(meaning.split()) if sys.stdout.isatty() else meaning)
-    say(lines.left_unnamed(notable_from))
+    say(words.left_unnamed(notable_from))
     if covariates:
         say_adjusted(covariates)
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
 
 
@@ -398,7 +419,7 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
     """Print a line on stderr where the checks say that something is not to be read.
 
     ``who`` says the rest, such as "the page". Of a model that was just ``fitted``, what its fit warned of is
-    not said twice.
+    not said twice, and doubts about its strongest variables are said too.
     """
     nothing_found = fitted is not None and not fitted.causal_order_.size
     broken = [
@@ -410,6 +431,16 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
         complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")
+    strongest = set() if fitted is None or nothing_found else _strongest(fitted)
+    for check in diagnosis.limits:
+        if check not in broken and check.verdict == "doubtful" and strongest.intersection(check.variables):
+            complain(f"warning: the checks doubt: {one_line(check.limit, LIMIT_LETTERS)} ({who} says why)")
+
+
+def _strongest(model: "Fitted") -> set[str]:
+    """The columns whose shocks move the outcome most."""
+    order = sorted(map(int, model.causal_order_), key=lambda k: -abs(float(model._unit_effects[k])))
+    return {str(model.feature_names_in_[k]) for k in order[:STRONGEST]}
 
 
 def patient_label(patients: "Patients", row: int) -> str:
@@ -435,22 +466,14 @@ def patient_labels(patients: "Patients") -> list[str]:
     ]
 
 
-def percent(risk: float, prevalence: float | None = None) -> str:
-    """Return a risk without calling it certain where rounding would; finer where the disease is rare."""
-    if risk < 0.01:
-        return "under 1%" if prevalence is None else "under 0.01%" if risk < 0.0001 else f"{100 * risk:.1g}%"
-    return "over 99%" if risk > 0.99 else f"{risk:.0%}"
-
-
 def made_with(model: "Estimator") -> dict[str, Any]:
     """Return the settings of a model, for the provenance of a result."""
     from ..inputs.knowledge import Knowledge
-    from ..provenance import backend_used
 
     parameters = dict(cast("dict[str, Any]", model.provenance_["parameters"]))
     # What was not asked for is not said: kinds are printed by themselves.
     kinds, known = parameters.pop("kinds", None), parameters.pop("knowledge", None)
-    logs = parameters.pop("transform", None)
+    logs = parameters.pop("log", None)
     if parameters.get("missing") == "impute":
         del parameters["missing"]
     if "horizon" in parameters:
@@ -464,7 +487,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:
         parameters["knowledge"] = Knowledge.of(known).in_words()
-    return {**parameters, "backend": backend_used(model.provenance_)}
+    return {**parameters, "backend": model.provenance_["backend"]}
 
 
 def provenance(command: str, details: dict[str, Any]) -> str:

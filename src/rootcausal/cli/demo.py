@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..wording import shown, together
+from ..wording import percent, shown, together
 from .console import (
     made_with,
-    percent,
     provenance,
     say,
     say_known,
     say_meaning,
     say_order,
     warn_of_limits,
+    words_of_model,
 )
 from .options import check_output, page_path, table_path
 
@@ -49,12 +49,11 @@ def demo(
     import pyarrow as pa
 
     from ..data import load_pbc
-    from ..files.results import write_tables
+    from ..files.writing import write_tables
+    from ..inputs.binary import Diagnosis
     from ..inputs.knowledge import Knowledge
-    from ..inputs.outcomes import Diagnosis
     from ..rci import RCI
     from ..report import write_report
-    from .outcome_lines import lines_of
 
     check_output(out)
     if table_file is not None:
@@ -69,8 +68,8 @@ def demo(
     say(f"{cohort.description}.")
     say(f"disease: {cohort.target_name} = 1 ({int(cohort.y.sum())} of {len(cohort.y)} patients)")
     say_known(known)
-    lines = lines_of(model)
-    say_order(model, lines)
+    words = words_of_model(model)
+    say_order(model, words)
     by_risk = np.argsort(explanation.log_odds, kind="stable")
     chosen = {"highest": by_risk[-1], "median": by_risk[len(by_risk) // 2], "lowest": by_risk[0]}
     for word, row in chosen.items():
@@ -79,7 +78,7 @@ def demo(
             f"Patient {cohort.ids[row]}, the {word} risk of the cohort", explanation, int(row), cohort.units
         )
     say()
-    say_meaning(lines, explanation.base_value, explanation.covariates, explanation.notable_from)
+    say_meaning(words, explanation.base_value, explanation.covariates, explanation.notable_from)
     model.bootstrap(RESAMPLES, progress=sys.stderr.isatty())
     diagnosis = write_report(
         model.set_labels(cohort.labels),

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, UnlikeCohortWarning
-from ..files.results import write_pieces
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
+from ..files.writing import write_pieces
 from ..version import __version__
-from ..wording import listed, one_line, plural, quoted, short_names, shown, together
+from ..wording import listed, one_line, percent, plural, quoted, short_names, shown, together
 from .console import (
     NOT_SCORED,
     NOTHING_MEASURED,
     made_with,
     patient_label,
-    percent,
     print_table,
     provenance,
     say,
@@ -28,6 +27,7 @@ from .console import (
     say_removed,
     say_what_is_known,
     status_if_slow,
+    words_of_model,
 )
 from .models import call_variables, columns_of, labels_of, load_model, say_sheet
 from .options import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..explanation import Explanation, RootCause
     from ..inputs.patients import Patients
     from ..loading import Fitted
-    from .outcome_lines import OutcomeLines
+    from ..outcomes import Words
 
 PATIENTS_SHOWN = 10
 # Letters for the names of covariates, above the column of what they add; their number needs fewer.
@@ -123,7 +123,6 @@ def explain(
     rootcausal explain model.rci new.csv --id patient --what-if sex=male
     """
     from ..inputs.from_file import stream_new_patients
-    from .outcome_lines import lines_of
 
     asked = check_question(what_if)
     if out is not None:
@@ -138,7 +137,7 @@ def explain(
     namings = labels_of(labels)
     model = load_model(model_file, horizon)
     call_variables(model, namings)
-    asks = Asked(model, horizon, lines_of(model, horizon))
+    asks = Asked(model, horizon, words_of_model(model, horizon))
     question = None if asked is None else understood(asked, model)
     wanted = {**columns_of(model, reading.na), "id_column": id_column, "drop_missing": drop_missing}
     table = reading.table_at(patients_file)
@@ -147,7 +146,7 @@ def explain(
     if out is None:
         _print_first(patients_file, pieces, asks, question, 3 if top is None else top)
     else:
-        details = {"model": model_file.name, "checks": model._found.verdict, **made, **asks.lines.facts()}
+        details = {"model": model_file.name, "checks": model._found.verdict, **made, **asks.words.facts}
         if question is not None:
             details["what_if"] = str(question)
         scores = _Scores(asks, id_column, question)
@@ -165,7 +164,7 @@ class Asked:
 
     model: "Fitted"
     horizon: float | None
-    lines: "OutcomeLines"
+    words: "Words"
 
     def look_at(self, table: Any) -> None:
         """Say what is unlike the cohort in rows of which not all are shown."""
@@ -217,44 +216,44 @@ def _print_first(
         warnings.simplefilter("ignore", UnlikeCohortWarning)  # it was said of the whole file
         explanation = asked.explain(first.X.slice(0, PATIENTS_SHOWN))
     if question is not None:
-        print_answers(question, first, explanation, asked.lines)
+        print_answers(question, first, explanation, asked.words)
     else:
-        print_root_causes(first, explanation, asked.lines, top, pieces.n_rows)
+        print_root_causes(first, explanation, asked.words, top, pieces.n_rows)
 
 
 def print_root_causes(
-    patients: "Patients", explanation: "Explanation", lines: "OutcomeLines", top: int, n_rows: int
+    patients: "Patients", explanation: "Explanation", words: "Words", top: int, n_rows: int
 ) -> None:
     """Print a line for each of the first patients, and say what its numbers mean; the file has ``n_rows``."""
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
     shown_names = short_names([variable.shown for variable in explanation.variables])
     called = dict(zip(explanation.feature_names, shown_names, strict=True))
     called |= {one.name: " + ".join(called[member] for member in one.members) for one in explanation.sets}
-    causes = explanation.root_causes(top, both_ways=lines.both_ways)
+    causes = explanation.root_causes(top, both_ways=words.both_ways)
     rows = [
         (
             patient_label(patients, row),
-            *lines.cells(predicted[row], predictor[row]),
-            *([_adjustment(explanation, lines, row)] if covariates else []),
+            *words.cells(predicted[row], predictor[row]),
+            *([_adjustment(explanation, words, row)] if covariates else []),
             (
-                ", ".join(_cause(one, called[one.variable], explanation, lines, row) for one in of_patient)
-                or lines.no_causes
+                ", ".join(_cause(one, called[one.variable], explanation, words, row) for one in of_patient)
+                or words.no_causes
             )
             + _not_measured(explanation, called, of_patient, row),
         )
         if explanation.scored[row]
-        else _not_scored(patient_label(patients, row), len(lines.header) + bool(covariates))
+        else _not_scored(patient_label(patients, row), len(words.header) + bool(covariates))
         for row, of_patient in enumerate(causes)
     ]
     adjusted = [explanation.variables[place].shown for place in explanation._model.covariates]
     apart = [together(adjusted, COVARIATES_WIDTH)] if covariates else []
-    print_table(("patient", *lines.header, *apart, lines.of_causes), rows)
+    print_table(("patient", *words.header, *apart, words.of_causes), rows)
     ends = explanation.covariate_interval if covariates else None
     printed = any(_has_interval(cause) for of_patient in causes for cause in of_patient)
     effect = explanation.covariate_effect
     printed = printed or (ends is not None and any(map(_apart, effect, *ends)))
     if printed and explanation.frequency is not None:
-        share = "" if lines.both_ways else ", and the share of resamples in which it raises the risk"
+        share = "" if words.both_ways else ", and the share of resamples in which it raises the risk"
         say(f"in brackets: 95% interval{share}")
         shown = [(one.shapley, one.lower, one.upper) for of_patient in causes for one in of_patient]
         say_if_outside([*shown, *([] if ends is None else zip(effect, *ends, strict=True))])
@@ -265,7 +264,7 @@ def print_root_causes(
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
         say(f"and {plural(n_more, noun)}; --out scores.csv writes them all")
-    say_meaning(lines, explanation.base_value, covariates, explanation.notable_from)
+    say_meaning(words, explanation.base_value, covariates, explanation.notable_from)
 
 
 def _not_scored(label: str, width: int) -> tuple[str, ...]:
@@ -294,13 +293,13 @@ def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
         say(f"extrapolation, beyond the range of the cohort: {listed(found, BEYOND_NAMED)}")
 
 
-def _adjustment(explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+def _adjustment(explanation: "Explanation", words: "Words", row: int) -> str:
     """What covariates add to one patient, with its interval, and which of them were not measured."""
-    added = lines.size(explanation.covariate_effect[row])
+    added = words.beside(explanation.covariate_effect[row])
     if explanation.covariate_interval is not None:
         lower, upper = explanation.covariate_interval[:, row]
         apart = _apart(explanation.covariate_effect[row], lower, upper)
-        added += f" ({lines.end(lower)} to {lines.end(upper)})" if apart else ""
+        added += f" ({words.end(lower)} to {words.end(upper)})" if apart else ""
     places = explanation._model.covariates
     expected = [one_line(explanation.variables[k].shown, 20) for k in places if explanation.imputed[row, k]]
     # On a line of its own, so that the column stays narrow.
@@ -320,7 +319,7 @@ def _apart(value: float, lower: float, upper: float) -> bool:
     return lower < upper or lower > value or upper < value
 
 
-def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "OutcomeLines", row: int) -> str:
+def _cause(cause: "RootCause", name: str, explanation: "Explanation", words: "Words", row: int) -> str:
     value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
     if cause.imputed and cause.members:
         name += " (not all measured)"
@@ -328,17 +327,17 @@ def _cause(cause: "RootCause", name: str, explanation: "Explanation", lines: "Ou
         name += f" (not measured; {value} expected)"
     elif cause.level is not None:
         name += f" = {value}"
-    text = f"{name} {lines.size(cause.shapley)}"
+    text = f"{name} {words.beside(cause.shapley)}"
     if not _has_interval(cause):
         return text
     assert cause.lower is not None
     assert cause.upper is not None
-    sure = "" if cause.frequency is None or lines.both_ways else f", {percent(cause.frequency)}"
+    sure = "" if cause.frequency is None or words.both_ways else f", {percent(cause.frequency)}"
     if cause.frequency == 0 < cause.shapley:
         sure = ", no resample agrees"
     elif cause.upper <= 0 < cause.shapley or cause.shapley < 0 <= cause.lower:
         sure = ", resamples disagree"
-    return f"{text} ({lines.end(cause.lower)} to {lines.end(cause.upper)}{sure})"
+    return f"{text} ({words.end(cause.lower)} to {words.end(cause.upper)}{sure})"
 
 
 class _Scores:
@@ -355,7 +354,7 @@ class _Scores:
 
     def __init__(self, asked: Asked, id_column: str | None, question: Question | None) -> None:
         model = asked.model
-        self.lines = asked.lines
+        self.words = asked.words
         self.base_value = float(model.intercept_)
         self.covariates = [str(model.feature_names_in_[place]) for place in model.covariates_]
         self._asked, self._model = asked, model
@@ -399,7 +398,7 @@ class _Scores:
         who: tuple[str, Any] = ("row", patients.row_numbers)
         if self._id_column is not None:
             who = (self._id_column, pa.array(patients.ids, pa.string()))
-        predicted, predictor = self.lines.columns
+        predicted, predictor = self.words.columns
         risk = [(predicted, explanation.predicted)]
         if predictor is not None:
             risk.append((predictor, explanation.predictor))
@@ -479,7 +478,7 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
     say(f"scores of {plural(pieces.n_rows, pieces.row_noun)} written to {shown(out)}")
     first = listed([quoted(name) for name in scores.before])
     say(
-        f"columns: {first}, then {scores.lines.of_columns}"
+        f"columns: {first}, then {scores.words.of_columns}"
         + (f", then {listed([quoted(name) for name in scores.after], 3)}" if scores.after else "")
     )
     if scores.n_imputed:
@@ -498,8 +497,8 @@ def _write_scores(out: Path, pieces: _Counted, scores: _Scores, details: dict[st
             f"{plural(scores.n_not_scored, pieces.row_noun)} {is_} {NOT_SCORED}, and without values: "
             f"{NOTHING_MEASURED}"
         )
-    say(scores.lines.base(scores.base_value, "shocks and covariates" if scores.covariates else "shocks"))
+    say(scores.words.base(scores.base_value, "shocks and covariates" if scores.covariates else "shocks"))
     if scores.covariates:
         say_adjusted(scores.covariates)
-    for line in scores.lines.populations():
+    for line in scores.words.populations:
         say(line)

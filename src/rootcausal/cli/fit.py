@@ -10,10 +10,11 @@ import typer
 
 from ..errors import MissingExtraError
 from ..files.tables import refuse_streams
-from ..wording import plural, short_names, shown
+from ..wording import listed, plural, short_names, shown
 from .console import (
     kinds_lines,
     made_with,
+    names_with_levels,
     provenance,
     say,
     say_cohort,
@@ -25,6 +26,7 @@ from .console import (
     say_sets,
     status_if_slow,
     warn_of_limits,
+    words_of_model,
 )
 from .knowing import KnowledgeOptions
 from .models import call_variables, estimator_of, labels_of, learn
@@ -45,10 +47,11 @@ if TYPE_CHECKING:
     from ..estimator import Estimator
     from ..inputs.roles import Roles
     from ..loading import Fitted
-    from .outcome_lines import OutcomeLines
+    from ..outcomes import Words
 
 # Of each kind: into the outcome, and among the variables.
 ARROWS_SHOWN = 6
+EFFECTS_SHOWN = 6
 
 
 def _model_path(path: Path) -> Path:
@@ -64,7 +67,7 @@ class FitOptions(ModelOptions):
 
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy", "dask"],
-        of_model(metavar="auto|numpy|numba|cupy|dask", help="What does the sums."),
+        of_model(metavar="auto|numpy|numba|cupy|dask", help="Compute backend."),
     ] = "auto"
     scheduler: Annotated[
         str | None,
@@ -117,7 +120,7 @@ def fit(
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
     The outcome is a diagnosis (--target), the time to an event (--time and
-    --event), or a number (--target with --outcome number). Every other column
+    --event), or a number (--target with --outcome continuous). Every other column
     is a variable, except the ids, and what --drop and --after leave out. A
     patient may have several rows, which --id tells; the bootstrap then
     resamples patients. What is known of the causal order (--first, --tiers,
@@ -128,7 +131,7 @@ def fit(
     rootcausal fit cohort.csv --time futime --event died --out model.rci
     rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
     rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
-    rootcausal fit labs.csv --target egfr --outcome number --out model.rci
+    rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci
@@ -174,7 +177,7 @@ def fit(
 
 def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how: FitOptions) -> None:
     if how.mechanism != "linear":
-        raise typer.BadParameter("bent lines need the rows in memory.", param_hint="--mechanism")
+        raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
     if how.backend not in ("auto", "dask"):
@@ -199,7 +202,6 @@ def _fit_on_cluster(
         from ..inputs.from_cluster import connect, local_cluster, parquet_cohort, parquet_names, with_outcome
     except ImportError as error:
         raise MissingExtraError("a cluster needs Dask: pip install 'rootcausal[dask]'") from error
-    from ..inputs.follow_up_columns import ChosenFollowUp
     from ..inputs.roles import columns_named, note_of_after
 
     for file in files:
@@ -210,7 +212,7 @@ def _fit_on_cluster(
         settings = {**settings, "knowledge": roles.knowledge}
     frame = parquet_cohort(files, roles)
     logs = columns_named(list(frame.columns), roles.log)
-    settings = {**settings, "transform": dict.fromkeys(logs, "log") or None}
+    settings = {**settings, "log": list(logs) or None}
     with local_cluster() if scheduler is None else connect(scheduler):
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
@@ -223,10 +225,7 @@ def _fit_on_cluster(
     say_cohort(where, n_rows, model.n_features_in_)
     for line in kinds_lines(model._encoding.variables):
         say(line)
-    if isinstance(outcome, ChosenFollowUp):
-        longest: Any = model.provenance_["longest_follow_up"]
-        outcome = replace(outcome, longest=longest)
-    for line in outcome.lines(n_rows):
+    for line in outcome.counted(model.provenance_).lines(n_rows):
         say(line)
     if roles.after:
         say(note_of_after(parquet_names(files), roles))
@@ -237,20 +236,45 @@ def _fit_on_cluster(
 
 def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     """Print what was learned."""
-    from .outcome_lines import lines_of
-
-    lines = lines_of(model)
+    words = words_of_model(model)
     say_mechanism(model)
-    say_order(model, lines)
+    say_order(model, words)
     say_names(model, known.knowledge)
-    say_arrows(model, lines)
+    say_effects(model, words)
+    say_arrows(model, words)
     say_filled_in(model)
     say_sets(model)
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
 
 
-def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
+def say_effects(model: "Estimator", words: "Words") -> None:
+    """Print the surest effects without a prior, beside those of the model."""
+    found = model.summary()
+    if found.none:
+        say(f"no effects without a prior: {found.none}")
+        return
+    shown = [term for term in found.strongest() if term.estimable][:EFFECTS_SHOWN]
+    say(f"direct effects of one SD without a prior ({found.method}), the surest first:")
+    names = short_names([term.label for term in shown])
+    width = max(map(len, names), default=0)
+    for name, term in zip(names, shown, strict=True):
+        low, high = words.per_sd(term.lower_per_sd), words.per_sd(term.upper_per_sd)
+        by_model = "" if term.shrunk_per_sd is None else f"; by the model {words.per_sd(term.shrunk_per_sd)}"
+        p = f"p {found.p_text(term)}".replace("p <", "p < ")
+        say(
+            f"  {name:<{width}}  {words.per_sd(term.effect_per_sd)} ({low.strip()} to {high.strip()}), {p}"
+            f"{by_model}"
+        )
+    lost = [term.label for term in found.terms if term.note]
+    if lost:
+        say(f"  not estimable: {listed(short_names(lost), EFFECTS_SHOWN)}")
+    rest = len(found.terms) - len(shown) - len(lost)
+    if rest:
+        say(f"  and {plural(rest, 'less sure one')}: the page of rootcausal report shows all")
+
+
+def say_arrows(model: "Estimator", words: "Words") -> None:
     """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
     from ..arrows import (
         ABSENT_MEANS,
@@ -268,7 +292,7 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     order = causal.order
     if not order.size or (known is None and resamples is None):
         return
-    called = short_names(model._encoding.shown_names)
+    called = names_with_levels(model)
     names = [called[variable] for variable in order]
     effects = causal.direct_effects()
     among = edges_among(order, strong_edges(effects, ARROWS_SHOWN), known, resamples)
@@ -276,10 +300,10 @@ def say_arrows(model: "Estimator", lines: "OutcomeLines") -> None:
     into_outcome = arrows_to_outcome(order, causal.effects_on_outcome(), resamples, weakest)
     nominal = {place for place, k in enumerate(order) if model._encoding.variables[k].kind == "nominal"}
     if not (among or into_outcome):
-        say(f"{NONE_STRONG}, nor {lines.words.moved_by(weakest)}")
+        say(f"{NONE_STRONG}, nor {words.moved_by(weakest)}")
         return
     say("direct effects of one standard deviation (SD) of the cause, all else held fixed, strongest first:")
-    _say_some(into_outcome, len(into_outcome), [*names, lines.node], nominal, lines.direct)
+    _say_some(into_outcome, len(into_outcome), [*names, words.node], nominal, words.direct)
     _say_some(among, n_strong_edges(effects), names, nominal, _in_sd)
     shown = [*into_outcome[:ARROWS_SHOWN], *among]
     if any(arrow.state == UNSURE for arrow in shown):

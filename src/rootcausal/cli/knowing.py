@@ -99,7 +99,7 @@ class KnowledgeOptions:
 
         Names may themselves hold commas and colons.
         """
-        from ..inputs.known_files import fields_of_file
+        from ..inputs.knowledge_files import fields_of_file
         from ..inputs.roles import columns_named
 
         if self.knowledge is not None:

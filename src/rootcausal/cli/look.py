@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..files.table_file import TableFile
+from ..files.header import TableFile
 from ..version import __version__
 from ..wording import listed, one_line, plural, quoted, short_names, shown
 from .console import print_table, say, status_if_slow
 from .options import CohortFile, IdColumn, NamedOutcome, ReadingOptions, with_options
 
 if TYPE_CHECKING:
-    from ..looking.findings import Finding
-    from ..looking.look import Look
-    from ..looking.shape import ColumnFacts
-    from ..looking.target import TargetFacts
+    from ..profiling.column_types import ColumnFacts
+    from ..profiling.findings import Finding
+    from ..profiling.look import Look
+    from ..profiling.target import TargetFacts
 
 COLUMNS_SHOWN = 60
 WIDTH = 80
@@ -76,7 +76,7 @@ def _how_read(table: TableFile, na: Sequence[str]) -> list[str]:
 def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: Sequence[str]) -> "Look":
     from ..files.tables import column_names, read_columns
     from ..inputs.roles import require_columns
-    from ..looking.look import look as look_at
+    from ..profiling.look import look as look_at
 
     time = outcome.time
     target = outcome.target if time is None else outcome.event
@@ -99,9 +99,9 @@ def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: S
 
 def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
     from ..files.tables import described
-    from ..looking.column_findings import COLUMN
-    from ..looking.fit_line import as_line, fit_arguments, look_arguments
-    from ..looking.target import LABEL
+    from ..profiling.fit_line import as_line, fit_arguments, look_arguments
+    from ..profiling.single_columns import COLUMN
+    from ..profiling.target import LABEL
 
     say(f"{described(path)}: {plural(seen.n_rows, 'row')}, {plural(len(seen.columns), 'column')}")
     names = short_names([column.name for column in seen.columns], NAME_LETTERS)
@@ -142,7 +142,7 @@ def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
 
 def _print_line(arguments: list[str]) -> None:
     """The command to paste or, where shells would read it in different ways, why there is none."""
-    from ..looking.fit_line import as_line, not_for_a_line
+    from ..profiling.fit_line import as_line, not_for_a_line
 
     line = as_line(arguments)
     if line is not None:
@@ -159,9 +159,8 @@ def _print_line(arguments: list[str]) -> None:
 
 def _print_hint(seen: "Look") -> None:
     """What names suggest about the causal order; it is never in the line, since names are no knowledge."""
-    from ..asking.saying import as_option
-    from ..asking.suggestion import suggest
-    from ..looking.look import variables_left
+    from ..name_hints.suggestion import as_option, suggest
+    from ..profiling.look import variables_left
 
     hint = suggest(variables_left(seen), {})
     if not hint:
@@ -253,10 +252,9 @@ def _paragraph(text: str, indent: str = "") -> None:
 
 def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
     """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
-    from ..asking.saying import options
-    from ..asking.suggestion import suggest
-    from ..looking.fit_line import as_line, fit_arguments
-    from ..looking.look import variables_left
+    from ..name_hints.suggestion import options, suggest
+    from ..profiling.fit_line import as_line, fit_arguments
+    from ..profiling.look import variables_left
 
     arguments = fit_arguments(seen, path, read_so)
     hint = suggest(variables_left(seen), {})
@@ -291,7 +289,7 @@ def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
 
 def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
     labels = {"name": target.name, "labels": _pairs(target.labels), "missing": target.n_missing}
-    if kind == "number":
+    if kind == "continuous":
         return labels
     if kind == "survival":
         ends = {"event": target.disease, "guessed": target.guessed}
@@ -307,7 +305,7 @@ def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
 
 
 def _kind(seen: "Look") -> str:
-    return "number" if seen.number else "yes_no" if seen.time is None else "survival"
+    return "continuous" if seen.number else "binary" if seen.time is None else "survival"
 
 
 def _column_as_dict(column: "ColumnFacts") -> dict[str, Any]:

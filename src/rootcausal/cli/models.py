@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..errors import InputError
+from ..files.header import TableFile
 from ..files.memory import address_space_left
-from ..files.table_file import TableFile
 from ..files.tables import described, refuse_streams, table_format
 from ..wording import listed, one_line, printable, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
@@ -17,7 +17,7 @@ from .knowing import KnowledgeOptions
 if TYPE_CHECKING:
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
-    from ..inputs.outcome_columns import ChosenOutcome
+    from ..inputs.outcomes import ChosenOutcome
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
     from ..loading import Fitted
@@ -40,7 +40,13 @@ WORTH_A_LINE = (
     "diagnosis",
     "follow-up",
     "named like the target",
+    "measured later",
+    "before or after",
     "goes with follow-up",
+    "goes with the stay",
+    "absence goes with",
+    "says whether measured",
+    "competing event",
     "calendar year",
     "absence tells",
     "part of the outcome",
@@ -69,13 +75,13 @@ def learn(
     """Read a cohort with its outcome, say what was read, and fit the estimator of this outcome."""
     roles = known.with_roles(roles, cohort)
     patients, outcome = _read_labelled(cohort, roles, quiet)
-    told = {**settings, "knowledge": roles.knowledge, "transform": patients.transforms()}
+    told = {**settings, "knowledge": roles.knowledge, "log": patients.logged()}
     model = estimator_of(outcome, told)
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:
         raise MemoryError  # compilers that run out of it do not always come back
     model.fit(patients, *outcome.arguments(patients.target))
-    model._keep(replace(model._found, table=patients.doubts))
+    model._keep(replace(model._found, table=patients.preflight))
     return model, patients, outcome
 
 
@@ -83,12 +89,13 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     """Return the estimator of this outcome, not yet fitted."""
     from ..loading import ESTIMATORS
 
-    settings = {**settings, **outcome.parameters}
-    if outcome.kind != "yes_no" and settings.pop("mechanism") != "linear":
+    estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
+    if "mechanism" not in estimator().get_params() and settings.pop("mechanism") != "linear":
         raise typer.BadParameter(
-            "bent lines are for a diagnosis (--target): leave --mechanism out.", param_hint="--mechanism"
+            "nonlinear equations are for a diagnosis (--target): leave --mechanism out.",
+            param_hint="--mechanism",
         )
-    return ESTIMATORS[outcome.kind](**settings, progress=True)
+    return estimator(**settings, progress=True)
 
 
 def _read_labelled(cohort: TableFile, roles: "Roles", quiet: bool) -> "tuple[Patients, ChosenOutcome]":
@@ -108,15 +115,15 @@ def _read_labelled(cohort: TableFile, roles: "Roles", quiet: bool) -> "tuple[Pat
             say(line)
         if roles.knowledge is not None:
             say_known(roles.knowledge)
-    return replace(patients, doubts=_warn_of_doubts(patients, roles)), outcome
+    return replace(patients, preflight=_preflight(patients, roles)), outcome
 
 
-def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
+def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     """Print on stderr, and return, what ``rootcausal look`` would doubt in the columns of a fit."""
     import numpy as np
     import pyarrow as pa
 
-    from ..looking.look import look
+    from ..profiling.look import look
 
     if patients.X.num_columns > MOST_COLUMNS:
         return ()
@@ -137,13 +144,14 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     if getattr(roles.outcome, "positive", None) is not None:
         silent.add("contradiction")  # which label it is was said
+    answered = _answered(patients, roles)
     doubts = [
         one
         for one in seen.findings
         if one.name in WORTH_A_LINE
         and one.name not in silent
         and one.columns != (roles.id_column,)
-        and not (one.name == "calendar year" and _adjusted_for(roles).issuperset(one.columns))
+        and (one.in_line or not one.columns or not answered.issuperset(one.columns))
     ]
     for one in doubts[:DOUBTS_SHOWN]:
         typer.echo(f"warning: {printable(one_line(one.sentence, 400))}", err=True)
@@ -156,15 +164,18 @@ def _warn_of_doubts(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
 def _said(patients: "Patients", roles: "Roles") -> "dict[str, Kind]":
     """What the user said that columns are; dates that were kept are numbers of days."""
     said: dict[str, Kind] = dict.fromkeys(patients.reading.get("origins", {}), "number")
-    for name, kind in roles.wishes.kinds.items():
+    for name, kind in roles.hints.kinds.items():
         said[str(name)] = "ordinal" if isinstance(kind, tuple) else kind
     return said
 
 
-def _adjusted_for(roles: "Roles") -> set[str]:
+def _answered(patients: "Patients", roles: "Roles") -> set[str]:
+    """Columns that the user named as variables, or placed: what was yours to decide of them is decided."""
     known = roles.knowledge
-    given = known.get("covariates", ()) if isinstance(known, dict) else known.covariates if known else ()
-    return {str(name) for name in given}
+    fields = {} if known is None else known if isinstance(known, dict) else known.to_dict()
+    placed = [*(fields.get("tiers") or ()), fields.get("first") or (), fields.get("covariates") or ()]
+    kept = patients.X.column_names if roles.keep else ()
+    return {str(name) for some in (*placed, kept) for name in some}
 
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from ..errors import InputError
-from ..files.atomic_write import check_can_write
-from ..files.results import result_format
-from ..files.table_file import TableFile
+from ..files.header import TableFile
+from ..files.writing import check_can_write, result_format
 from ..wording import quoted, shown
 from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
-    from ..inputs.outcome_columns import OutcomeColumns
+    from ..inputs.outcomes import OutcomeColumns
     from ..inputs.roles import Roles
 
 
@@ -131,7 +130,7 @@ MechanismName = Annotated[
     Literal["linear", "nonlinear", "auto"],
     of_model(
         metavar="linear|nonlinear|auto",
-        help="Straight lines, or bent ones; auto: bent where straight ones are not enough.",
+        help="Linear or nonlinear equations; auto: nonlinear where linear ones are not enough.",
     ),
 ]
 
@@ -204,8 +203,8 @@ class TableOptions(ReadingOptions):
         list[str] | None,
         of_table(
             metavar="COLUMN=KIND",
-            help="What a column is, where the guess is wrong: number, binary, ordinal, nominal, or its "
-            "levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
+            help="What a column is, where the kind inferred is wrong: number, binary, ordinal, nominal, or "
+            "its levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
             "times.",
         ),
     ] = None
@@ -229,7 +228,7 @@ class TableOptions(ReadingOptions):
     def roles(self, outcome: "OutcomeColumns") -> "Roles":
         """Return what each column is for; options that do not go together are wrong usage."""
         from ..inputs.roles import Roles
-        from ..parameters import chosen_wishes
+        from ..parameters import chosen_hints
 
         settings = self.settings()
         if self.keep and self.drop:
@@ -241,7 +240,7 @@ class TableOptions(ReadingOptions):
             self.id_column,
             self.drop or (),
             self.drop_missing,
-            chosen_wishes(**settings),
+            chosen_hints(**settings),
             self.keep or (),
             self.na or (),
             log=self.log or (),
@@ -259,15 +258,15 @@ class NamedOutcome:
         of_outcome(
             callback=bare,
             metavar="COLUMN",
-            help="Column with the diagnosis: two labels. With --outcome number: with the number.",
+            help="Column with the diagnosis: two labels. With --outcome continuous: with the number.",
         ),
     ] = None
     outcome: Annotated[
-        Literal["yes-no", "number"] | None,
+        Literal["binary", "continuous"] | None,
         of_outcome(
-            metavar="yes-no|number",
+            metavar="binary|continuous",
             help="What --target is: two labels, or a number such as a score or eGFR.",
-            show_default="yes-no",
+            show_default="binary",
         ),
     ] = None
     time: Annotated[
@@ -348,8 +347,9 @@ class OutcomeOptions(NamedOutcome):
 
     def columns(self) -> "OutcomeColumns":
         """Return what the options say of the outcome; options that do not go together are wrong usage."""
-        from ..inputs.follow_up_columns import FollowUpColumns
-        from ..inputs.outcome_columns import DiagnosisColumn, NumberColumn
+        from ..inputs.binary import DiagnosisColumn
+        from ..inputs.continuous import NumberColumn
+        from ..inputs.survival import FollowUpColumns
 
         labels = {"--negative": self.negative, "--prevalence": self.prevalence}
         self.refuse_what_does_not_go_together()
@@ -359,10 +359,10 @@ class OutcomeOptions(NamedOutcome):
         assert self.target is not None
         of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
         _refuse(of_times, "is for --time and --event, not for --target")
-        if self.outcome == "number":
-            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome number")
+        if self.outcome == "continuous":
+            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome continuous")
             return NumberColumn(self.target, self.unit)
-        _refuse({"--unit": self.unit}, "is for --outcome number")
+        _refuse({"--unit": self.unit}, "is for --outcome continuous")
         if self.negative is not None:
             if self.positive is None:
                 raise typer.BadParameter(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..files.table_file import TableFile
+from ..files.header import TableFile
 from ..wording import plural, quoted, shown
 from .console import (
     made_with,
@@ -22,6 +22,7 @@ from .console import (
     say_what_was_found,
     status_if_slow,
     warn_of_limits,
+    words_of_model,
 )
 from .knowing import KnowledgeOptions
 from .models import call_variables, columns_of, labels_of, learn, load_model, say_sheet
@@ -48,7 +49,7 @@ class ReportOptions(ModelOptions):
 
     backend: Annotated[
         Literal["auto", "numpy", "numba", "cupy"],
-        of_model(metavar="auto|numpy|numba|cupy", help="What does the sums."),
+        of_model(metavar="auto|numpy|numba|cupy", help="Compute backend."),
     ] = "auto"
 
 
@@ -138,10 +139,11 @@ def report(
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
+    from ..outcomes import OUTCOMES
     from ..report import write_report
-    from .outcome_lines import lines_of
 
-    lines = lines_of(model, outcome.horizon)
+    words = words_of_model(model, outcome.horizon)
+    named = OUTCOMES[words.kind].unit_name(called)
     with status_if_slow(f"writing {quoted(out)}"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no patient has", UserWarning)  # said when the file was read
         diagnosis = write_report(
@@ -150,7 +152,7 @@ def report(
             out,
             known=happened,
             ids=patient_labels(patients),
-            units=lines.units(called),
+            units={named: words.unit} if named and words.unit else {},
             target=called,
             notes=[
                 *patients.notes,
@@ -160,7 +162,7 @@ def report(
             groups=patients.groups,
             horizon=outcome.horizon if model_file is not None else None,
         )
-    for line in lines.populations():
+    for line in words.populations:
         say(line)
     say_what_was_found(diagnosis)
     warn_of_limits(diagnosis, "the page", model if model_file is None else None)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError, MissingExtraError
-from ..files.atomic_write import cannot_write
 from ..files.tables import refuse_streams
+from ..files.writing import cannot_write
 from ..wording import plural, printable, shown
 from .console import say
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..files.results import write_tables
+from ..files.writing import write_tables
 from ..version import __version__
 from ..wording import shown
 from .console import provenance, say, status_if_slow
@@ -13,9 +13,6 @@ from .options import Prevalence, a_share, check_output, of_outcome, table_path
 
 if TYPE_CHECKING:
     from ..data import NonlinearCohort, SimulatedCohort
-
-# What the true values add to.
-SCALES = {"yes_no": "log-odds", "survival": "log-hazard", "number": "in the unit of severity"}
 
 
 def simulate(
@@ -36,11 +33,11 @@ def simulate(
     ] = "cohort",
     prevalence: Prevalence = None,
     outcome: Annotated[
-        Literal["yes_no", "survival", "number"],
+        Literal["binary", "survival", "continuous"],
         typer.Option(
-            metavar="yes_no|survival|number", help="A diagnosis, the time to an event, or a number."
+            metavar="binary|survival|continuous", help="A diagnosis, the time to an event, or a number."
         ),
-    ] = "yes_no",
+    ] = "binary",
     events: Annotated[
         float | None,
         of_outcome(
@@ -53,7 +50,7 @@ def simulate(
         Literal["linear", "nonlinear"],
         typer.Option(
             metavar="linear|nonlinear",
-            help="Relations that are straight lines, as in the paper, or that bend.",
+            help="Linear relations, as in the paper, or nonlinear ones.",
         ),
     ] = "linear",
     truth: Annotated[
@@ -76,6 +73,8 @@ def simulate(
     """
     import pyarrow as pa
 
+    from ..outcomes import OUTCOMES
+
     check_output(out)
     if truth is not None:
         check_output(truth, out)
@@ -89,7 +88,7 @@ def simulate(
     details: dict[str, Any] = {"rows": rows, "variables": variables, "seed": seed}
     if prevalence is not None:
         details |= {"design": design, "prevalence": prevalence}
-    if outcome != "yes_no":
+    if outcome != "binary":
         details |= {"outcome": outcome} | ({} if events is None else {"events": events})
     if mechanism == "nonlinear":
         details |= {"mechanism": mechanism}
@@ -105,7 +104,7 @@ def simulate(
     say(f"cohort written to {shown(out)}: {rows} rows, {len(names)} variables")
     say(_outcome_line(cohort, prevalence))
     if truth is not None:
-        say(f"true Shapley values ({SCALES[outcome]}) written to {shown(truth)}")
+        say(f"true Shapley values ({OUTCOMES[outcome].simulator.scale}) written to {shown(truth)}")
     say(provenance("simulate", details))
 
 
@@ -117,12 +116,12 @@ def _check(
         raise typer.BadParameter("--design case-control needs --prevalence.", param_hint="--design")
     if design == "case-control" and rows % 2:
         raise typer.BadParameter("half of the rows are cases: give an even number.", param_hint="--rows")
-    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
+    if outcome != "binary" and (design != "cohort" or prevalence is not None):
         hint = "--design" if prevalence is None else "--prevalence"
         raise typer.BadParameter(f"only a diagnosis has it, not --outcome {outcome}.", param_hint=hint)
     if events is not None and outcome != "survival":
         raise typer.BadParameter("it needs --outcome survival.", param_hint="--events")
-    if mechanism == "nonlinear" and (outcome != "yes_no" or prevalence is not None):
+    if mechanism == "nonlinear" and (outcome != "binary" or prevalence is not None):
         hint = "--prevalence" if prevalence is not None else "--outcome"
         raise typer.BadParameter("leave it out with --mechanism nonlinear.", param_hint=hint)
 
@@ -144,7 +143,7 @@ def _outcome_columns(cohort: "SimulatedCohort | NonlinearCohort") -> dict[str, A
 
 
 def _outcome_line(cohort: "SimulatedCohort | NonlinearCohort", prevalence: float | None) -> str:
-    from ..inputs.outcome_columns import disease_line
+    from ..inputs.binary import disease_line
 
     *_, name = _outcome_columns(cohort)
     y, rows = cohort.y, len(cohort.y)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..inputs.patients import Patients
     from ..loading import Fitted
+    from ..outcomes import Words
     from ..what_if import WhatIf
-    from .outcome_lines import OutcomeLines
 
 CHANGES_SHOWN = 3
 # Standard deviations. Hardly anybody has a shock beyond: who asks for one may mean a value.
@@ -103,7 +103,7 @@ def _warn_of_large_shock(name: str, shock: float, model: "Fitted") -> None:
     if abs(shock) > LARGEST_SHOCK:
         warnings.warn(
             f"--what-if {one_line(name, 40)}={shock:g} sets no value: {shock:g} is the shock, in standard "
-            f"deviations, and {seen}, so the answer is a guess",
+            f"deviations, and {seen}, so the answer is an extrapolation",
             UserWarning,
             stacklevel=2,
         )
@@ -118,17 +118,17 @@ def _not_understood() -> typer.BadParameter:
 
 
 def print_answers(
-    question: Question, patients: "Patients", explanation: "Explanation", lines: "OutcomeLines"
+    question: Question, patients: "Patients", explanation: "Explanation", words: "Words"
 ) -> None:
     """What is predicted before and after for each patient, and the measurements that would change most."""
     answer = question.answer(explanation)
     rows = []
     for row in range(len(answer.predicted)):
-        after = lines.predicted(answer.predicted[row])
+        after = words.predicted(answer.predicted[row])
         if answer.predicted_interval is not None:
             low, high = answer.predicted_interval[:, row]
-            after += f" ({lines.predicted(low)} to {lines.predicted(high)})"
-        now = lines.predicted(explanation.predicted[row])
+            after += f" ({words.predicted(low)} to {words.predicted(high)})"
+        now = words.predicted(explanation.predicted[row])
         changes = _changes(explanation, answer, row) or "nothing"
         if not explanation.scored[row]:
             now, after, changes = NOT_SCORED, NOT_SCORED, NOTHING_MEASURED
@@ -142,7 +142,7 @@ def print_answers(
         say(f"what if the shock on {name} were {question.shock:g} standard deviations{of_what}?")
     else:
         say(f"what if {name} were {one_line(question.level, 40)}?")
-    print_table(("patient", lines.header[0], f"{lines.told} then", "what would change"), rows)
+    print_table(("patient", words.header[0], f"{words.told} then", "what would change"), rows)
     if answer.predicted_interval is not None:
         say("in brackets: 95% intervals from the bootstrap")
         say_if_outside(zip(answer.predicted, *answer.predicted_interval, strict=True))

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.moments import reach
 from ..core.table import F64, Index
-from ..inputs.door import open_in_memory
+from ..inputs.binary import Diagnosis
 from ..inputs.matrices import matrix_for_scoring
-from ..inputs.outcomes import Diagnosis
 from ..inputs.target import warn_of_choice
+from ..inputs.validate import open_in_memory
 
 
 class Comparator(BaseEstimator, ABC):

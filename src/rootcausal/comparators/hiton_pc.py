@@ -17,8 +17,8 @@ from scipy.special import stdtrit
 from ..backends.choose import choose_table
 from ..core.moments import EXHAUSTED
 from ..core.table import F64, Index
-from ..core.yes_no import fit_logit
 from ..errors import InputError
+from ..outcomes.binary import fit_logit
 from .base import Comparator
 
 # Conditioning sets that are tried in one go: enough to make NumPy's overhead small, few enough to stop early.

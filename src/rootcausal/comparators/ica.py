@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import FastICA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.table import F64, Index
 from ..data.simulate import RandomState
 from ..errors import InputError
 from .base import Comparator
-from .forest import F32, Forest, grow_forest
-from .local_importance import importance_of_newcomers, out_of_bag_importance
+from .local_importance import F32, importance_of_newcomers, out_of_bag_importance
 
 MOST_ITERATIONS = 200
 # Directions with less variance than this share of the largest are rounding errors of collinear columns.
@@ -51,13 +51,13 @@ class ICAPrediction(Comparator):
     variable_of_source_ : (k,) column to which each source is assigned; unassigned columns score ``-inf``.
     converged_ : whether FastICA converged in 200 iterations. It need not: near-Gaussian or few data have
         no stable sources.
-    forest_ : :class:`~rootcausal.comparators.forest.Forest`, the trees and who is out of which bag.
+    forest_ : :class:`~sklearn.ensemble.RandomForestClassifier` of the sources.
     """
 
     unmixing_: F64
     variable_of_source_: Index
     converged_: bool
-    forest_: Forest
+    forest_: RandomForestClassifier
 
     def __init__(self, *, n_trees: int = 500, random_state: RandomState = None) -> None:
         self.n_trees = n_trees
@@ -71,7 +71,8 @@ class ICAPrediction(Comparator):
         self.unmixing_, self.converged_ = _unmix(Z, ica_seed)
         self.variable_of_source_ = _assign(self.unmixing_)
         self._cohort, self._labels, self._cohort_sources = Z, y, self._sources(Z)
-        self.forest_ = grow_forest(self._cohort_sources, y, self.n_trees, forest_seed)
+        self.forest_ = RandomForestClassifier(self.n_trees, random_state=forest_seed)
+        self.forest_.fit(self._cohort_sources, y)
 
     def _score(self, Z: F64) -> F64:
         if np.array_equal(Z, self._cohort):

@@ -9,7 +9,6 @@ thousands of sweeps, so take a few.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,28 +64,6 @@ def newton_directions(
         for k in range(moving.size):
             change[fit, moving[k]] = found[k] - start[k]
             shift[fit] -= centre[k] * change[fit, moving[k]]
-    return change, shift
-
-
-def plain_newton_directions(
-    columns: F64, residual: F64, weight: F64, coef: F64, working: Bools, penalty: F64
-) -> tuple[F64, F64]:
-    """The same by scikit-learn's coordinate descent: the oracle of the compiled loop."""
-    from sklearn.linear_model import enet_path
-
-    change, shift = np.zeros(coef.shape), np.empty(len(coef))
-    for fit, (moving, root) in enumerate(zip(working, np.sqrt(weight), strict=True)):
-        scaled = columns[moving] * root
-        centre = scaled @ root / (root @ root)
-        scaled -= centre[:, None] * root
-        start = coef[fit, moving]
-        pearson = np.divide(residual[fit], root, out=np.zeros_like(root), where=root > 0.0)
-        if moving.any():
-            options: dict[str, Any] = {"l1_ratio": 1.0, "tol": 1e-14, "max_iter": 1_000_000}
-            alphas = [penalty[fit] / len(root)]
-            _, path, _ = enet_path(scaled.T, pearson + start @ scaled, alphas=alphas, **options)
-            change[fit, moving] = path[:, 0] - start
-        shift[fit] = residual[fit].sum() / (root @ root) - centre @ change[fit, moving]
     return change, shift
 
 

@@ -1,48 +1,18 @@
-"""The two halves of a model: a mechanism gives errors, an attribution gives Shapley values.
+"""The two parts of a model: a mechanism gives errors, an attribution gives Shapley values.
 
 A mechanism says how values come from errors, in causal order; an attribution says what errors add to the
-outcome: to log-odds, a log-hazard, a value. Each half keeps its numbers to itself, so that neither the other
-half nor whoever asks a model knows whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that
-files can hold a new kind of half, it is entered in :mod:`rootcausal.files.model_arrays`.
+outcome: to log-odds, a log-hazard, a value. Each part keeps its numbers to itself, so that neither the other
+part nor whoever asks a model knows whether it is linear (see :mod:`rootcausal.core.linear`) or not. So that
+files can hold a new kind of part, it is entered in :mod:`rootcausal.files.model_arrays`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-import numpy as np
-
+from .schema import Part
 from .table import F64, Index
-
-
-class Half(Protocol):
-    """What both halves can do with files.
-
-    Attributes
-    ----------
-    kind : what the header of a file calls it.
-    ARRAYS : names of the arrays of one half.
-    PACKED : names of the arrays of many halves, put together.
-    """
-
-    kind: ClassVar[str]
-    ARRAYS: ClassVar[tuple[str, ...]]
-    PACKED: ClassVar[tuple[str, ...]]
-
-    def check(self) -> None:
-        """Raise ValueError where these cannot be the numbers of a half that was learned."""
-        ...
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Its numbers, by the names in ARRAYS: floats or whole numbers, of one axis or more."""
-        ...
-
-    @classmethod
-    def pack(cls, halves: Sequence[Self]) -> dict[str, np.ndarray]:
-        """The numbers of many, by the names in PACKED."""
-        ...
-
 
 #: Lines describe how a place depends on its causes; bent lines do; and its spread depends on them too.
 STRAIGHT, BENT, UNEVEN = "straight", "bent", "uneven"
@@ -61,7 +31,7 @@ class ArrowCurve(NamedTuple):
     spread: F64
 
 
-class Mechanism(Half, Protocol):
+class Mechanism(Part, Protocol):
     """How the values of n patients on q columns come from their errors, in causal order.
 
     A place is a position in the causal order of k columns; columns outside it have no error.
@@ -141,16 +111,8 @@ class Mechanism(Half, Protocol):
         ...
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> Self:
-        """The mechanism of these arrays; ValueError where they cannot be those of a learned one."""
-        ...
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[Self]:
-        """What was packed: mechanisms of so many places each; ValueError as in :meth:`from_arrays`.
-
-        Linear algebra depends on the number of threads: call it with as many as these were learned with.
-        """
+    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> Self:
+        """The mechanism of these fields, which may lack what follows from others."""
         ...
 
 
@@ -161,7 +123,7 @@ class Sampled(NamedTuple):
     noise: F64 | None
 
 
-class Attribution(Half, Protocol):
+class Attribution(Part, Protocol):
     """What unit-variance errors add to the outcome's linear predictor; all in causal order.
 
     That is the log-odds of the disease, the log-hazard of an event, or the expected value of a number.
@@ -227,27 +189,6 @@ class Attribution(Half, Protocol):
         ...
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> Self:
-        """The attribution of these arrays; ValueError where they cannot be those of a learned one.
-
-        ``mechanism`` is the half that its errors come from.
-        """
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
+        """The attribution of these fields, to the errors that ``mechanism`` tells."""
         ...
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]) -> list[Self]:
-        """What was packed, in the order of these mechanisms; ValueError as in :meth:`from_arrays`."""
-        ...
-
-
-def sizes_of(mechanisms: Sequence[Mechanism]) -> Index:
-    """(m,) how many errors each has."""
-    return np.array([one.order.size for one in mechanisms], dtype=np.intp)
-
-
-def taken(arrays: Mapping[str, np.ndarray], name: str, *shape: int, whole: bool = False) -> Any:
-    """The array of a half, after a look at its shape, and at its type: floats or whole numbers."""
-    array = arrays[name]
-    if array.shape != shape or array.dtype.kind != ("i" if whole else "f"):
-        raise ValueError(f"array {name} has the wrong shape or type")
-    return array

@@ -1,23 +1,18 @@
-"""The linear halves of a model: LiNGAM for the mechanism, logistic regression for the attribution.
-
-Errors are a triangular matrix times standardized columns, and a Shapley value is its error times a
-coefficient (paper, Equation 3: S_i = E_i δ_i).
-"""
+"""The linear mechanism, LiNGAM: errors are a triangular matrix times standardized columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.special import expit
 
-from .halves import STRAIGHT, ArrowCurve, Mechanism, sizes_of, taken
+from .halves import STRAIGHT, ArrowCurve
 from .moments import EXHAUSTED, reach
-from .proportional import Proportional
+from .schema import LOWER, UPPER, Array
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000
@@ -25,7 +20,6 @@ MOST_COLUMNS = 10_000_000
 # or a hazard times 1.11, or a risk of 50 % up to 52 %. On less than that nobody would act.
 NOTABLE_LOG_ODDS = 0.1
 # Beyond these, the scores of a patient would not be finite numbers.
-MOST_LOG_ODDS = 1e9
 LEAST_SCALE, MOST_SCALE = 1e-290, 1e290
 MOST_MEAN_IN_SD = 1e20
 # The diagonal of a mixing matrix holds standard deviations of at most one. Below it are correlations times
@@ -51,9 +45,13 @@ class LinearMechanism:
     """
 
     kind: ClassVar[str] = "linear"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("order", "mean", "sd", "mixing", "unmixing")
-    # One after the other, and each mixing matrix as the rows of its lower triangle.
-    PACKED: ClassVar[tuple[str, ...]] = ("order", "mean", "sd", "mixing")
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "order": Array(whole=True),
+        "mean": Array(),
+        "sd": Array(least=LEAST_SCALE, most=MOST_SCALE),
+        "mixing": Array.within(MOST_MIXING, LOWER),
+        "unmixing": Array(UPPER, least=-MOST_UNMIXING, most=MOST_UNMIXING, follows=True),
+    }
 
     n_columns: int
     order: Index
@@ -113,115 +111,17 @@ class LinearMechanism:
     def check(self) -> None:
         check_order(self.order, self.n_columns)
         check_moments(self.mean, self.sd)
-        _check_mixing(self.mixing)
-        _check_unmixing(self.unmixing)
+        own = np.diagonal(self.mixing)
+        if not ((own >= LEAST_DIAGONAL) & (own <= MOST_DIAGONAL)).all():
+            raise ValueError("the mixing matrix has entries out of range")
         _check_inverse(self.mixing, self.unmixing)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in self.ARRAYS}
-
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> LinearMechanism:
-        k = arrays["order"].size
-        mechanism = cls(
-            n_columns=n_columns,
-            order=taken(arrays, "order", k, whole=True),
-            mean=taken(arrays, "mean", k),
-            sd=taken(arrays, "sd", k),
-            mixing=taken(arrays, "mixing", k, k),
-            unmixing=taken(arrays, "unmixing", k, k),
-        )
-        mechanism.check()
-        return mechanism
-
-    @classmethod
-    def pack(cls, halves: Sequence[LinearMechanism]) -> dict[str, np.ndarray]:
-        packed = {name: np.concatenate([getattr(one, name) for one in halves]) for name in cls.PACKED[:-1]}
-        packed["mixing"] = np.concatenate([one.mixing[_triangle(one.order.size)] for one in halves])
-        return packed
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[LinearMechanism]:
-        total, triangles = int(sizes.sum()), sizes * (sizes + 1) // 2
-        order = taken(arrays, "order", total, whole=True)
-        mean, sd = taken(arrays, "mean", total), taken(arrays, "sd", total)
-        mixing = taken(arrays, "mixing", int(triangles.sum()))
-        check_order(order, n_columns, np.repeat(np.arange(sizes.size), sizes))
-        check_moments(mean, sd)
-        parts = (*(split(flat, sizes) for flat in (order, mean, sd)), split(mixing, triangles))
-        return [cls._unpacked(n_columns, *one) for one in zip(*parts, strict=True)]
-
-    @classmethod
-    def _unpacked(cls, n_columns: int, order: Index, mean: F64, sd: F64, triangle: F64) -> LinearMechanism:
-        mixing = np.zeros((order.size, order.size))
-        mixing[_triangle(order.size)] = triangle
-        _check_mixing(mixing)
-        unmixing = inverse(mixing)
-        _check_unmixing(unmixing)
-        return cls(n_columns, order, mean, sd, mixing, unmixing)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearAttribution(Proportional):
-    """Log-odds as a linear function of the errors.
-
-    Attributes
-    ----------
-    coef : (k,) log-odds for each unit of error, in causal order.
-    intercept : log-odds of a patient whose errors are all zero.
-    """
-
-    kind: ClassVar[str] = "linear"
-    outcome: ClassVar[str] = "yes_no"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("coef", "intercept")
-    PACKED: ClassVar[tuple[str, ...]] = ("coef", "intercepts")
-
-    coef: F64
-    intercept: float
-
-    @property
-    def base_value(self) -> float:
-        return self.intercept
-
-    def predicted(self, predictor: F64) -> F64:
-        """The risk of the disease."""
-        risk: F64 = expit(predictor)
-        return risk
-
-    @property
-    def notable(self) -> float:
-        return NOTABLE_LOG_ODDS
-
-    def check(self) -> None:
-        _check_effects(self.coef, np.array([self.intercept]))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"coef": self.coef, "intercept": np.array([self.intercept])}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> LinearAttribution:
-        attribution = cls(
-            taken(arrays, "coef", mechanism.order.size), float(taken(arrays, "intercept", 1)[0])
-        )
-        attribution.check()
-        return attribution
-
-    @classmethod
-    def pack(cls, halves: Sequence[LinearAttribution]) -> dict[str, np.ndarray]:
-        return {
-            "coef": np.concatenate([one.coef for one in halves]),
-            "intercepts": np.array([one.intercept for one in halves]),
-        }
-
-    @classmethod
-    def unpack(
-        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
-    ) -> list[LinearAttribution]:
-        sizes = sizes_of(mechanisms)
-        coef = taken(arrays, "coef", int(sizes.sum()))
-        intercepts = taken(arrays, "intercepts", sizes.size)
-        _check_effects(coef, intercepts)
-        return [cls(*one) for one in zip(split(coef, sizes), intercepts.tolist(), strict=True)]
+    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> LinearMechanism:
+        """To the last bit the learned one if linear algebra has as many threads as it had then."""
+        if "unmixing" not in fields:
+            fields = {**fields, "unmixing": inverse(fields["mixing"])}
+        return cls(n_columns, **fields)
 
 
 def inverse(mixing: F64) -> F64:
@@ -246,53 +146,20 @@ def direct_effects(unmixing: F64) -> F64:
     return edges
 
 
-def _triangle(k: int) -> np.ndarray:
-    return np.tri(k, dtype=bool)
-
-
-def split(flat: np.ndarray, sizes: Index) -> list[np.ndarray]:
-    """Parts of these sizes, one after the other; looking at ``flat``, not copying it."""
-    return [flat[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
-
-
-def check_order(order: Index, n_columns: int, owner: Index | int = 0) -> None:
-    """Raise ValueError where columns do not exist, or are twice in the order of one owner."""
+def check_order(order: Index, n_columns: int) -> None:
+    """Raise ValueError where columns do not exist, or are twice in the order."""
     if not 1 <= n_columns <= MOST_COLUMNS:
         raise ValueError("its number of columns is out of range")
     if not ((order >= 0) & (order < n_columns)).all():
         raise ValueError("the causal order names columns that do not exist")
-    if np.unique(order + n_columns * owner).size != order.size:
+    if np.unique(order).size != order.size:
         raise ValueError("the causal order names a column twice")
 
 
 def check_moments(mean: F64, sd: F64) -> None:
     """Raise ValueError where a patient would not get finite errors."""
-    if not ((sd >= LEAST_SCALE) & (sd <= MOST_SCALE)).all():
-        raise ValueError("a standard deviation is not a positive number, or out of range")
     if not (np.abs(mean) <= MOST_MEAN_IN_SD * sd).all():
         raise ValueError("a mean is not a number, or far larger than its standard deviation allows")
-
-
-def _check_effects(coef: F64, intercept: F64) -> None:
-    """Raise ValueError where a patient would not get finite log-odds."""
-    if not all((np.abs(effect) <= MOST_LOG_ODDS).all() for effect in (coef, intercept)):
-        raise ValueError("a coefficient or an intercept is not a number, or out of range")
-
-
-def _check_mixing(mixing: F64) -> None:
-    """Raise ValueError where a (k, k) matrix is not lower triangular, with a positive diagonal."""
-    own = np.diagonal(mixing)
-    inside = (own >= LEAST_DIAGONAL) & (own <= MOST_DIAGONAL)
-    if not (np.abs(mixing) <= MOST_MIXING).all() or not inside.all():
-        raise ValueError("the mixing matrix has entries out of range")
-    if np.triu(mixing, 1).any():
-        raise ValueError("the mixing matrix is not triangular")
-
-
-def _check_unmixing(unmixing: F64) -> None:
-    """Raise ValueError where a matrix holds what no inverse of a mixing matrix does."""
-    if not (np.abs(unmixing) <= MOST_UNMIXING).all():
-        raise ValueError("the unmixing matrix has entries out of range")
 
 
 def _check_inverse(mixing: F64, unmixing: F64) -> None:
@@ -301,8 +168,6 @@ def _check_inverse(mixing: F64, unmixing: F64) -> None:
     Such a solve leaves a residual that is small entry by entry beside |mixing| |inverse|, however badly
     conditioned it is. A few random vectors see in k² steps what a product of the matrices would in k³.
     """
-    if np.tril(unmixing, -1).any():
-        raise ValueError("the unmixing matrix is not triangular")
     k = len(mixing)
     probe = np.random.default_rng(0).standard_normal((k, 3))
     residual = np.abs(mixing @ (unmixing.T @ probe) - probe)

@@ -11,6 +11,7 @@ import numpy as np
 from .grouping import Grouping
 from .halves import ArrowCurve, Attribution, Mechanism, Sampled
 from .layout import Layout
+from .schema import check_part
 from .table import F64, LARGEST, Index
 
 # Rows scored at once: their errors stay in cache between the steps.
@@ -315,15 +316,13 @@ class CausalModel:
 
     def check(self) -> None:
         """Raise ValueError where these cannot be the numbers of a learned model."""
-        self.mechanism.check()
-        self.attribution.check()
-        if self.layout is not None and self.layout.n_columns != self.n_columns:
+        for part in (self.mechanism, self.attribution):
+            check_part(part, self.column_order.size)
+        if self.layout is None:
+            return
+        if self.layout.n_columns != self.n_columns:
             raise ValueError("its variables and its columns do not fit together")
-        self.check_rules()
-
-    def check_rules(self) -> None:
-        """Raise ValueError where the causal order breaks what was known before."""
-        if self.layout is None or self.layout.precedence is None:
+        if self.layout.precedence is None:
             return
         owner = self.layout.variable[self.column_order]
         _, first = np.unique(owner, return_index=True)

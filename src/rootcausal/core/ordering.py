@@ -34,7 +34,6 @@ from .population import ClassWeights, standardized
 from .precedence import Opening
 from .search import BlockSearch, ExhaustiveSearch, Root, Search
 from .table import F64, Index, RawTable, Table
-from .yes_no import YesNo
 
 PAIRS_NOT_WORTH_COUNTING = 1000
 
@@ -176,13 +175,14 @@ def order_columns(
     variant : one of VARIANTS.
     alpha : level of the test of the local variants.
     layout : what the columns stand for, and what is known of their order; by default all are numbers.
-    outcome : what the rows have; by default labels. Only local variants ask for it.
+    outcome : what the rows have; only local variants ask for it.
     """
     kept = np.arange(raw.shape[1])
     layout = Layout.numbers(kept.size) if layout is None else layout
     tested = None
     if variant.local:
-        tested = YesNo.of_moments(columns.moments) if outcome is None else outcome
+        assert outcome is not None, "local variants ask what the outcome is"
+        tested = outcome
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
         kept = kept[passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept]
     rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept), tested)

@@ -1,8 +1,7 @@
 """What happened to the patients, as one small object: how to screen by it, which loss, which attribution.
 
-There is one for each kind of outcome: a diagnosis (:mod:`.yes_no`), the time to an event (:mod:`.survival`)
-and a number (:mod:`.number`). Order, errors and Shapley values are the same for all of them, and ask it only
-what is asked here.
+There is one for each kind of outcome, in a module of :mod:`rootcausal.outcomes`. Order, errors and Shapley
+values are the same for all of them, and ask it only what is asked here.
 """
 
 from __future__ import annotations

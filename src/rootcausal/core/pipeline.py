@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
-from .halves import Attribution
+from .halves import Attribution, Mechanism
 from .holes import HoledRaw
 from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
@@ -23,7 +23,6 @@ from .population import ClassWeights
 from .regression import WEAK_PENALTY, Coefficients, regress, separates
 from .sharp import attribute
 from .table import F64, Index, RawTable
-from .yes_no import YesNo
 
 # Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
 # at least that of the paper.
@@ -157,6 +156,72 @@ class Searched(Protocol):
     @property
     def weights(self) -> ClassWeights: ...
 
+    def on_columns(self, columns: Index) -> Self:
+        """The same in a larger table, where column c is ``columns[c]``."""
+        ...
+
+
+class Found(NamedTuple):
+    """What a learner makes of rows without missing values, by their columns."""
+
+    ordering: Searched
+    mechanism: Mechanism
+    attributed: Attributed
+
+
+class Learner(Protocol):
+    """What is to be learned of a cohort: how its values come from errors, and these lead to the outcome.
+
+    :func:`learn` fills in missing values before, and puts what is found into the whole table after.
+    """
+
+    def to_fill(
+        self, columns: Columns, layout: Layout, level: float, settings: Settings, outcome: Outcome
+    ) -> tuple[Index, float]:
+        """The columns that are worth filling in, as :func:`.imputation.worth_filling` has them."""
+        ...
+
+    def learn(
+        self,
+        raw: RawTable,
+        columns: Columns,
+        layout: Layout,
+        level: float,
+        settings: Settings,
+        outcome: Outcome,
+        n_columns: int,
+        on_round: OnRound | None,
+    ) -> Found:
+        """Learn from rows; ``level`` is that of the screen, ``n_columns`` how many the cohort has in all."""
+        ...
+
+
+class LinearLearner:
+    """Direct LiNGAM, and a linear predictor of the errors."""
+
+    def to_fill(
+        self, columns: Columns, layout: Layout, level: float, settings: Settings, outcome: Outcome
+    ) -> tuple[Index, float]:
+        return worth_filling(columns, layout, level, settings.variant.local, outcome)
+
+    def learn(
+        self,
+        raw: RawTable,
+        columns: Columns,
+        layout: Layout,
+        level: float,
+        settings: Settings,
+        outcome: Outcome,
+        n_columns: int,
+        on_round: OnRound | None,
+    ) -> Found:
+        ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
+        attributed = settings.attribution.attribute(ordering, n_columns, outcome)
+        return Found(ordering, ordering.mechanism(raw.shape[1]), attributed)
+
+
+LINEAR_LEARNER = LinearLearner()
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -201,39 +266,47 @@ def learn(
     on_round: OnRound | None = None,
     layout: Layout | None = None,
     outcome: Outcome | None = None,
+    learner: Learner = LINEAR_LEARNER,
 ) -> Learned:
     """Learn a model from rows with an outcome; no column may be constant, or without any value.
 
     ``layout`` says what the columns stand for, and what is known of their order; by default all are numbers,
-    of which nothing is known. ``outcome`` is what the rows have; by default labels. Missing values are filled
-    in (see :mod:`rootcausal.core.imputation`).
+    of which nothing is known. ``outcome`` is what the rows have. Missing values are filled in (see
+    :mod:`rootcausal.core.imputation`).
     """
     p = raw.shape[1]
     layout = Layout.numbers(p) if layout is None else layout
-    if outcome is None:
-        outcome = YesNo.of_moments(columns.moments)
+    assert outcome is not None, "a model is of an outcome"
     level = settings.level(p)
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
+    asked = (level, settings, outcome, p, on_round)
     if isinstance(raw, HoledRaw):
-        to_fill = worth_filling(columns, layout, level, settings.variant.local, outcome)
+        to_fill = learner.to_fill(columns, layout, level, settings, outcome)
         imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
-        ordering = order_columns(
-            imputed.raw, imputed.columns, settings.variant, level, on_round, imputed.layout, outcome
-        ).on_columns(imputed.chosen)
+        found = learner.learn(imputed.raw, imputed.columns, imputed.layout, *asked)
+        ordering = found.ordering.on_columns(imputed.chosen)
+        mechanism = found.mechanism.on_columns(imputed.chosen, p)
         complete, imputation = lambda: imputed.completion, imputed.imputation
     else:
-        ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
+        found = learner.learn(raw, columns, layout, *asked)
+        ordering, mechanism = found.ordering, found.mechanism
         complete = partial(completion_of, raw, columns, layout, settings, ordering.order, outcome)
         imputation = None
-    found = settings.attribution.attribute(ordering, p, outcome)
-    probability = None
-    if found.ancestor_probability is not None:
+    attributed, probability = found.attributed, None
+    if attributed.ancestor_probability is not None:
         probability = np.zeros(p)
-        probability[ordering.order] = found.ancestor_probability
+        probability[ordering.order] = attributed.ancestor_probability
         probability = layout.any_of(probability)
-    model = CausalModel(ordering.mechanism(p), found.attribution, layout)
-    return Learned(model, ordering, found.separated, found.converged, probability, complete, imputation)
+    return Learned(
+        CausalModel(mechanism, attributed.attribution, layout),
+        ordering,
+        attributed.separated,
+        attributed.converged,
+        probability,
+        complete,
+        imputation,
+    )
 
 
 def completion_of(

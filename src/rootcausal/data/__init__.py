@@ -1,4 +1,4 @@
-"""Cohorts that come with the package: two generators, the paper's and a bent one, and two real data sets."""
+"""Cohorts that come with the package: generators, the paper's and a nonlinear one, and two real ones."""
 
 from .bent_truth import BentTruth
 from .cohorts import RealCohort, load_framingham, load_pbc

@@ -57,3 +57,7 @@ class Population:
     def draw(self) -> F64:
         """(ROWS_A_BLOCK, a): errors of the next people."""
         return draw_errors(ROWS_A_BLOCK, self.family, self.rng)
+
+    def own_errors(self, n: int) -> F64:
+        """(n,) of a vertex like any other."""
+        return draw_errors(n, self.rng.integers(FAMILIES, size=1), self.rng)[:, 0]

@@ -18,15 +18,16 @@ from scipy.sparse.linalg import spsolve_triangular
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64
 from ..errors import InputError
+from ..outcomes import OUTCOMES
+from ..outcomes.binary import CaseControl
+from ..outcomes.simulated import Asked, Simulator
 from .exogenous_errors import FAMILIES, Population, draw_errors
-from .outcomes import EVENTS, CaseControl, Number, Outcome, Survival, YesNo
 
 RandomState = int | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.25, 1.0
 MAX_DRAWS = 1000
 DESIGNS = ("cohort", "case-control")
-OUTCOMES = ("yes_no", "survival", "number")
 MOST_ROWS = 10**9
 
 
@@ -94,7 +95,7 @@ def simulate(
     random_state: RandomState = None,
     design: str = "cohort",
     prevalence: float | None = None,
-    outcome: str = "yes_no",
+    outcome: str = "binary",
     events: float | None = None,
 ) -> SimulatedCohort:
     """Draw a cohort from the paper's generator (Section 8.1.1).
@@ -135,8 +136,8 @@ def simulate(
         Rows as they come, or as many cases as controls, which needs a prevalence.
     prevalence : float in (0, 1), default None
         Share of the population with the disease. None leaves the paper's log-odds, without an intercept.
-    outcome : {"yes_no", "survival", "number"}, default "yes_no"
-        What D is. Designs and a prevalence are those of yes or no.
+    outcome : {"binary", "survival", "continuous"}, default "binary"
+        What D is. Designs and a prevalence are those of a diagnosis.
     events : float in (0, 1), default None
         Share of the population whose event is seen, for ``outcome="survival"``; None is 0.62.
 
@@ -164,11 +165,7 @@ def simulate(
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
     _check_design(design, prevalence, n_samples)
     _check_outcome(outcome, events, design, prevalence)
-    outcomes: dict[str, Callable[[Population], Outcome]] = {
-        "yes_no": partial(CaseControl if design == "case-control" else YesNo, prevalence=prevalence),
-        "survival": partial(Survival, events=EVENTS if events is None else events),
-        "number": Number,
-    }
+    simulator, asked = OUTCOMES[outcome].simulator, Asked(design, prevalence, events)
     edge_probability = min(1.0, expected_neighbors / (n_variables - 1))
     rng = np.random.default_rng(random_state)
 
@@ -176,12 +173,10 @@ def simulate(
         graph = draw_graph(n_variables, edge_probability, rng)
         if graph.nnz == 0:
             continue
-        cohort = _draw_cohort(graph, n_samples, outcomes[outcome], rng)
-        if outcome == "number" or np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
+        cohort = _draw_cohort(graph, n_samples, partial(simulator.of, asked=asked), rng)
+        if not simulator.has_classes or np.bincount(cohort.y, minlength=2).min() >= ROWS_PER_CLASS:
             return cohort
-    share = "" if prevalence is None else ", or the prevalence"
-    if outcome == "survival":
-        share = ", or choose a share of events nearer to a half"
+    share = simulator.rescue if prevalence is None else ", or the prevalence"
     raise InputError(
         f"{MAX_DRAWS} draws gave no graph with an edge and {ROWS_PER_CLASS} rows in each class: "
         "raise expected_neighbors or n_samples" + share
@@ -209,14 +204,13 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
 def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
     if outcome not in list(OUTCOMES):
         raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(OUTCOMES)}")
-    if events is not None:
-        if outcome != "survival":
-            raise InputError(f"events is the share of events of outcome='survival', not of {outcome!r}")
-        if not (isinstance(events, Real) and 0.0 < events < 1.0):
-            raise InputError(f"events must be a share between 0 and 1, not {events!r}")
-    if outcome != "yes_no" and (design != "cohort" or prevalence is not None):
-        name = "prevalence" if prevalence is not None else "design"
-        raise InputError(f"{name} belongs to outcome='yes_no', not to {outcome!r}: leave it out")
+    asked = {"prevalence": prevalence, "design": None if design == DESIGNS[0] else design, "events": events}
+    for name, value in asked.items():
+        if value is not None and name not in OUTCOMES[outcome].simulator.takes:
+            owner = next(one.name for one in OUTCOMES.values() if name in one.simulator.takes)
+            raise InputError(f"{name} belongs to outcome={owner!r}, not to {outcome!r}: leave it out")
+    if events is not None and not (isinstance(events, Real) and 0.0 < events < 1.0):
+        raise InputError(f"events must be a share between 0 and 1, not {events!r}")
 
 
 def draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generator) -> csr_array:
@@ -241,7 +235,7 @@ def draw_graph(n_variables: int, edge_probability: float, rng: np.random.Generat
 def _draw_cohort(
     graph: csr_array,
     n_samples: int,
-    outcome_of: Callable[[Population], Outcome],
+    outcome_of: Callable[[Population], Simulator],
     rng: np.random.Generator,
 ) -> SimulatedCohort:
     """Choose D in a graph with at least one edge, and draw errors, variables and D."""

@@ -57,7 +57,7 @@ def check_linear(checked: Checked) -> Check:
     with one_blas_thread():
         population = gather(checked, checked.score).of_population()
         seen = dependent_pairs(population, SCALE.p_doubtful)
-        return check_linearity(population, seen, checked.transforms, checked.words.estimator)
+        return check_linearity(population, seen, checked.logged, checked.words.estimator)
 
 
 def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChecks]) -> Iterator[Check]:
@@ -67,7 +67,7 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
     seen = dependent_pairs(population, SCALE.p_doubtful)
     if seen.n_pairs or not evidence.with_levels.any():
         yield check_independence(population, seen, estimator)
-        yield check_linearity(population, seen, checked.transforms, estimator, checked.nonlinear)
+        yield check_linearity(population, seen, checked.logged, estimator, checked.nonlinear)
         yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
 
 

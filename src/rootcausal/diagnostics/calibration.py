@@ -14,9 +14,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, rankdata
 
-from ..core.survival import HazardAttribution
 from ..core.table import F64, LARGEST_LOG_HAZARD, Index
-from ..outcome_words import percent
+from ..outcomes.survival import HazardAttribution
+from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check, Verdict
 from .power import smallest_visible

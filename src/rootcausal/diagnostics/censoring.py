@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from ..asking.words import tokens, words
 from ..core.table import F64
-from ..outcome_words import fold
+from ..name_hints.words import tokens, words
+from ..outcomes.words import fold
 from ..wording import listed, quoted
 from .diagnosis import Check
 from .evidence import Evidence

@@ -12,17 +12,12 @@ import numpy as np
 from ..core.halves import STRAIGHT
 from ..core.layout import Layout
 from ..core.model import CausalModel
-from ..core.number import Number
 from ..core.outcome import Outcome
-from ..core.survival import Survival
 from ..core.table import F64, SCORE, Index
-from ..core.yes_no import YesNo
-from ..outcome_words import OutcomeWords, words_of
+from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
-#: The kinds of outcome, by the names that attributions have for them.
-OUTCOMES: dict[str, type[Outcome]] = {one.name: one for one in (YesNo, Survival, Number)}
 
 
 class Named(Protocol):
@@ -68,7 +63,7 @@ class Checked:
     of_fit: bool = False
 
     @property
-    def words(self) -> OutcomeWords:
+    def words(self) -> Words:
         """How the outcome is spoken of."""
         return words_of(self.model.attribution)
 
@@ -80,7 +75,7 @@ class Checked:
     @property
     def outcome(self) -> type[Outcome]:
         """What the model is of."""
-        return OUTCOMES[self.model.attribution.outcome]
+        return OUTCOMES[self.model.attribution.outcome].outcome
 
     @cached_property
     def score(self) -> np.ndarray:
@@ -102,18 +97,18 @@ class Checked:
     @property
     def prevalence(self) -> float | None:
         """Share of the population with the disease, where that was given."""
-        share: float | None = self.provenance["parameters"].get("prevalence")  # models of before have none
+        share: float | None = self.provenance["parameters"].get("prevalence")
         return share
 
     @property
-    def transforms(self) -> dict[str, str]:
-        """The columns that are on another scale, by name."""
-        return dict(self.provenance["parameters"].get("transform") or {})  # models of before have none
+    def logged(self) -> list[str]:
+        """The columns that are on a log scale, by name."""
+        return list(self.provenance["parameters"].get("log") or ())
 
     def may_be_logged(self, ratio: float = 1.0) -> np.ndarray:
         """(q,) of which columns a logarithm can be taken (see :func:`may_be_logged`): none that is one."""
         names, layout = self.named.column_names, self.model.layout
-        open_ones = np.array([name not in self.transforms for name in names], dtype=bool)
+        open_ones = np.array([name not in self.logged for name in names], dtype=bool)
         return open_ones & may_be_logged(self.X, self.missing, layout or Layout.numbers(len(names)), ratio)
 
     def called(self, rows: Index) -> str:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..asking.before_all import says_first
 from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
 from ..core.model import CausalModel
 from ..core.table import F64, Index
+from ..name_hints.exogenous import says_first
 from ..wording import listed, quoted
 from .checked import Checked
 

@@ -15,18 +15,19 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ..asking.ends import ends_beside, says_end
 from ..backends.on_demand import concordances
 from ..core.layout import Layout
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import F64, Index
-from ..scoring import concordance
+from ..name_hints.endpoints import ends_beside, says_end
+from ..outcomes.survival import concordance
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
 from ..screening.leakage import (
     FEWEST_TO_CONDEMN,
     LIMITS,
     Leak,
     by_absence,
+    by_absence_of_number,
     by_levels,
     by_values,
     condemned,
@@ -125,6 +126,7 @@ OF_TIMES = _spec(
     ("", "number"),
     ("correlation with the time of follow-up ", "follow-up"),
     ("names of an end ", "name of an end"),
+    ("absence ", "absence, follow-up"),
 )
 OF_NUMBERS = _spec(
     "correlation of one column with the number (absence: share of pairs)",
@@ -406,6 +408,7 @@ def check_leakage_of_times(checked: Checked) -> Check:
     others = [every[variable] for variable in asked.ends if variable not in {one.variable for one in alone}]
     reasons += asked.beyond("name of an end", AN_END + first, others, n_events)
     reasons += _following(asked, known[:, 0])
+    reasons += _absent_of_number(asked, known[:, 0], "absence, follow-up", "the time of follow-up")
     share = concordance(checked.stated[rows], *known.T)
     if share >= MODEL_DECIDES:  # NaN where no two can be compared
         reasons += asked.dominating(
@@ -511,7 +514,7 @@ def check_leakage_of_numbers(checked: Checked) -> Check:
     reasons += asked.beyond(
         "name of an end, correlation", AN_END + "correlates with the outcome by {size:.2f}", ends
     )
-    reasons += _absent_of_numbers(asked, y)
+    reasons += _absent_of_number(asked, y, "absence, pairs", "the outcome")
     size = float(correlations_of(checked.stated[None], checked.known)[0])
     if size >= LIMITS["correlation"].doubtful:
         chance = _chance_of_correlation(size, n, p)
@@ -546,19 +549,15 @@ def _chance_of_correlation(correlation: float, n: int, n_variables: int) -> floa
     return corrected(float(2.0 * ndtr(-correlation * np.sqrt(max(n - 2, 1)))), n_variables)
 
 
-def _absent_of_numbers(asked: _Asked, y: F64) -> list[Reason]:
-    """Columns of which it tells the number that they are missing, or that they are there."""
+def _absent_of_number(asked: _Asked, y: F64, limit: str, called: str) -> list[Reason]:
+    """Columns of which it tells a number, such as the outcome, that they are missing, or there."""
     if (absent := asked.absent) is None:
         return []
-    reasons, ranks = [], ranks_of(y)
-    for variable, gone in enumerate(absent.T.astype(np.intp)):
-        n_gone, n_there = int(gone.sum()), int(gone.size - gone.sum())
-        if min(n_gone, n_there) < FEWEST:
-            continue
-        area = rank_auc(ranks, gone)
-        error = np.sqrt((gone.size + 1) / (12.0 * n_gone * n_there))
-        p_value = corrected(float(2.0 * ndtr(-abs(area - 0.5) / error)), len(asked.names))
-        said = "{name:q} is missing where the outcome is " + ("high" if area > 0.5 else "low")
-        said += " (in {size:.0%} of pairs): whether it was measured tells the outcome"
-        reasons += asked.beyond("absence, pairs", said, [(variable, max(area, 1.0 - area), p_value)])
+    said = "{name:q} is missing where {called} is {high} (in {size:.0%} of pairs): "
+    said += "whether it was measured tells {called}"
+    reasons = []
+    for leak in by_absence_of_number(y, absent, LIMITS[limit]):
+        facts = {"high": "high" if leak.size > 0.5 else "low", "called": called}
+        size = max(leak.size, 1.0 - leak.size)
+        reasons.append(asked.reason(leak.column, leak.grade, size, leak.p, said, **facts))
     return reasons

@@ -7,7 +7,7 @@ ranks of one column at a time are tried beside all errors, in a plain regression
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,11 +127,10 @@ OUTCOME_LINEAR = CheckSpec(
 )
 
 
-def how_to_log(names: Sequence[str], known: Mapping[str, str], estimator: str) -> str:
+def how_to_log(names: Sequence[str], known: Sequence[str], estimator: str) -> str:
     """The option that does it, with those that are logarithms already; ``estimator`` is the class."""
-    wanted = {**known, **dict.fromkeys(names, "log")}
-    said = ", ".join(f"{name!a}: {scale!a}" for name, scale in wanted.items())
-    in_python = f"{estimator}(transform={{{said}}})"
+    wanted = list(dict.fromkeys([*known, *names]))
+    in_python = f"{estimator}(log=[{', '.join(ascii(name) for name in wanted)}])"
     if any(name != name.strip() or "," in name or '"' in name for name in wanted):
         return f"{in_python} in Python"
     return f"--log {pasted(','.join(wanted))} (in Python {in_python})"
@@ -167,7 +166,7 @@ class _Bend:
 
 
 def check_linearity(
-    evidence: Evidence, seen: Dependence, logged: Mapping[str, str], estimator: str, nonlinear: bool = False
+    evidence: Evidence, seen: Dependence, logged: Sequence[str], estimator: str, nonlinear: bool = False
 ) -> Check:
     """``logged`` are columns that are on a log scale already; ``estimator`` is the class that users call.
 
@@ -288,7 +287,7 @@ def check_outcome_linearity(evidence: Evidence, fit: PlainFit, checked: Checked,
     worst = bent[0] if bent else int(np.argmin(p_values))
     may_log = [*evidence.may_be_logged[inside], *evidence.outside_may_be_logged][worst]
     left_out = worst >= inside.size
-    how = how_to_log([names[worst]], checked.transforms, checked.words.estimator)
+    how = how_to_log([names[worst]], checked.logged, checked.words.estimator)
     return OUTCOME_LINEAR.check(
         verdicts[worst] if bent else "cannot tell" if smallest > HARD else "fine",
         float(found.size[worst]),

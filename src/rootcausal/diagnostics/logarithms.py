@@ -22,7 +22,7 @@ from ..core.ordering import VARIANTS
 from ..core.outcome import Outcome
 from ..core.pipeline import ATTRIBUTIONS, Settings, learn
 from ..core.table import F64, Index
-from ..core.yes_no import YesNo
+from ..outcomes.binary import Binary
 from ..wording import listed, one_line, plural
 from .checked import Checked
 from .diagnosis import Check
@@ -278,7 +278,7 @@ def _offered(
         changes=changes,
         new=new,
         unseen=_left_unseen(checked, looked),
-        log=how_to_log(names, checked.transforms, checked.words.estimator),
+        log=how_to_log(names, checked.logged, checked.words.estimator),
     )
 
 
@@ -338,7 +338,7 @@ def what_changes(
     known: np.ndarray,
     layout: Layout,
     settings: Settings,
-    kind: type[Outcome] = YesNo,
+    kind: type[Outcome] = Binary,
 ) -> Change:
     """``before`` and ``after`` (n, q) are the same patients, on two scales; no column may be constant.
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.moments import ROWS_PER_CLASS
-from ..core.number import FEWEST_VALUES, Number
-from ..core.survival import FEWEST_EVENTS, Survival
+from ..outcomes.continuous import FEWEST_VALUES, Continuous
+from ..outcomes.survival import FEWEST_EVENTS, Survival
 from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms
 from .censoring import SPEC as CENSORING
 from .censoring import check_censoring
@@ -77,7 +77,7 @@ class OutcomeChecks(ABC):
 class YesNoChecks(OutcomeChecks):
     """Of a diagnosis, yes or no."""
 
-    kind = "yes_no"
+    kind = "binary"
     specs = (
         leakage.OF_DIAGNOSES,
         DIAGNOSIS,
@@ -187,7 +187,7 @@ class SurvivalChecks(OutcomeChecks):
 class NumberChecks(OutcomeChecks):
     """Of a number, such as a score of severity."""
 
-    kind = "number"
+    kind = "continuous"
     specs = (
         leakage.OF_NUMBERS,
         NUMBER,
@@ -207,7 +207,7 @@ class NumberChecks(OutcomeChecks):
     def why_not(known: np.ndarray | None) -> str:
         if known is None:
             return "This takes the patients' values, which were not given."
-        if Number.is_enough(known):
+        if Continuous.is_enough(known):
             return ""
         return f"This takes at least {FEWEST_VALUES} different values of the outcome."
 
@@ -235,7 +235,7 @@ OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
 
 
 def table(kind: str) -> list[tuple[str, str, str, str, str]]:
-    """The checks of one outcome, ``yes_no``, ``survival`` or ``number``; of ``any``, those that all have.
+    """The checks of one outcome, ``binary``, ``survival`` or ``continuous``; of ``any``, those that all have.
 
     For each its name, question, number in words, and from which on it is doubtful and broken.
     """

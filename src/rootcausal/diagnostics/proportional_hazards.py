@@ -17,7 +17,8 @@ import numpy as np
 from scipy.stats import norm
 
 from ..core.table import F64, Index
-from ..outcome_words import OutcomeWords, fold
+from ..outcomes import Words
+from ..outcomes.words import fold
 from ..wording import plural, quoted
 from .diagnosis import Check
 from .evidence import Evidence
@@ -187,7 +188,7 @@ def _change(
     return float(difference), float(information), float(moved[np.flatnonzero(held == place)[0]])
 
 
-def check_proportional(evidence: Evidence, fit: PlainHazard, words: OutcomeWords) -> Check:
+def check_proportional(evidence: Evidence, fit: PlainHazard, words: Words) -> Check:
     split = first_half(fit)
     names = (*evidence.names, *evidence.outside_names)
     n_events = int(fit.event.sum())

@@ -17,12 +17,12 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from ..backends.choose import choose_table
-from ..core.clock import Clock
 from ..core.holes import HoledRaw
 from ..core.regression import regress
-from ..core.survival import HazardLoss
 from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
-from ..core.yes_no import fit_logit
+from ..outcomes.binary import fit_logit
+from ..outcomes.follow_up import Clock
+from ..outcomes.survival import HazardLoss
 from .ranks import in_blocks
 
 # Steps after which patients who can be told apart are, how long they are, and what keeps them finite.
@@ -227,7 +227,7 @@ def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
 
 @dataclass(frozen=True)
 class PlainHazard(PlainFit):
-    """Of the time to an event: proportional hazards on the intervals of a clock (see :mod:`..core.clock`).
+    """Of the time to an event: proportional hazards on a clock's intervals (:mod:`..outcomes.follow_up`).
 
     Attributes
     ----------

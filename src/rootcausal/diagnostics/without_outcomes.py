@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..asking.question import ask
-from ..asking.saying import as_option, in_python
-from ..asking.suggestion import Suggestion
 from ..core.table import F64
+from ..name_hints.order_check import ask
+from ..name_hints.suggestion import Suggestion, as_option, in_python
 from ..wording import listed, one_line, plural
 from .checked import Checked
 from .diagnosis import Check

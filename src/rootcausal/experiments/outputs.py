@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files.atomic_write import atomic_write
+from ..files.writing import atomic_write
 from ..version import __version__
 from .rows import Row, read_rows
 from .spec import EXPERIMENTS, Scope, Shown

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files.array_archive import check_inflation
-from ..files.atomic_write import atomic_write, cannot_write
+from ..files.writing import atomic_write, cannot_write
 from ..wording import one_line, shown
 
 SEED_KEY = b"rootcausal_seed"

@@ -1,7 +1,7 @@
 """Our own files: a zip of plain arrays and one JSON text. Nothing in them can run, and nothing is believed.
 
 Layout: ``rootcausal.json`` first, one ``.npy`` member for each array, and last ``sha256``, a checksum of the
-members before it (since version 2). What a file declares is checked before it is read, so that a small file
+members before it. What a file declares is checked before it is read, so that a small file
 cannot take much memory; all that is wrong with it ends as one InputError.
 """
 
@@ -26,10 +26,9 @@ import numpy as np
 from ..errors import InputError
 from ..version import __version__
 from ..wording import one_line, shown
-from .atomic_write import atomic_write
+from .writing import atomic_write
 
 HEADER, CHECKSUM = "rootcausal.json", "sha256"
-CHECKSUM_SINCE = 2
 # Fixed, so that the same content is always the same bytes.
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 # What the members may inflate to: arrays of numbers hardly shrink, so a file that grows more is a bomb.
@@ -69,22 +68,19 @@ class FileKind:
 
     Attributes
     ----------
-    format, version : what its header says; versions from ``oldest`` on are read.
+    format, version : what its header says.
     name : what to call it in a message, such as "model file".
     what : what a file that is none of them is not, such as "a rootcausal model".
-    arrays : given a version, the names of all arrays that such a file may hold.
+    arrays : the names of all arrays that such a file may hold.
     compressed : whether its arrays are worth the time.
-    headerless : a member by which a file from before there were headers is known.
     """
 
     format: str
     version: int
-    oldest: int
     name: str
     what: str
-    arrays: Callable[[int], Collection[str]]
+    arrays: Callable[[], Collection[str]]
     compressed: bool
-    headerless: str | None = None
 
 
 def write_archive(
@@ -118,7 +114,7 @@ def read_archive(
     """Read the header and the arrays, and make something of them.
 
     ``restore`` raises ValueError, or what wrong types raise, where they do not fit together. A file that is
-    damaged, not ours, or from a newer version is an InputError.
+    damaged, not ours, or of another version is an InputError.
     """
     if not os.path.exists(path):
         raise InputError(f"there is no {kind.name} {shown(path)}")
@@ -144,25 +140,20 @@ def _read(
     _check_end(handle, size)
     with zipfile.ZipFile(handle) as archive:
         members = archive.infolist()
-        if any(member.filename == kind.headerless for member in members):
-            raise InputError(
-                f"{shown(path)} was written by an older rootcausal, in a form that is no longer read: "
-                "delete it, or choose another file"
-            )
         _check_members(members, size)
         digest = hashlib.sha256()
         header = _header(_content(archive, members[0], digest), kind, path)
-        checksum = members.pop() if header["version"] >= CHECKSUM_SINCE else None
-        if checksum is not None and checksum.filename != CHECKSUM:
+        checksum = members.pop()
+        if checksum.filename != CHECKSUM:
             raise ValueError("its checksum is missing")
-        arrays, allowed = {}, kind.arrays(header["version"])
+        arrays, allowed = {}, kind.arrays()
         for member in members[1:]:
             name = member.filename.removesuffix(".npy")
             if name not in allowed or name == member.filename:
                 raise ValueError(f"it holds {member.filename!r}, which is none of its arrays")
             arrays[name] = _array(_content(archive, member, digest))
         expected = digest.hexdigest().encode()
-        if checksum is not None and _content(archive, checksum, digest) != expected:
+        if _content(archive, checksum, digest) != expected:
             raise ValueError("its checksum differs")
     return header, arrays
 
@@ -219,12 +210,13 @@ def _header(content: bytes, kind: FileKind, path: str | PathLike[str]) -> dict[s
     if not isinstance(header, dict) or header.get("format") != kind.format:
         raise ValueError("its header is that of another format")
     version = header.get("version")
-    if type(version) is not int or version < kind.oldest:
+    if type(version) is not int:
         raise ValueError("its header has no version")
-    if version > kind.version:
+    if version != kind.version:
         raise InputError(
-            f"{shown(path)} was written by a newer rootcausal ({one_line(header.get('rootcausal'))}, file "
-            f"version {version}; this one reads up to {kind.version}): upgrade rootcausal"
+            f"{shown(path)} is a {kind.name} of version {version}, written by rootcausal "
+            f"{one_line(header.get('rootcausal'))}, and this rootcausal ({__version__}) reads version "
+            f"{kind.version} alone: read it with the one that wrote it, or make it anew"
         )
     return header
 

@@ -12,84 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import quoted
+from .arrow import is_numeric, is_text, pa, pc
 
 if TYPE_CHECKING:
     from ..core.table import F64
 
 # Words that stand for "no value", in numbers, texts and labels alike: those of pyarrow. Users add their own
 # with --na.
-WORDS_FOR_MISSING = (
-    "",
-    "#N/A",
-    "#N/A N/A",
-    "#NA",
-    "-1.#IND",
-    "-1.#QNAN",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "1.#QNAN",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "n/a",
-    "nan",
-    "null",
-)
+_OF_PYARROW = "#N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN N/A NA NULL NaN n/a nan null"
+WORDS_FOR_MISSING = tuple(sorted(["", "#N/A N/A", *_OF_PYARROW.split()]))
 # Words that people write where nothing is known, with "_" for blanks. They are asked about, and count as
 # missing only where --na says so.
-WORDS_IN_DOUBT = frozenset(
-    (
-        "*",
-        "?",
-        "??",
-        ".",
-        "..",
-        "--",
-        "---",
-        "...",
-        "unknown",
-        "unk",
-        "unkn",
-        "u/k",
-        "nk",
-        "n/k",
-        "missing",
-        "n.a.",
-        "n.k.",
-        "n.d.",
-        "not_done",
-        "not_known",
-        "not_available",
-        "not_recorded",
-        "not_applicable",
-        "not_measured",
-        "not_tested",
-        "not_stated",
-        "not_reported",
-        "not_specified",
-        "no_data",
-        "none_recorded",
-        "undefined",
-        "undetermined",
-        "unspecified",
-        "unrecorded",
-        "#null!",
-        "#value!",
-        "#n/d",
-        "na_na",
-        "nan_nan",
-        "none_none",
-        "<na>",
-        "nat",
-        "(null)",
-        "(missing)",
-        "(unknown)",
-        "don't_know",
-        "dont_know",
-    )
-)
+_IN_DOUBT = """
+    * ? ?? . .. -- --- ... unknown unk unkn u/k nk n/k missing n.a. n.k. n.d. not_done not_known not_available
+    not_recorded not_applicable not_measured not_tested not_stated not_reported not_specified no_data
+    none_recorded undefined undetermined unspecified unrecorded #null! #value! #n/d na_na nan_nan none_none
+    <na> nat (null) (missing) (unknown) don't_know dont_know
+"""
+WORDS_IN_DOUBT = frozenset(_IN_DOUBT.split())
 # These may as well be levels: no complication, not detected, non-responder.
 WORDS_OR_LEVELS = frozenset(("none", "nd", "nr", "ns", "-"))
 
@@ -103,7 +43,6 @@ _TRUTH_OR_CODE = re.compile(r"true|false|0|1", re.IGNORECASE)
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?", re.ASCII)
 # So many texts are turned into numbers at once; fewer one by one, which is quicker.
 _TEXTS_AT_ONCE = 100
-_MILLISECONDS_A_DAY = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -121,6 +60,15 @@ class OwnWords:
 
     def of(self, column: str) -> list[str]:
         return [*self.everywhere, *self.of_column.get(column, ())]
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether an object stands for no value: None, NaN, NaT or NA."""
+    try:
+        return cell is None or bool(cell != cell)
+    except (TypeError, ValueError):
+        # pandas.NA cannot tell whether it is equal to itself; an array has many answers.
+        return type(cell).__name__ == "NAType"
 
 
 def says_missing(text: str) -> bool:
@@ -159,37 +107,43 @@ def with_missing(table: Any, na: Sequence[str], untouched: str | None, untyped: 
     untyped : columns of which the file does not say whether they are texts: blanks around texts go, and
         where all that is not missing is a number, or a date, so is the column.
     """
-    import pyarrow as pa
-
     words = own_words(na, table.column_names)
     columns = [
-        column if name == untouched else _settled(column, words.of(name), name not in untyped)
+        column if name == untouched else _with_nulls(column, words.of(name), name not in untyped)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     # At once: one by one would take seconds where columns are many.
     return pa.table(columns, names=table.column_names)
 
 
-def _settled(column: Any, own: list[str], typed: bool) -> Any:
-    import pyarrow as pa
-
+def _with_nulls(column: Any, own: list[str], typed: bool) -> Any:
     words, numbers = [*WORDS_FOR_MISSING, *own], _numbers_among(own)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = _settled_texts(column, words, numbers, typed)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _settled_levels(column, words, numbers)
-    if numbers and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        return _without_numbers(column, numbers)
-    if own and (pa.types.is_boolean(kind) or holds_dates(column)):
-        return _without_words(column, own)
-    return column
+    if is_text(column.type):
+        column = _texts_with_nulls(column, words, numbers, typed)
+    in_levels = pa.types.is_dictionary(column.type)
+    values = column.cast(column.type.value_type) if in_levels else column
+    if in_levels and is_text(values.type):
+        found = pc.is_in(pc.utf8_trim(values, " \t"), pa.array(words, values.type))
+    elif numbers and is_numeric(values.type):
+        found = pc.is_in(values.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+    elif own and (pa.types.is_boolean(values.type) or holds_dates(values)):
+        # True, or 1900-01-01.
+        some = own if holds_dates(values) else [word.lower() for word in own]
+        days = pc.replace_substring_regex(values.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
+        found = pc.is_in(days, pa.array(some, pa.string()))
+    else:
+        return column
+    if not pc.any(found).as_py():
+        return column
+    if not in_levels:
+        return pc.if_else(found, None, column)
+    # The levels stay, the cells go.
+    whole = column.unify_dictionaries().combine_chunks()
+    kept, ordered = pc.if_else(found.combine_chunks(), None, whole.indices), column.type.ordered
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(kept, whole.dictionary, ordered=ordered)])
 
 
-def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _texts_with_nulls(texts: Any, words: list[str], numbers: list[float], typed: bool) -> Any:
     trimmed = pc.utf8_trim(texts, " \t")
     if numbers:  # 999.0 is 999, as it is where all cells are numbers
         there = [text for text in pc.unique(trimmed).to_pylist() if text and _NUMBER.fullmatch(text)]
@@ -205,9 +159,6 @@ def _settled_texts(texts: Any, words: list[str], numbers: list[float], typed: bo
 
 def with_types(table: Any, untouched: Collection[str | None]) -> Any:
     """The table with texts as numbers or dates where all cells of a column are such, but for some columns."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     columns = [
         as_typed(pc.utf8_trim(column, " \t"))
         if name not in untouched and pa.types.is_string(column.type)
@@ -219,8 +170,6 @@ def with_types(table: Any, untouched: Collection[str | None]) -> Any:
 
 def as_typed(texts: Any) -> Any:
     """Texts as numbers or dates where all of them are such; else as they are."""
-    import pyarrow as pa
-
     if texts.null_count == len(texts):
         return pa.chunked_array([pa.nulls(len(texts))])
     for kind in (pa.float64(), pa.date32(), pa.timestamp("s")):
@@ -229,47 +178,6 @@ def as_typed(texts: Any) -> Any:
         except pa.ArrowInvalid:
             continue
     return texts
-
-
-def _settled_levels(column: Any, words: list[str], numbers: list[float]) -> Any:
-    """A categorical: the levels stay, the cells that hold a word for missing go."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    values = column.cast(column.type.value_type)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        found = pc.is_in(pc.utf8_trim(values, " \t"), pa.array(words, values.type))
-    elif numbers and (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        found = pc.is_in(values.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
-    else:
-        return column
-    if not pc.any(found).as_py():
-        return column
-    whole = column.unify_dictionaries().combine_chunks()
-    mask = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    kept = pc.if_else(mask, None, whole.indices)
-    return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(kept, whole.dictionary, ordered=column.type.ordered)]
-    )
-
-
-def _without_numbers(column: Any, numbers: list[float]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
-    return pc.if_else(found, None, column) if pc.any(found).as_py() else column
-
-
-def _without_words(column: Any, words: list[str]) -> Any:
-    """Truth values and dates without those that are written like this: true, 1900-01-01."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    some = words if holds_dates(column) else [word.lower() for word in words]
-    days = pc.replace_substring_regex(column.cast(pa.string()), r" 00:00:00(\.0*)?Z?$", "")
-    found = pc.is_in(days, pa.array(some, pa.string()))
-    return pc.if_else(found, None, column) if pc.any(found).as_py() else column
 
 
 def _numbers_among(words: Sequence[str]) -> list[float]:
@@ -334,17 +242,10 @@ class Written:
         )
 
     def __add__(self, other: Written) -> Written:
-        return Written(
-            self.some or other.some,
-            self.numbers and other.numbers,
-            self.truths and other.truths,
-            self.times and other.times,
-            self.decimals and other.decimals,
-            self.figures and other.figures,
-            self.truth or other.truth,
-            self.sure or other.sure,
-            self.comma or other.comma,
-        )
+        one, two = vars(self), vars(other)
+        of_any = ("some", "truth", "sure", "comma")
+        both = {name: one[name] or two[name] if name in of_any else one[name] and two[name] for name in one}
+        return Written(**both)
 
     @property
     def form(self) -> Form:
@@ -370,14 +271,9 @@ def with_decimal_commas(table: Any, untouched: Collection[str]) -> tuple[Any, di
 
     Columns that are `untouched` stay as they are.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     written: dict[str, Written] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name not in untouched and (
-            pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        ):
+        if name not in untouched and is_text(column.type):
             first: list[str] = column.slice(0, _TEXTS_AT_ONCE).drop_null().to_pylist()
             if all(map(_is_figure, first)):
                 written[name] = Written.of(pc.unique(column).drop_null().to_pylist())
@@ -423,7 +319,6 @@ def refuse_unclear(name: str, example: str | None, remedy: str) -> None:
 def as_floats(texts: Sequence[str]) -> F64 | None:
     """(k,) texts as numbers, by pyarrow's rules for CSV files; None where one of them is none."""
     import numpy as np
-    import pyarrow as pa
 
     if len(texts) < _TEXTS_AT_ONCE:
         are_numbers = all(map(_NUMBER.fullmatch, texts))
@@ -433,6 +328,11 @@ def as_floats(texts: Sequence[str]) -> F64 | None:
     except pa.ArrowInvalid:
         return None
     return numbers
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one, by pyarrow's rules for CSV files."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def one_by_one(texts: Sequence[str], decimal_comma: bool) -> F64:
@@ -466,32 +366,4 @@ def _is_figure(text: str) -> bool:
 
 def holds_dates(column: Any) -> bool:
     """Whether a column holds days, or days with a time."""
-    import pyarrow as pa
-
     return pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
-
-
-def first_day(column: Any) -> str:
-    """The first of the days in a column, as 2020-01-31; that of a column without any does not matter."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    first = pc.min(_milliseconds(column)).as_py() or 0
-    return str(np.datetime64(first // _MILLISECONDS_A_DAY, "D"))
-
-
-def days_since(origin: str, column: Any) -> F64:
-    """(n,): days, with a time of day as a fraction, from the midnight before `origin`; NaN where missing."""
-    import numpy as np
-    import pyarrow as pa
-
-    start = int(np.datetime64(origin, "D").astype(np.int64))
-    since_1970: F64 = _milliseconds(column).cast(pa.float64(), safe=False).to_numpy() / _MILLISECONDS_A_DAY
-    return since_1970 - start
-
-
-def _milliseconds(column: Any) -> Any:
-    import pyarrow as pa
-
-    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
-    return column.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())

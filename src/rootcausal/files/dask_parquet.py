@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import InputError
+from .arrow import is_numeric, is_text
 from .header import without_blanks
 
 # Rows are read in pieces of about this size, whatever the size of the files.
@@ -75,8 +76,8 @@ def check_same_columns(fs: Any, files: Sequence[str]) -> None:
 def _kind(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         return _kind(kind.value_type)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if is_numeric(kind) and not pa.types.is_null(kind):
         return "numbers"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return "text"
     return str(kind)

@@ -9,24 +9,22 @@ import codecs
 import csv
 import io
 import os
-import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import plural, quoted, shown
-from .arff import ARFF_MISSING, arff_names, is_arff, opened_arff
+from .arrow import arrow_csv, pa, pc
 from .cells import WORDS_FOR_MISSING, own_words, with_missing, with_types
-from .header import has_header, names_without_header, no_header_seen
-from .memory import refuse_too_large
-from .table_file import TableFile
-from .unpacking import is_packed, opened, unpacked_size
+from .header import TableFile, has_header, names_without_header, no_header_seen
+from .memory import is_packed, opened, refuse_too_large, unpacked_size
 
 SEPARATORS = (",", ";", "\t", "|")
 WINDOWS = "cp1252"
@@ -57,6 +55,12 @@ _LONG_TEXT_BYTES, _PIECE_BYTES = 1 << 26, 1 << 24
 _MEMORY_A_BYTE = 3
 # How many blocks pyarrow may hold besides: out of memory there, it ends the process.
 _BLOCKS_AT_ONCE = 8
+_CALLED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a '|'"}
+ARFF_MISSING = "?"
+_ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s{]+)""", re.IGNORECASE)
+# A cell in quotes of either kind, or up to the next comma.
+_CELL = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,]*))\s*(,|$)""")
+_MOST_COLUMNS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,14 @@ class Dialect:
 
 def dialect_of(path: str | PathLike[str]) -> Dialect:
     """How a text file writes its table; one that can be read in two ways is an error."""
+    file = TableFile.of(path)
+    if "dialect" not in file.seen:
+        file.seen["dialect"] = _dialect_of(file)
+    found: Dialect = file.seen["dialect"]
+    return found
+
+
+def _dialect_of(path: TableFile) -> Dialect:
     if is_arff(path):
         return Dialect(",", "utf-8", arff_names(path), header=False)
     size = _HEAD_BYTES
@@ -116,11 +128,9 @@ def dialect_of(path: str | PathLike[str]) -> Dialect:
         _refuse_blanks_between(path, header[0], [row[0] for row in rows if len(row) == 1])
     if _has_row_names(header, rows):
         return Dialect(separator, encoding, ("", *header), True, _blank_lines(text))
-    said = TableFile.of(path).header
-    if said is None:
-        said = has_header(path, [header, *rows])
+    said = has_header(path, [header, *rows]) if path.header is None else path.header
     written = tuple(header) if said else names_without_header(len(header))
-    seen = not said and TableFile.of(path).header is None
+    seen = not said and path.header is None
     return Dialect(separator, encoding, written, False, _blank_lines(text), said, seen)
 
 
@@ -261,18 +271,14 @@ def stream_text(
 def _say_how(path: str | PathLike[str], dialect: Dialect) -> None:
     """Say what was found of the file that may not be as its owner thinks."""
     if dialect.encoding in _WHERE_NOT_UTF8:
-        _say(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
+        warn(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
     if dialect.row_names:
-        _say(
+        warn(
             f"the header of {shown(path)} is one name shorter than its rows: the first column is taken for "
             "row names, as R writes them, and is called ''"
         )
     if dialect.seen:
-        _say(no_header_seen(path, len(dialect.written)))
-
-
-def _say(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=2)
+        warn(no_header_seen(path, len(dialect.written)))
 
 
 class _TextFile:
@@ -287,47 +293,37 @@ class _TextFile:
         self.path = path
         self.dialect = dialect
         self._words = [*WORDS_FOR_MISSING, *na]
+        self._ragged: list[Any] = []
         # An error in the middle of what is made here must not meet threads that wait for more.
         self._threads = is_worth_threads(path) and not is_arff(path)
 
     def columns(self, columns: Sequence[str], texts: list[str]) -> Any:
         """The columns, those of `texts` as they stand in the file; ragged rows are an error."""
-        ragged: list[Any] = []
-
-        def note(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
-        table = self._decoded(columns, texts, note)
-        if ragged:
+        table = self._decoded(columns, texts)
+        if self._ragged:
             # Only a reader with a single thread knows the number of a row.
-            ragged.clear()
+            self._ragged.clear()
             self._threads = False
-            self._parse(columns, texts, note)
-            raise InputError(self._of_ragged(ragged))
+            self._parse(columns, texts)
+            raise self._of_ragged(self._ragged)
         return self._with_hexadecimals_as_text(table)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Any]:
         """The columns as they stand in the file, piece by piece."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         self._use(self._encoding_of_all())
-        ragged: list[Any] = []
-
-        def note(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
         self._threads = False  # only so the number of a row is known, and few pieces are in memory
-        options = self._options(columns, columns, note, _PIECE_BYTES)
+        options = self._options(columns, columns, _PIECE_BYTES)
         with self._opened() as handle, arrow_csv.open_csv(handle, *options) as reader:
             for batch in reader:
-                if ragged:
+                if self._ragged:
                     break
                 yield pa.Table.from_batches([batch])
-        if ragged:
-            raise InputError(self._of_ragged(ragged[:1]))
+        if self._ragged:
+            raise self._of_ragged(self._ragged[:1])
+
+    def _note_ragged(self, row: Any) -> str:
+        self._ragged.append(row)
+        return "skip"
 
     def _encoding_of_all(self) -> str:
         """The first encoding that can be, of those that the whole file can be read in."""
@@ -353,24 +349,22 @@ class _TextFile:
     def _damaged(self) -> InputError:
         return InputError(f"{shown(self.path)} is damaged text: save it as CSV in UTF-8.")
 
-    def _of_ragged(self, ragged: list[Any]) -> str:
+    def _of_ragged(self, ragged: list[Any]) -> InputError:
         first, header = ragged[0], self.dialect.header
         such_rows = f" ({len(ragged)} rows do not fit)" if len(ragged) > 1 else ""
-        return (
+        return InputError(
             f"data row {first.number - header} of {shown(self.path)} has "
             f"{plural(first.actual_columns, 'value')}, but the {'header names' if header else 'first has'} "
             f"{plural(first.expected_columns, 'column')}{such_rows}: correct the file; "
             f"{_CALLED[self.dialect.separator]} inside a text needs quotes around it."
         )
 
-    def _decoded(self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str]) -> Any:
+    def _decoded(self, columns: Sequence[str], texts: list[str]) -> Any:
         """What is read as UTF-8 where that works: a good file is read once, and nothing is re-encoded."""
-        import pyarrow as pa
-
         for encoding in self._encodings():
             self._use(encoding)
             try:
-                table = self._parse(columns, texts, on_ragged_row)
+                table = self._parse(columns, texts)
             except UnicodeDecodeError:
                 continue
             except pa.ArrowInvalid as error:
@@ -389,30 +383,19 @@ class _TextFile:
                 f"{shown(self.path)} has a header in UTF-8 and cells in another encoding: save it as CSV in "
                 "UTF-8."
             )
-        self.dialect = Dialect(**{**vars(self.dialect), "encoding": encoding})
+        self.dialect = replace(self.dialect, encoding=encoding)
 
-    def _parse(
-        self, columns: Sequence[str], texts: list[str], on_ragged_row: Callable[[Any], str] | None
-    ) -> Any:
-        from pyarrow import csv as arrow_csv
-
-        options = self._options(columns, texts, on_ragged_row)
+    def _parse(self, columns: Sequence[str], texts: list[str]) -> Any:
+        options = self._options(columns, texts)
         if not is_packed(self.path) and not is_arff(self.path):
             return arrow_csv.read_csv(Path(self.path), *options)
         with self._opened() as handle:
             return arrow_csv.read_csv(handle, *options)
 
     def _options(
-        self,
-        columns: Sequence[str],
-        texts: Collection[str],
-        on_ragged_row: Callable[[Any], str] | None,
-        block_bytes: int = _BLOCK_BYTES,
+        self, columns: Sequence[str], texts: Collection[str], block_bytes: int = _BLOCK_BYTES
     ) -> tuple[Any, Any, Any]:
         """How pyarrow is to read, parse and convert."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         dialect = self.dialect
         named: dict[str, Any] = {}
         if dialect.names != list(dialect.written) or dialect.row_names or not dialect.header:
@@ -426,7 +409,7 @@ class _TextFile:
                 **named,
             ),
             arrow_csv.ParseOptions(
-                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=on_ragged_row
+                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=self._note_ragged
             ),
             arrow_csv.ConvertOptions(
                 include_columns=list(columns),
@@ -440,13 +423,10 @@ class _TextFile:
 
     def _with_hexadecimals_as_text(self, table: Any) -> Any:
         """Put back the text of columns such as ``0x1F``, which pyarrow takes for whole numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
         if not whole or not self._holds("0x", "0X"):
             return table
-        texts = self._parse(whole, whole, None)
+        texts = self._parse(whole, whole)
         for name in whole:
             if pc.any(pc.match_substring_regex(texts[name], r"^[ \t]*0[xX]")).as_py():
                 table = table.set_column(table.column_names.index(name), name, texts[name])
@@ -468,9 +448,125 @@ class _TextFile:
         return False
 
 
-_CALLED = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a '|'"}
-
-
 def is_worth_threads(path: str | PathLike[str]) -> bool:
     """Whether a file is large enough for pyarrow to start threads."""
     return os.path.getsize(path) >= _BYTES_WORTH_THREADS
+
+
+# --- tables of Weka (.arff): names and types above, and rows below with commas between, which become CSV ----
+
+
+def is_arff(path: str | PathLike[str]) -> bool:
+    """Whether the name says that it is such a file."""
+    return os.fspath(path).lower().removesuffix(".gz").endswith(".arff")
+
+
+def arff_names(path: str | PathLike[str]) -> tuple[str, ...]:
+    """The names of the columns."""
+    with opened(path) as handle:
+        return tuple(_arff_names(path, _arff_lines(handle)))
+
+
+@contextmanager
+def opened_arff(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """The rows as CSV in UTF-8, without a header; rows that list only what is not zero are refused."""
+    with opened(path) as handle:
+        lines = _arff_lines(handle, said_of=path)
+        width = len(list(_arff_names(path, lines)))
+        yield io.BufferedReader(_Stream(_arff_rows(path, lines, width)), _BYTES_A_LOOK)
+
+
+def _arff_lines(handle: BinaryIO, said_of: str | PathLike[str] | None = None) -> Iterator[str]:
+    """Lines of text; that some are no UTF-8 is said of a file once."""
+    for line in handle:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            text = line.decode("cp1252", errors="replace")
+            if said_of is not None:
+                said = f"{shown(said_of)} is not UTF-8 text: it was read as Windows-1252"
+                warn(said)
+                said_of = None
+        yield text.strip().removeprefix("\ufeff")
+
+
+def _arff_names(path: str | PathLike[str], lines: Iterator[str]) -> Iterator[str]:
+    count = 0
+    for line in lines:
+        if line.lower().startswith("@data"):
+            return
+        if not line.lower().startswith("@attribute"):
+            continue
+        found = _ATTRIBUTE.match(line)
+        count += 1
+        if found is None or count > _MOST_COLUMNS:
+            break
+        name = found[1]
+        yield _unescaped(name[1:-1]) if name[0] in "'\"" else name
+    raise InputError(
+        f"{shown(path)} is no table of Weka: it needs @attribute lines, and @data above its rows."
+    )
+
+
+def _arff_rows(path: str | PathLike[str], lines: Iterable[str], width: int) -> Iterator[bytes]:
+    for number, line in enumerate(line for line in lines if line and not line.startswith("%")):
+        if line.startswith("{"):
+            raise InputError(
+                f"{shown(path)} lists only what is not zero in its rows: save it with all values (in Weka: "
+                "the filter SparseToNonSparse)."
+            )
+        # Most rows are CSV as they are.
+        cells = _arff_cells(line) if "'" in line or '"' in line or "\\" in line else None
+        if cells is not None and len(cells) != width:
+            raise InputError(
+                f"data row {number + 1} of {shown(path)} has {plural(len(cells), 'value')}, and there are "
+                f"{plural(width, 'attribute')}: correct the file."
+            )
+        yield (line + "\n" if cells is None else _as_csv(cells)).encode()
+
+
+def _arff_cells(line: str) -> list[str]:
+    cells, place = list[str](), 0
+    while True:
+        found = _CELL.match(line, place)
+        if found is None:
+            return []
+        quoted = found[1] if found[1] is not None else found[2]
+        cells.append(found[3].rstrip() if quoted is None else _unescaped(quoted))
+        place = found.end()
+        if not found[4]:
+            return cells
+
+
+def _as_csv(cells: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        pieces, length = [self._left], len(self._left)
+        while length < len(buffer):
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            pieces.append(piece)
+            length += len(piece)
+        whole = b"".join(pieces)
+        count = min(len(buffer), length)
+        buffer[:count], self._left = whole[:count], whole[count:]
+        return count

@@ -8,18 +8,19 @@ either, we ask.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
+from typing import Any
 
 from ..errors import InputError
 from ..wording import listed, quoted, shown
-from .cells import WORDS_FOR_MISSING
+from .cells import may_be_a_level, says_missing
 from .written_dates import is_written_date
 
-# The words for missing, and what else people write for it: such a cell tells nothing.
-_TELLS_NOTHING = frozenset({*WORDS_FOR_MISSING, "?", ".", "-", "--"})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 # Of so many numbers it cannot be told that they count something.
 _TOO_FEW = 2
@@ -33,8 +34,8 @@ def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool
     # Texts above numbers, numbers above numbers, texts that come again below, and others.
     names = alike = again = open_ = 0
     for place, cell in enumerate(first):
-        column = [row[place] for row in below if place < len(row) and row[place] not in _TELLS_NOTHING]
-        if cell in _TELLS_NOTHING:
+        column = [row[place] for row in below if place < len(row) and not _tells_nothing(row[place])]
+        if _tells_nothing(cell):
             continue
         if all(map(_is_value, column)):
             alike += _is_value(cell)
@@ -88,6 +89,11 @@ def without_blanks(path: str | PathLike[str], names: Sequence[str]) -> list[str]
     return [name.strip() for name in names]
 
 
+def _tells_nothing(text: str) -> bool:
+    """Whether a cell may stand for a missing value; a word that may be a level may be a name, too."""
+    return says_missing(text) and (text == "-" or not may_be_a_level(text))
+
+
 def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
@@ -126,3 +132,31 @@ def _could_be_names(numbers: Sequence[float]) -> bool:
 def _shape(text: str) -> str:
     """Texts that are written alike have the same: A9 for P001."""
     return re.sub(r"[^\W\d_]+", "A", re.sub(r"\d+", "9", text))
+
+
+@dataclass(frozen=True)
+class TableFile(PathLike[str]):
+    """A path; whoever only opens or names the file takes it for one.
+
+    Attributes
+    ----------
+    path : of the file.
+    header : whether the first row holds the names of the columns; None: that is seen by itself.
+    sheet : which sheet of a workbook is read; None: the first.
+    seen : what was found of the file by who looked at its first lines, so that nobody has to look again.
+    """
+
+    path: str | PathLike[str]
+    header: bool | None = None
+    sheet: str | None = None
+    seen: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> TableFile:
+        return path if isinstance(path, cls) else cls(path)
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        return os.fspath(self.path)

@@ -1,12 +1,4 @@
-"""A fitted model in one file (see :mod:`rootcausal.files.array_archive`).
-
-Version 2 added the checksum, and the type of the labels; version 3 names arrays by the half of the model that
-they belong to, and says of what kind the halves are; version 4 says which variables have levels, and may hold
-what fills in missing values; from version 5 on, what was known of the causal order counts, and from version 6
-on, which variables are on a log scale: the parameters of the model say both. From version 7 on the outcome
-may be the time to an event, or a number: the attribution says which. From version 8 on relations may be bent,
-and variables may be read as one. All versions are read.
-"""
+"""A fitted model in one file (see :mod:`rootcausal.files.array_archive`)."""
 
 from __future__ import annotations
 
@@ -20,39 +12,28 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ..core.completion import Completion
-from ..core.halves import taken
 from ..core.layout import Layout
 from ..core.merged import Sets, check_sets
 from ..core.model import CausalModel
 from ..core.precedence import Precedence
 from ..core.quantiles import STEPS, CohortQuantiles
+from ..core.schema import taken
 from ..core.table import F64
 from ..errors import InputError
+from ..outcomes import OUTCOMES
 from ..wording import plain
 from .array_archive import FileKind, read_archive, write_archive
-from .model_arrays import (
-    arrays_of,
-    is_seed,
-    kinds_of,
-    model_from,
-    model_names,
-    named_by_half,
-    pack,
-    packed_names,
-    unpack,
-)
+from .model_arrays import FITTED, RESAMPLES, array_names, is_seed, kinds_of, pack, unpack
 from .model_provenance import checked_provenance
 
-# Arrays that a file may lack: those written before they existed, or with the paper's attribution.
+# Arrays that a file may lack, as one with the paper's attribution does.
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 SET_QUANTILES = "set_quantiles"
 # Of the columns of covariates that are in the causal order.
 ADJUSTED = "covariate_quantiles"
-OTHERS = {"margins", PROBABILITY, ADJUSTED, *QUANTILES}
-LEVELS_SINCE = 4
-SETS_SINCE = 8
+OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION}
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -60,17 +41,10 @@ MOST_LEVELS = 1000
 Levels = tuple[Literal["number", "binary", "ordinal", "nominal"], tuple[str | float | bool, ...]]
 MODEL = FileKind(
     format="rootcausal model",
-    version=8,
-    oldest=1,
+    version=1,
     name="model file",
     what="a rootcausal model",
-    arrays=lambda version: (
-        model_names(version)
-        | packed_names(version)
-        | OTHERS
-        | (set(COMPLETION) if version >= LEVELS_SINCE else set())
-        | ({SET_QUANTILES} if version >= SETS_SINCE else set())
-    ),
+    arrays=lambda: array_names(FITTED) | array_names(RESAMPLES) | OTHERS,
     compressed=True,
 )
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<U[0-9]{1,4}|\|O")
@@ -129,7 +103,6 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     """Write the model whole or not at all."""
     names = saved.feature_names
     header: dict[str, Any] = {
-        "n_columns": saved.model.n_columns,
         **kinds_of(saved.model),
         "n_variables": saved.n_variables,
         "with_levels": [[place, kind, list(levels)] for place, (kind, levels) in saved.with_levels.items()],
@@ -138,8 +111,9 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         "classes_type": saved.classes.dtype.newbyteorder("<").str,
         "provenance": saved.provenance,
         "merged_sets": [list(some) for some in saved.sets],
+        "bootstrap": None,
     }
-    arrays = arrays_of(saved.model) | {"margins": saved.margins}
+    arrays = pack([saved.model], FITTED) | {"margins": saved.margins}
     if saved.quantiles is not None:
         arrays |= zip(QUANTILES, (saved.quantiles.values, saved.quantiles.errors), strict=True)
         if saved.quantiles.adjusted.size:
@@ -184,7 +158,7 @@ def read(
     make: Callable[[SavedModel], Fitted],
     known: Callable[[Any, Sequence[str]], Precedence | None],
 ) -> Fitted:
-    """Read a model; a file that is damaged, not ours, or from a newer version is an InputError.
+    """Read a model; a file that is damaged, not ours, or of another version is an InputError.
 
     ``make`` raises ValueError, or what wrong types raise, where the parameters are none; so does ``known``,
     which takes what was known of the causal order and the names of the variables. For resamples to come back
@@ -192,7 +166,7 @@ def read(
     """
 
     def restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fitted:
-        return make(_restore(*named_by_half(header, arrays), known))
+        return make(_restore(header, arrays, known))
 
     return read_archive(path, MODEL, restored)
 
@@ -202,11 +176,10 @@ def _restore(
     arrays: dict[str, np.ndarray],
     known: Callable[[Any, Sequence[str]], Precedence | None],
 ) -> SavedModel:
-    q = header["n_columns"]
-    p = header["n_variables"] if header["version"] >= LEVELS_SINCE else q
+    q, p = header["n_columns"], header["n_variables"]
     if type(q) is not int or type(p) is not int or not 0 < p <= min(q, MOST_VARIABLES):
         raise ValueError("its number of columns is none")
-    with_levels = _levels(header.get("with_levels", []), p)
+    with_levels = _levels(header["with_levels"], p)
     described = [with_levels.get(place, ("number", ())) for place in range(p)]
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
@@ -215,8 +188,10 @@ def _restore(
     names = None if header["feature_names"] is None else _names(header["feature_names"], p)
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
-    model = model_from(header, arrays, layout)
-    sets = _sets(header.get("merged_sets", []), model)
+    model, *others = unpack(header, arrays, layout, FITTED)
+    if others:
+        raise ValueError("it holds several models")
+    sets = _sets(header["merged_sets"], model)
     adjusted = 0 if model.layout is None else int(model.layout.covariate[model.column_order].sum())
     _check_shapes(arrays, model.order.size, p, len(sets), adjusted)
     _check_numbers(arrays)
@@ -226,7 +201,7 @@ def _restore(
         ancestor_probability=arrays.get(PROBABILITY),
         quantiles=_quantiles(arrays),
         resamples=_resamples(header, arrays, layout),
-        classes=_classes(header["classes"], header.get("classes_type"), model.attribution.outcome),
+        classes=_classes(header["classes"], header["classes_type"], model.attribution.outcome),
         n_variables=p,
         feature_names=names,
         with_levels=with_levels,
@@ -333,13 +308,13 @@ def _names(names: Any, p: int) -> np.ndarray:
 
 
 def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
-    if outcome == "number":
+    if not OUTCOMES[outcome].has_classes:
         if labels != []:
             raise ValueError("its number has classes")
         return np.empty(0)
     if type(labels) is not list or len(labels) != 2 or not all(map(_is_label, labels)):
         raise ValueError("its classes are no pair of labels")
-    # Other types, which only texts can have, and files of version 1: whatever type the labels call for.
+    # Other types, which only texts can have: whatever type the labels call for.
     known = isinstance(kind, str) and LABEL_TYPES.fullmatch(kind)
     classes = np.array(labels, dtype=kind if known else None)
     if classes.tolist() != labels or labels[0] == labels[1]:
@@ -350,17 +325,15 @@ def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
 def _resamples(
     header: dict[str, Any], arrays: dict[str, np.ndarray], layout: Layout
 ) -> SavedResamples | None:
-    about = header.get("bootstrap")
+    about = header["bootstrap"]
     if about is None:
-        if any(name in arrays for name in packed_names(MODEL.version)):
+        if any(name in arrays for name in array_names(RESAMPLES)):
             raise ValueError("it does not say where its resamples come from")
         return None
     models = unpack(header, arrays, layout)
-    if any(model.n_columns != header["n_columns"] for model in models):
-        raise ValueError("the resamples have another number of columns")
     if not is_seed(about["random_state"]):
         raise ValueError("the seed of its resamples is none")
-    unsettled = about.get("unsettled", 0)  # files of before do not say
+    unsettled = about["unsettled"]
     if unsettled not in range(len(models) + 1):
-        raise ValueError("the number of its resamples that did not settle is out of range")
+        raise ValueError("the number of its resamples that did not converge is out of range")
     return SavedResamples(tuple(models), about["random_state"], int(unsettled))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from ..outcomes import OUTCOMES
+from ..outcomes.binary import BINARY
 from .model_arrays import outcome_told_by
 from .written_dates import ORDERS
 
 # What every model says of how it was made, and pages and summaries read.
 PROVENANCE = {
     "rootcausal": str,
+    "backend": str,
     "parameters": dict,
     "rows": int,
     "columns": int,
     "exhausted": list,
+    "adds_nothing": list,
     "separated": bool,
     "pairs_evaluated": int,
 }
@@ -27,12 +30,10 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
     for name, kind in PROVENANCE.items():
         if type(provenance[name]) is not kind:
             raise ValueError(f"its {name!r} is of another type")
-    if type(provenance["backend"] if "backend" in provenance else provenance["table"]) is not str:
-        raise ValueError("its backend is no text")  # files of version 1 call it table
     if provenance["columns"] != p:
         raise ValueError("its numbers of rows, cases and columns do not fit together")
     _check_outcome(provenance, attribution)
-    left_out = [*provenance["exhausted"], *provenance.get("adds_nothing", ())]
+    left_out = [*provenance["exhausted"], *provenance["adds_nothing"]]
     if not all(isinstance(name, str) for name in left_out):
         raise ValueError("a name is not a text")
     patients = provenance.get("patients", 1)
@@ -44,26 +45,10 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
 
 def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
     """What it remembers of its outcome is of the kind of outcome that its attribution is of."""
-    if provenance.get("outcome", "yes_no") != outcome_told_by(attribution):
+    outcome = provenance.get("outcome", BINARY.name)
+    if outcome != outcome_told_by(attribution):
         raise ValueError("its attribution is not of the outcome that it remembers")
-    if "outcome" not in provenance:
-        if type(provenance["cases"]) is not int or not 0 < provenance["cases"] < provenance["rows"]:
-            raise ValueError("its numbers of rows, cases and columns do not fit together")
-    elif provenance["outcome"] == "survival":
-        if type(provenance["events"]) is not int or not 0 < provenance["events"] <= provenance["rows"]:
-            raise ValueError("its numbers of rows and events do not fit together")
-        if not all(_is_positive(provenance[name]) for name in ("horizon", "longest_follow_up")):
-            raise ValueError("a time that it remembers is none")
-    elif not (_is_number(provenance["mean"]) and _is_positive(provenance["sd"])):
-        raise ValueError("its number does not vary")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
+    OUTCOMES[outcome].check_facts(provenance)
 
 
 def _check_reading(reading: Any) -> None:

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from ..wording import listed, printable, quoted, shown
-from .arff import is_arff
+from .arrow import is_numeric, pa, pq
 from .cells import with_missing
-from .delimited import dialect_of, is_long_text, is_worth_threads, read_text, stream_text
-from .header import without_blanks
+from .delimited import dialect_of, is_arff, is_long_text, is_worth_threads, read_text, stream_text
+from .header import TableFile, without_blanks
 from .memory import refuse_too_large
-from .table_file import TableFile
 from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:
     from ..core.table import F64
 
+# A million rules of a causal order; Python needs several times as much for what is in them.
+MOST_BYTES = 64 << 20
 _PARQUET_BUFFER_BYTES = 1 << 16
 _ROWS_PER_PIECE = 1 << 16
 # As a column of pyarrow, and as a number that is fitted; texts take more, and tables of them are small.
@@ -82,6 +83,13 @@ def table_format(path: str | PathLike[str]) -> Format:
 
 def column_names(path: str | PathLike[str]) -> list[str]:
     """Return the column names of a file; a name that occurs twice is an error."""
+    file = TableFile.of(path)
+    if "names" not in file.seen:
+        file.seen["names"] = _column_names(file)
+    return list(file.seen["names"])
+
+
+def _column_names(path: TableFile) -> list[str]:
     if os.path.isdir(path):
         raise InputError(f"cannot read {shown(path)}: it is a folder.")
     refuse_streams(path)
@@ -106,14 +114,13 @@ def _names(path: str | PathLike[str], kind: Format) -> Sequence[str]:
     return names_with_pandas(path, kind)
 
 
-def _refuse_other_options(path: str | PathLike[str], kind: Format) -> None:
+def _refuse_other_options(file: TableFile, kind: Format) -> None:
     """Refuse what is said of a header or a sheet where files of this kind have none to choose."""
-    file = TableFile.of(path)
     if file.sheet is not None and kind != "excel":
-        raise InputError(f"{shown(path)} is no workbook and has no sheets: leave --sheet out.")
-    if file.header is not None and (kind not in ("text", "excel") or is_arff(path)):
+        raise InputError(f"{shown(file)} is no workbook and has no sheets: leave --sheet out.")
+    if file.header is not None and (kind not in ("text", "excel") or is_arff(file)):
         option = "--header" if file.header else "--no-header"
-        raise InputError(f"the columns of {shown(path)} have names in any case: leave {option} out.")
+        raise InputError(f"the columns of {shown(file)} have names in any case: leave {option} out.")
 
 
 def described(path: str | PathLike[str]) -> str:
@@ -143,6 +150,29 @@ def refuse_streams(path: str | PathLike[str]) -> None:
         raise InputError(
             f"cannot read {shown(path)}: it is a pipe or a device; write its content to a file first."
         )
+
+
+def text_of_file(path: str | PathLike[str], what: str = "") -> str:
+    """The text of a small file in UTF-8; ``what`` it is to hold, such as "the labels "."""
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"it is read from the path of a file, not from {type(path).__name__}")
+    if os.path.isdir(path):
+        raise InputError(f"cannot read {what}{shown(path)}: it is a folder.")
+    refuse_streams(path)
+    try:
+        with open(path, "rb") as handle:
+            content = handle.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"cannot read {what}{shown(path)}: there is no such file.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read {what}{shown(path)}: {reason or error}.") from None
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{shown(path)} is larger than {MOST_BYTES >> 20} MiB, as no such file is.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(path)} is no text in UTF-8: save it as such.") from None
 
 
 def read_columns(
@@ -202,8 +232,6 @@ def stream_columns(
         with _reading(path):
             yield from stream_text(path, columns, text_column, na, texts)
         return
-    import pyarrow as pa
-
     with _reading(path):
         file = _open_parquet(path)
         written = _written(file, columns)
@@ -220,19 +248,12 @@ def _written(file: Any, columns: Sequence[str]) -> list[str]:
 
 def as_float64(column: Any) -> F64 | None:
     """Return a pyarrow column as float64 with NaN for missing, or None where it does not hold numbers."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
-    elif not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_null(kind)
-    ):
+    elif not is_numeric(kind):
         return None
     values: F64 = column.cast(pa.float64(), safe=False).to_numpy()
     return values
@@ -241,8 +262,6 @@ def as_float64(column: Any) -> F64 | None:
 @contextmanager
 def _reading(path: str | PathLike[str]) -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one InputError."""
-    import pyarrow as pa
-
     name = shown(path)
     try:
         yield
@@ -265,9 +284,6 @@ def _reading(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def _open_parquet(path: str | PathLike[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     # Opened here, because pyarrow would take a path such as "s3://..." for an address on the network.
     source = pa.OSFile(os.fspath(path))
     if source.size() == 0:

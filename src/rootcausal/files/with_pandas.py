@@ -10,13 +10,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError, warn
 from ..wording import listed, quoted, shown
-from .cells import as_typed, with_missing
-from .header import has_header, names_without_header, no_header_seen
-from .memory import refuse_too_large
-from .table_file import TableFile
-from .unpacking import unpacked_zip_size
+from .arrow import pa
+from .cells import as_typed, is_missing, with_missing
+from .header import TableFile, has_header, names_without_header, no_header_seen
+from .memory import refuse_too_large, unpacked_zip_size
 
 Format = Literal["excel", "stata", "sas"]
 _EXTRA = {"excel": "excel", "stata": "pandas", "sas": "pandas"}
@@ -59,8 +58,6 @@ def read_with_pandas(
     texts: Collection[str] = (),
 ) -> Any:
     """Some columns of such a file as a pyarrow.Table; `text_column`, and in sheets also `texts`, as text."""
-    import pyarrow as pa
-
     said: list[str] = []
     with _reading(path, kind) as pd:
         if kind == "excel":
@@ -74,7 +71,7 @@ def read_with_pandas(
         typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
         table = pa.table({name: _column(found[name], name in as_text, name in typed) for name in columns})
     for text in said:
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn(text)
     return with_missing(table, na, text_column, untyped=set(columns).difference(typed, texts))
 
 
@@ -143,12 +140,13 @@ def _sheet(
             f"the sheet {quoted(sheet)} of {shown(path)} is empty: it needs a header line and one line per "
             "patient."
         )
-    said = TableFile.of(path).header
-    first = cells[:_HEAD_ROWS].to_numpy()
+    file, first = TableFile.of(path), cells[:_HEAD_ROWS].to_numpy()
     head = [["" if _is_missing(cell) else _text(cell) for cell in row] for row in first]
-    if has_header(path, head) if said is None else said:
+    if "header" not in file.seen:
+        file.seen["header"] = has_header(path, head) if file.header is None else file.header
+    if file.seen["header"]:
         return head[0], cells.iloc[1:], True
-    if said is None and say is not None:
+    if file.header is None and say is not None:
         say(no_header_seen(path, cells.shape[1]))
     return list(names_without_header(cells.shape[1])), cells, False
 
@@ -189,8 +187,6 @@ def _sas(pd: Any, path: str | PathLike[str], **options: Any) -> Any:
 
 def _column(series: Any, as_text: bool, typed: bool) -> Any:
     """A pandas column as a pyarrow one; where cells are of several kinds, as text if not all are numbers."""
-    import pyarrow as pa
-
     if as_text or (typed and series.dtype == object):
         return _texts(series)
     if typed:
@@ -209,8 +205,6 @@ def _mixed_levels(series: Any) -> bool:
 
 
 def _texts(series: Any) -> Any:
-    import pyarrow as pa
-
     texts = [None if _is_missing(cell) else _text(cell) for cell in series]
     return pa.chunked_array([pa.array(texts, pa.string())])
 
@@ -227,4 +221,4 @@ def _text(cell: Any) -> str:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or cell != cell
+    return is_missing(cell) or cell == ""

@@ -1,19 +1,30 @@
-"""Dates as people write them, each with a time of day or without: the one grammar of all commands.
+"""Dates: how people write them, the one grammar of all commands, each with a time of day or without.
 
 31/12/2001, 12-31-01, 31.12.2001; 31-Dec-2001, 31DEC01; December 31, 2001; 2001/12/31, 20011231, the last also
 as numbers. Days and months are told apart by the whole column, never guessed; between dots the day comes
 first. A year of two digits is one from 1969 to 2030; where it could be another, we ask.
+
+A date by itself says little of a patient and much of a study, so it becomes a variable, as days since the
+first of the cohort, only where the user keeps it by name. That first day is its *origin*; the model keeps it
+(``provenance_["reading"]["origins"]``), so that new patients are counted from the same day, and whether day
+or month comes first (``"date_orders"``), which the dates of one new patient would not tell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ..errors import InputError
-from ..wording import quoted
+from ..wording import listed, quoted
+from .arrow import is_numeric, is_text, pa, pc
+from .cells import holds_dates
+
+if TYPE_CHECKING:
+    from ..core.table import F64
 
 Order = Literal["day first", "month first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -40,6 +51,7 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _LONGEST = 40
+_MILLISECONDS_A_DAY = 86_400_000
 
 
 class _Written(NamedTuple):
@@ -65,11 +77,9 @@ def is_day_number(number: float) -> bool:
 
 def holds_written_dates(column: Any) -> bool:
     """Whether all cells of a column, texts or numbers, are dates, and at least one is."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+    if is_numeric(column.type):
         return _holds_day_numbers(column)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return False
     found = False
     for text in _different(column):
@@ -80,8 +90,6 @@ def holds_written_dates(column: Any) -> bool:
 
 
 def _holds_day_numbers(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column).as_py()
     if ends["min"] is None or not (is_day_number(ends["min"]) and is_day_number(ends["max"])):
         return False  # which tells of nearly all columns
@@ -116,10 +124,8 @@ def order_of(column: Any, name: str) -> Order | None:
 
 def as_dates(column: Any, name: str, order: Order | None) -> Any:
     """The dates of a column; one that the calendar does not have is an InputError."""
-    import pyarrow as pa
-
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+    if not is_text(texts.type):
         texts = texts.cast(pa.int64()).cast(pa.string())
     encoded = texts.dictionary_encode()
     days = [_day(text, name, order) for text in encoded.dictionary.to_pylist()]
@@ -178,10 +184,7 @@ def _month(name: str) -> int | None:
 
 
 def _different(column: Any) -> Iterator[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return  # numbers: nothing is open
     # The first cells tell of nearly all columns that they hold no dates.
     first = next((cell for cell in column.slice(0, 100).to_pylist() if cell is not None), None)
@@ -189,3 +192,94 @@ def _different(column: Any) -> Iterator[str]:
         yield from (text for text in pc.unique(column).to_pylist() if text is not None)
     else:
         yield first
+
+
+# --- as variables -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The columns of a cohort that hold dates.
+
+    Attributes
+    ----------
+    origins : by name, the first day of each that was kept, as 2020-01-31.
+    orders : by name, whether day or month comes first, where that is not plain.
+    refused : those that nobody kept, and those that cannot be understood.
+    problems : what is said of these.
+    """
+
+    origins: dict[str, str]
+    orders: dict[str, Order]
+    refused: Set[str]
+    problems: Sequence[InputError]
+
+    def reading(self) -> dict[str, Any]:
+        """What the model has to remember of them."""
+        kept = {"origins": self.origins, "date_orders": self.orders}
+        return {name: what for name, what in kept.items() if what}
+
+
+def in_days_of_the_cohort(
+    table: Any, features: Sequence[str], kept: Sequence[str], file: str
+) -> tuple[Any, Dates]:
+    """The table with dates that were kept in days since the first, and what became of the dates."""
+    origins, orders = dict[str, str](), dict[str, Order]()
+    not_kept, unclear = list[str](), dict[str, InputError]()
+    for name in features:
+        column, written = table[name], holds_written_dates(table[name])
+        if not (written or holds_dates(column)):
+            continue
+        if name not in kept:
+            not_kept.append(name)
+            continue
+        try:
+            order = order_of(column, name) if written else None
+            dates = as_dates(column, name, order) if written else column
+        except InputError as error:
+            unclear[name] = error
+            continue
+        if order is not None:
+            orders[name] = order
+        origins[name] = _first_day(dates)
+        table = _with_days(table, name, dates, origins[name])
+    problems = [*unclear.values()]
+    if not_kept:
+        said = (
+            f"{file} has dates in {listed([quoted(name) for name in not_kept])}: leave them out with --drop "
+            "COLUMN, or name them among the columns of --keep to count days since the first date."
+        )
+        problems.insert(0, InputError(said))
+    return table, Dates(origins, orders, {*not_kept, *unclear}, problems)
+
+
+def in_days(table: Any, origins: Mapping[str, str], orders: Mapping[str, Order]) -> Any:
+    """The table with dates in days since their origins; numbers stay, as days counted already."""
+    for name in [name for name in table.column_names if name in origins]:
+        column = table[name]
+        if holds_written_dates(column):
+            column = as_dates(column, name, orders.get(name) or order_of(column, name))
+        if holds_dates(column):
+            table = _with_days(table, name, column, origins[name])
+    return table
+
+
+def _with_days(table: Any, name: str, dates: Any, origin: str) -> Any:
+    """The table with a column as days from the midnight before `origin`, a time of day as a fraction."""
+    import numpy as np
+
+    start = int(np.datetime64(origin, "D").astype(np.int64))
+    since_1970: F64 = _milliseconds(dates).cast(pa.float64(), safe=False).to_numpy() / _MILLISECONDS_A_DAY
+    return table.set_column(table.column_names.index(name), name, pa.array(since_1970 - start))
+
+
+def _first_day(dates: Any) -> str:
+    """The first of some days, as 2020-01-31; that of a column without any does not matter."""
+    import numpy as np
+
+    return str(np.datetime64((pc.min(_milliseconds(dates)).as_py() or 0) // _MILLISECONDS_A_DAY, "D"))
+
+
+def _milliseconds(dates: Any) -> Any:
+    zone = dates.type.tz if pa.types.is_timestamp(dates.type) else None
+    return dates.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())

@@ -1,1 +1,1 @@
-"""The one door: whatever holds patients becomes a validated cohort, or one error lists all that is wrong."""
+"""Validation: whatever holds patients becomes a validated cohort, or one error lists all that is wrong."""

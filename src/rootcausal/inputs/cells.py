@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..core.table import F64, Index
-from ..errors import InputError
-from ..files.cells import WORDS_FOR_MISSING, Written, as_floats, one_by_one
-from .kinds import Said
+from ..files.arrow import is_numeric, is_text, pa
+from ..files.cells import WORDS_FOR_MISSING, Written, is_missing, one_by_one
+from .kinds import DatesError, Said, StrangeCellError
 from .labels import text_of
 
 
@@ -93,8 +93,6 @@ class Cells:
 
     def to_arrow(self) -> Any:
         """The same as an array of pyarrow: float64 or a dictionary, which :func:`of_arrow` takes back."""
-        import pyarrow as pa
-
         texts = self.texts
         if texts is None:
             return pa.array(self.numbers)
@@ -145,24 +143,14 @@ class Found:
         )
 
 
-class DatesError(InputError):
-    """A column holds dates or times."""
-
-
-class StrangeCellError(InputError):
-    """A column holds neither numbers nor texts; the message is such a cell."""
-
-
 def of_arrow(column: Any) -> Cells:
     """The cells of a pyarrow column; DatesError or StrangeCellError where they cannot be used."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _of_dictionary(column)
     if pa.types.is_boolean(kind):
         return Cells(_floats(column.cast(pa.int8())), said=(False, True))
-    if _is_numeric(kind):
+    if is_numeric(kind):
         return Cells(_floats(column))
     if pa.types.is_temporal(kind):
         raise DatesError(_first(column))
@@ -171,7 +159,7 @@ def of_arrow(column: Any) -> Cells:
             column = column.cast(pa.string())
         except pa.ArrowInvalid:
             raise StrangeCellError("bytes that are not UTF-8 text") from None
-    elif not _is_text(kind):
+    elif not _is_any_text(kind):
         raise StrangeCellError(_first(column))
     return _of_dictionary(column.cast(pa.large_string()).dictionary_encode())
 
@@ -195,23 +183,7 @@ def of_objects(cells: Sequence[Any]) -> Cells:
     return _tidied(np.array(codes, dtype=np.intp), list(places), ordered=False)
 
 
-def is_missing(cell: Any) -> bool:
-    """Whether an object stands for no value: None, NaN, NaT or NA."""
-    try:
-        return cell is None or bool(cell != cell)
-    except (TypeError, ValueError):
-        # pandas.NA cannot tell whether it is equal to itself; an array has many answers.
-        return type(cell).__name__ == "NAType"
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is one, by pyarrow's rules for CSV files."""
-    return as_floats([text]) is not None
-
-
 def _of_dictionary(column: Any) -> Cells:
-    import pyarrow as pa
-
     if isinstance(column, pa.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # pyarrow keeps the chunks of an empty column
@@ -219,7 +191,7 @@ def _of_dictionary(column: Any) -> Cells:
     levels = column.dictionary
     codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.intp)
     ordered = bool(column.type.ordered)
-    if _is_text(levels.type):
+    if _is_any_text(levels.type):
         return _tidied(codes, levels.to_pylist(), ordered)
     inside = of_arrow(levels)
     numbers = inside.numbers
@@ -250,7 +222,7 @@ def _tidied(codes: Index, texts: Sequence[str | None], ordered: bool) -> Cells:
 def typed(cells: Cells) -> Cells:
     """The column of a cohort as numbers or truth values where all of its texts are such.
 
-    Times of day are a DatesError, at every door. Commas are left to who sees all columns.
+    Times of day are a DatesError, whatever holds them. Commas are left to who sees all columns.
     """
     texts = cells.texts
     if texts is None:
@@ -274,8 +246,6 @@ def typed(cells: Cells) -> Cells:
 
 
 def _floats(column: Any) -> F64:
-    import pyarrow as pa
-
     values: F64 = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return values
 
@@ -284,17 +254,8 @@ def _as_floats(cells: Sequence[Any]) -> F64:
     return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
 
 
-def _is_numeric(kind: Any) -> bool:
-    import pyarrow as pa
-
-    types = pa.types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+def _is_any_text(kind: Any) -> bool:
+    return is_text(kind) or pa.types.is_string_view(kind)
 
 
 def _first(column: Any) -> str:

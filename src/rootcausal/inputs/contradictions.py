@@ -6,7 +6,6 @@ have an order themselves, so a circle through several has a rule against them, w
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
@@ -16,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..core.precedence import FIRST
 from ..core.table import Index
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import listed, quoted
 from .rules import NAMED_AT_MOST
 
@@ -122,17 +121,15 @@ def _one_circle(ends: Index, size: int) -> list[int]:
     return [int(np.argmax((ends[0] == a) & (ends[1] == b))) for a, b in pairwise(path[::-1])]
 
 
-def without_circles(pairs: list[tuple[str, str]], stacklevel: int) -> list[tuple[str, str]]:
+def without_circles(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pairs (a, b), a no cause of b, without those that go round; a warning says which these are."""
     round_ = set(going_round(pairs))
     if round_:
         unordered = list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs if pair in round_))
         shown = listed([f"{quoted(a)} and {quoted(b)}" for a, b in unordered], NAMED_AT_MOST)
-        warnings.warn(
+        warn(
             "what is no cause of what goes round in a circle, and an order has to put one first, so these "
-            f"pairs are not used: {shown}; columns that nothing else causes can be given as first",
-            UserWarning,
-            stacklevel=stacklevel,
+            f"pairs are not used: {shown}; columns that nothing else causes can be given as first"
         )
     return [pair for pair in pairs if pair not in round_]
 

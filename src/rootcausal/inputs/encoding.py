@@ -22,10 +22,13 @@ from ..core.table import F64, LARGEST, Index
 from .cells import Cells, Found, Texts
 from .kinds import Variable
 from .labels import text_of
-from .log_scale import from_logarithms, logarithms
 from .naming import Naming, named
 
 NOBODY: Index = np.empty(0, dtype=np.intp)
+# A measurement has fewer digits than this, and its logarithm and back keep more: it comes back as it was.
+DIGITS = 13
+# Beyond, powers of ten that round a number are none of float64.
+LARGEST_ROUNDED = 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +124,15 @@ class Encoding:
         """The variables of which the method sees the logarithm."""
         return [place for place, variable in enumerate(self.variables) if variable.log]
 
-    def transforms(self) -> dict[str, str] | None:
-        """The same as the parameter of :class:`rootcausal.RCI` says it."""
-        return {self.names[place]: "log" for place in self.on_log_scale} or None
+    def logged(self) -> list[str] | None:
+        """The same as the parameter ``log`` of :class:`rootcausal.RCI` says it."""
+        return [self.names[place] for place in self.on_log_scale] or None
 
     def described(self) -> dict[str, dict[str, Any]]:
         """Variables that are no numbers, or on a log scale, by name, as a model remembers them."""
         with_levels = [self.variables[place] for place in self.with_levels]
         found = {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
-        logs = [self.names[place] for place in self.on_log_scale]
-        return found | {name: {"kind": "number", "transform": "log"} for name in logs}
+        return found | {name: {"kind": "number", "log": True} for name in self.logged() or ()}
 
     @cached_property
     def dummy(self) -> np.ndarray:
@@ -151,6 +153,12 @@ class Encoding:
         logs = self.on_log_scale
         of_variables[logs] = np.minimum(from_logarithms(of_variables[logs]), LARGEST)
         return of_variables
+
+    def not_positive(self, table: F64) -> Index:
+        """(p,) how many values of each variable on a log scale have no logarithm, in a table (n, p)."""
+        counts = np.zeros(len(self.variables), dtype=np.intp)
+        counts[self.on_log_scale] = (table[:, self.on_log_scale] <= 0).sum(axis=0)
+        return counts
 
     def table(self, found: Found) -> tuple[F64, Unlike]:
         """(n, p): one column for each variable; and what the cohort did not have.
@@ -266,3 +274,20 @@ def cells_of_levels(variable: Variable, values: F64) -> Cells:
         return Cells(values)
     codes: Index = np.where(np.isnan(values), -1, values).astype(np.intp)
     return Cells(None, Texts(codes, tuple(map(text_of, variable.levels))))
+
+
+def logarithms(values: F64) -> F64:
+    """The natural logarithms of positive numbers; NaN for all others."""
+    return np.log(np.where(values > 0, values, np.nan))
+
+
+def from_logarithms(logs: F64) -> F64:
+    """The numbers of these logarithms, to thirteen digits: 2.5 is 2.5 again, and equal numbers stay equal."""
+    with np.errstate(over="ignore"):  # a prediction may be beyond all numbers
+        values = np.exp(logs)
+    rounded = np.abs(logs) < LARGEST_ROUNDED  # not where there is no number
+    digits = DIGITS - 1 - np.floor(logs[rounded] / np.log(10.0))
+    # Only powers of ten with a positive exponent are exact.
+    up, down = 10.0 ** np.maximum(digits, 0.0), 10.0 ** np.maximum(-digits, 0.0)
+    values[rounded] = np.round(values[rounded] * up / down) / up * down
+    return values

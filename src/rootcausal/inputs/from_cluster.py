@@ -6,9 +6,10 @@ Checks and their wording are those of cohorts in memory; what they check are sum
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -17,6 +18,7 @@ import dask.dataframe as dd
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from dask import delayed
 from distributed import Client, KilledWorker, LocalCluster, get_client
 from distributed.comm import CommClosedError
 from distributed.exceptions import WorkerStartTimeoutError
@@ -24,24 +26,30 @@ from distributed.exceptions import WorkerStartTimeoutError
 from ..backends.blas import one_blas_thread
 from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
 from ..backends.dask_holes import DaskHoles
-from ..backends.dask_rows import DaskRaw
+from ..backends.dask_rows import DaskRaw, add_up
 from ..core.moments import Columns, describe_columns, score_correlations
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
-from .cluster_kinds import encoded_frame, kinds_on_cluster
-from .cluster_known import Column, KnownThere, OnCluster
-from .cluster_outcomes import on_cluster
-from .cohort import Cohort, column_name, names_of, set_names
-from .encoding import Encoding
-from .from_frame import own_name
-from .kinds import Wishes
+from .cells import Cells, Found
+from .encoding import Encoding, logarithms
+from .from_frame import cells_of_series, names_of, own_name, set_names
+from .infer_types import Seen, by_place, put_on_log_scale, types_of
+from .kinds import (
+    MOST_ORDINAL_NUMBERS,
+    ColumnError,
+    ColumnHints,
+    Said,
+    columns_with_few_values,
+    few_values,
+)
 from .knowledge import Knowledge, note_known, precedence_of
-from .matrices import refuse_empty_rows
-from .outcome_columns import ChosenOutcome
-from .outcomes import Target
+from .labels import text_of
+from .outcomes import ChosenOutcome, Column, KnownThere, Target
+from .patients import Cohort
 from .roles import Roles, choose_features
 from .rules import (
+    IN_PYTHON,
     Findings,
     are,
     is_copy,
@@ -50,9 +58,11 @@ from .rules import (
     refuse_copies,
     refuse_duplicates,
     refuse_empty,
+    refuse_empty_rows,
     refuse_few_rows,
     refuse_no_columns,
     refuse_not_finite,
+    refuse_not_positive,
     refuse_text,
     refuse_too_large,
     suspected_copies,
@@ -68,7 +78,7 @@ def open_on_cluster(
     X: Any,
     target: Target | None,
     prevalence: float | None = None,
-    wishes: Wishes | None = None,
+    hints: ColumnHints | None = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
@@ -81,33 +91,32 @@ def open_on_cluster(
             f"{type(X).__name__}: rows in memory are fitted by backend='auto'"
         )
     refuse_duplicates(list(frame.columns))
-    outcome = None if target is None else on_cluster(target)
     told_by: dict[str, Column] = {}
-    if outcome is not None:
-        frame, told_by = _with_outcome(frame, outcome)
+    if target is not None:
+        frame, told_by = _with_outcome(frame, target)
     taken = {column.name for column in told_by.values()}
     columns = [column for column in frame.columns if column not in taken]
     refuse_no_columns(columns)
-    if wishes is None:
+    if hints is None:
         refuse_text([c for c in columns if not holds_numbers(frame.dtypes[c])])
     set_names(estimator, columns)
     encoding, findings, precedence = Encoding.numbers(names_of(estimator)), Findings(), None
     if knowledge is not None:
-        elsewhere = {} if outcome is None else _elsewhere(outcome)
+        elsewhere = {} if target is None else _elsewhere(target)
         with findings.noting():
             precedence = precedence_of(knowledge, encoding.names, elsewhere)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
-        if wishes is not None:
-            encoding = kinds_on_cluster(client, frame, columns, encoding.names, wishes, findings)
+        if hints is not None:
+            encoding = kinds_on_cluster(client, frame, columns, encoding.names, hints, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
         findings.refuse()
         known: KnownThere | None = None
-        if outcome is not None:
+        if target is not None:
             with findings.noting():
-                known = outcome.known(told_by, partial(sums_over, client, frame))
+                known = target.known_there(told_by, partial(sums_over, client, frame))
         rows = FrameRows(client, frame, columns, None if known is None else known.rows)
-        may_miss = wishes is not None and wishes.may_miss
+        may_miss = hints is not None and hints.may_miss
         yield _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
 
 
@@ -157,7 +166,7 @@ def _respell(labels: Any, spelling: dict[str, str | None]) -> Any:
     return labels.astype(object).map(spelling)
 
 
-def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column]]:
+def _with_outcome(frame: Any, outcome: Target) -> tuple[Any, dict[str, Column]]:
     """The frame with the outcome in columns, and which these are by role."""
     told_by, columns = dict[str, Column](), list(frame.columns)
     for role, what in outcome.given().items():
@@ -186,7 +195,7 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
     return frame, told_by
 
 
-def _elsewhere(outcome: OnCluster) -> dict[str, str]:
+def _elsewhere(outcome: Target) -> dict[str, str]:
     """Columns that are no variables, and what they are instead."""
     return {what: outcome.ROLES[role] for role, what in outcome.given().items() if isinstance(what, str)}
 
@@ -212,7 +221,7 @@ def _checked(
         refuse_empty_rows(look.rows_without_values if may_miss else 0)
     too_large = look.too_large - look.infinite
     with findings.noting():
-        refuse_too_large([f"{column_name(names, c)!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
+        refuse_too_large([f"{names[c]!r} ({too_large[c]})" for c in np.flatnonzero(too_large)])
     with findings.noting():
         of_outcome.refuse()
     findings.refuse()
@@ -357,3 +366,153 @@ def _scored(
     if partition.empty:
         return pd.DataFrame(columns=columns, index=partition.index, dtype=np.float64)
     return pd.DataFrame(score(partition), columns=columns, index=partition.index)
+
+
+# --- which kinds the columns are, and texts as numbers ------------------------------------------------------
+#
+# A first look at one partition says which columns of numbers may have levels; one pass over these and the
+# columns of text then counts their different values, and gives up on a column once they are too many.
+
+
+class SeenColumns(dict[int, Seen]):
+    """The same of several columns, by their places."""
+
+    def __add__(self, other: SeenColumns) -> SeenColumns:
+        both = [place for place in self if place in other]
+        return SeenColumns({**self, **other, **{place: self[place] + other[place] for place in both}})
+
+
+def kinds_on_cluster(
+    client: Client,
+    frame: Any,
+    columns: Sequence[Hashable],
+    names: Sequence[str],
+    hints: ColumnHints,
+    findings: Findings,
+) -> Encoding:
+    """The variables of a dask dataframe; one error says all that is wrong with their kinds, or was found."""
+    said = by_place(hints.kinds, names, findings)
+    numeric = [holds_numbers(frame.dtypes[column]) for column in columns]
+    look = [place for place, fine in enumerate(numeric) if not fine or place in said]
+    look = sorted({*look, *_with_few_values(client, frame, columns, numeric)})
+    seen = _seen(client, frame, {place: columns[place] for place in look})
+    encoding, _ = types_of(seen, names, said, IN_PYTHON, findings)
+    encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
+    findings.refuse()
+    with findings.noting():
+        refuse_not_positive(_not_positive(client, frame, columns, encoding), names, IN_PYTHON)
+    findings.refuse()
+    return encoding
+
+
+def _not_positive(client: Client, frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> Index:
+    """(p,) how many values of each variable on a log scale have no logarithm, over all partitions."""
+    counts, logs = np.zeros(len(columns), dtype=np.intp), encoding.on_log_scale
+    if logs:
+        some = [columns[place] for place in logs]
+        variables = [encoding.variables[place] for place in logs]
+        known = replace(encoding, variables=tuple(variables), precedence=None)
+        looks = [_not_positive_in(one, some, known) for one in frame[some].to_delayed()]
+        with suppress(KeyError, IndexError, AttributeError, TypeError, ValueError):  # as above
+            counts[logs] = add_up(client, client.compute(looks))
+    return counts
+
+
+@delayed
+def _not_positive_in(partition: pd.DataFrame, columns: list[Hashable], encoding: Encoding) -> Index:
+    found = {place: _cells(partition[column]) for place, column in enumerate(columns)}
+    table, _ = encoding.table(Found.of(found, np.empty((len(partition), len(columns)))))
+    return encoding.not_positive(table)
+
+
+def encoded_frame(frame: Any, columns: Sequence[Hashable], encoding: Encoding) -> tuple[Any, list[Hashable]]:
+    """The frame with its texts, nominal variables and logarithms as numbers, and the columns for a method.
+
+    Columns are added one by one, each from its own, so that a pass over some of them reads no others.
+    """
+    taken, wanted = set(frame.columns), list[Hashable]()
+    for variable, column in zip(encoding.variables, columns, strict=True):
+        as_it_is = variable.kind != "nominal" and not variable.log
+        if as_it_is and holds_numbers(frame.dtypes[column]):
+            wanted.append(column)
+            continue
+        levels = range(1, len(variable.levels)) if variable.kind == "nominal" else [None]
+        for level in levels:
+            name = variable.name if level is None else f"{variable.name} = {text_of(variable.levels[level])}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            wanted.append(name)
+            known = Encoding((variable,), decimal_comma=encoding.decimal_comma)
+            coded = frame[column].map_partitions(_coded, known, level, meta=(name, "f8"))
+            frame = frame.assign(**{name: coded})
+    return frame, wanted
+
+
+def _with_few_values(
+    client: Client, frame: Any, columns: Sequence[Hashable], numeric: Sequence[bool]
+) -> list[int]:
+    places = [place for place, fine in enumerate(numeric) if fine]
+    if not places:
+        return []
+    first = frame[[columns[place] for place in places]].partitions[0].to_delayed()[0]
+    try:
+        few: list[int] = add_up(client, [client.compute(_few(first))])
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+        return []  # a partition that is not as promised: whoever sums over it says what is wrong
+    return [places[place] for place in few]
+
+
+@delayed
+def _few(partition: pd.DataFrame) -> list[int]:
+    values = partition.head(1 << 12).to_numpy(dtype=np.float64, na_value=np.nan)
+    if not len(values):
+        return list(range(values.shape[1]))
+    return [c for c in columns_with_few_values(values) if few_values(values[:, c], MOST_ORDINAL_NUMBERS)]
+
+
+def _seen(client: Client, frame: Any, columns: Mapping[int, Hashable]) -> SeenColumns:
+    if not columns:
+        return SeenColumns()
+    partitions = frame[list(columns.values())].to_delayed()
+    try:
+        found = add_up(client, client.compute([_look(part, dict(columns)) for part in partitions]))
+    except (KeyError, IndexError, AttributeError, TypeError):
+        found = SeenColumns()  # as above
+    assert isinstance(found, SeenColumns)
+    return found
+
+
+@delayed
+def _look(partition: pd.DataFrame, columns: dict[int, Hashable]) -> SeenColumns:
+    return SeenColumns({place: _of_cells(partition[column]) for place, column in columns.items()})
+
+
+def _of_cells(series: pd.Series) -> Seen:
+    try:
+        return Seen.of(_cells(series), in_part=True)
+    except ColumnError as error:
+        return Seen({}, problem=error)
+
+
+def _cells(series: pd.Series) -> Cells:
+    if holds_numbers(series.dtype):
+        said: Said | None = (False, True) if pd.api.types.is_bool_dtype(series.dtype) else None
+        return Cells(series.to_numpy(dtype=np.float64, na_value=np.nan), said=said)
+    return cells_of_series(nw.from_native(series, series_only=True))
+
+
+def _coded(series: pd.Series, encoding: Encoding, level: int | None) -> pd.Series:
+    """The numbers of the one variable, or the dummy of one of its levels."""
+    cells, (variable,) = _cells(series), encoding.variables
+    if cells.texts is not None and not variable.levels:
+        texts = cells.texts.only_seen()
+        if np.isnan(texts.numbers(encoding.decimal_comma)).any() and len(texts.levels) > 1:
+            raise InputError(f"column {variable.name!r} holds text in some partitions only: {CORRECT}")
+    table, _ = encoding.table(Found.of({0: cells}, np.empty((len(cells), 1))))
+    values: F64 = table[:, 0]
+    if variable.log:
+        values = logarithms(values)
+    elif level is not None:
+        values = np.where(np.isnan(values), np.nan, values == level)
+    return pd.Series(values, index=series.index)

@@ -8,16 +8,17 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 from sklearn.utils.validation import validate_data
 
-from ..core.table import F64
+from ..core.table import F64, Index
 from ..errors import InputError
+from ..files.arrow import pa
+from ..files.cells import is_number
 from ..wording import listed
-from .cells import Cells, Found, StrangeCellError, is_number, of_arrow, of_objects, typed
-from .cohort import column_name, set_names
-from .guess import IN_PYTHON, read_cells
-from .rules import Findings, first_strange, refuse_duplicates, refuse_text
+from .cells import Cells, Found, of_arrow, of_objects, typed
+from .infer_types import read_cells
+from .kinds import StrangeCellError
+from .rules import IN_PYTHON, Findings, column_name, first_strange, refuse_duplicates, refuse_text
 
 # Numbers taken out of a dataframe at once.
 VALUES_A_BLOCK = 1 << 20
@@ -183,8 +184,6 @@ def _of_one_type(block: Any) -> np.ndarray:
 
 def _example(column: Any) -> str | None:
     """The first cell that is no number."""
-    import pyarrow as pa
-
     cells = pa.array([str(cell) for cell in column.drop_nulls().to_list()], pa.string())
     found = first_strange(cells)
     return None if found is None else found[1]
@@ -192,6 +191,41 @@ def _example(column: Any) -> str | None:
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
     return dtype.is_numeric() or dtype == nw.Boolean
+
+
+# --- names of the columns of an estimator -------------------------------------------------------------------
+
+
+def names_of(estimator: Any) -> list[str]:
+    """What to call the columns that an estimator was fitted on."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [column_name(names, column) for column in range(estimator.n_features_in_)]
+
+
+def names_out(estimator: Any, columns: Index, given: Any = None) -> np.ndarray:
+    """What to call some columns, as scikit-learn's ``get_feature_names_out`` does; ``given`` names all."""
+    names = names_of(estimator)
+    if given is not None:
+        if hasattr(estimator, "feature_names_in_") and list(given) != names:
+            raise InputError("input_features is not equal to feature_names_in_")
+        if len(given) != estimator.n_features_in_:
+            raise InputError("input_features should have length equal to number of features")
+        names = list(given)
+    return np.array([names[column] for column in columns], dtype=object)
+
+
+def set_names(estimator: Any, columns: list[Any]) -> None:
+    """Set n_features_in_ and, where all columns have names, feature_names_in_.
+
+    Numbers are no names to scikit-learn; others than 0, 1, 2 are kept, so that no other order goes unnoticed.
+    """
+    estimator.n_features_in_ = len(columns)
+    for name in ("feature_names_in_", "_column_numbers"):
+        vars(estimator).pop(name, None)
+    if all(isinstance(name, int | np.integer) for name in columns) and columns != list(range(len(columns))):
+        estimator._column_numbers = columns
+    if all(isinstance(name, str) for name in columns):
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
 
 
 # --- AnnData: variables from ``X`` and ``var_names``, ids from ``obs_names``, the diagnosis from ``obs`` ---

@@ -1,13 +1,13 @@
 """What a column holds: a number, two levels, levels in order, or levels without one.
 
-A kind is guessed from the values, always said, and set by the user where the guess is wrong.
+A kind is inferred from the values, always said, and set by the user where that is wrong.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -19,6 +19,7 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
 from .labels import place_of_disease, text_of
+from .ranges import order_of_ranges
 
 Kind = Literal["number", "binary", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = ("number", "binary", "ordinal", "nominal")
@@ -78,7 +79,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ColumnHints:
     """What the user says of kinds, by name or place of a column, and whether values may be missing.
 
     ``logs`` names the columns of which the logarithm is taken.
@@ -89,29 +90,42 @@ class Wishes:
     logs: Sequence[str | int] = ()
 
 
-NO_WISHES = Wishes({}, may_miss=False)
+NO_HINTS = ColumnHints({}, may_miss=False)
 
 
-class TooManyLevelsError(InputError):
-    """A column has more different values than levels can be."""
+class ColumnError(InputError):
+    """A column cannot be a variable; the message is a cell that shows why, if one does."""
+
+
+class DatesError(ColumnError):
+    """It holds dates or times."""
+
+
+class StrangeCellError(ColumnError):
+    """It holds neither numbers nor texts."""
+
+
+class MixedError(ColumnError):
+    """It holds numbers, but for some cells."""
+
+
+class TooManyLevelsError(ColumnError):
+    """It has more different values than levels can be."""
 
 
 def variable_of_numbers(name: str, values: F64, said: Said | None = None) -> Variable:
     """What a column of numbers (n,) is, NaN where missing; ``said`` is what the user or its type says."""
-    if said == "number":
-        return Variable(name, "number")
-    if said is None:
-        few = few_values(values, MOST_ORDINAL_NUMBERS)
-        return Variable(name, "number") if few is None else variable_of_few(name, *few)
-    few = few_values(values, MOST_LEVELS)
-    if few is None:
-        size = np.unique(values[~np.isnan(values)]).size
-        raise TooManyLevelsError(f"column {quoted(name)} has {size} different values, too many for levels")
-    return variable_of_few(name, *few, said)
+    few = few_values(values, MOST_ORDINAL_NUMBERS if said is None else MOST_LEVELS)
+    return variable_of_few(name, few, said)
 
 
-def variable_of_few(name: str, different: F64, counts: Index, said: Said | None = None) -> Variable:
-    """The same of a column whose values are few: (k,) ascending, and how many rows have each."""
+def variable_of_few(name: str, few: tuple[F64, Index] | None, said: Said | None = None) -> Variable:
+    """The same of its different values, (k,) ascending with how many rows have each; None where too many."""
+    if few is None and said not in (None, "number"):
+        raise TooManyLevelsError
+    if few is None or few[0].size < 2 or said == "number":
+        return Variable(name, "number")  # without levels; a constant is for the rules about columns to refuse
+    different, counts = few
     if isinstance(said, tuple):
         return _of_listed_numbers(name, different, said)
     kind = said if said is not None else _guess_of_numbers(different.size, int(counts.sum()))
@@ -141,7 +155,7 @@ def few_values(values: F64, most: int) -> tuple[F64, Index] | None:
 
 def columns_with_few_values(values: F64) -> list[int]:
     """Columns of (n, p) that may have levels: their first rows hold few different numbers."""
-    # Down the columns, however many there are: a loop over them takes longer than all else at the door.
+    # Down the columns, however many there are: a loop over them takes longer than all other validation.
     first = np.sort(values[:ROWS_TO_SEE], axis=0)
     different = 1 + (first[1:] > first[:-1]).sum(axis=0)
     return np.flatnonzero(different <= MOST_ORDINAL_NUMBERS).tolist()
@@ -172,23 +186,13 @@ def _of_listed_numbers(name: str, different: F64, listed_levels: tuple[Level, ..
     return _checked(name, "binary" if len(seen) == 2 else "ordinal", seen)
 
 
-def variable_of_texts(
-    name: str,
-    texts: Iterable[str | None],
-    kind: Kind | None = None,
-    order: Sequence[str] | None = None,
-) -> Variable:
-    """What a column of texts is, None where missing; ``order`` are the levels of an ordered one."""
-    return variable_of_counts(name, Counter(text for text in texts if text is not None), kind, order)
-
-
 def variable_of_counts(
     name: str,
     counts: Mapping[str, int],
     kind: Kind | None = None,
     order: Sequence[str] | None = None,
 ) -> Variable:
-    """The same, given each text once, with how many rows have it."""
+    """What a column of texts is, given each once with how many rows have it; ``order`` of an ordered one."""
     if order is not None:
         _refuse_strange(name, [level for level in counts if level not in set(order)], order)
         seen = tuple(level for level in order if level in counts)
@@ -213,7 +217,10 @@ def variable_of_counts(
 
 
 def _in_order(name: str, levels: list[str]) -> list[str]:
-    """Levels such as I, II, III or grade 1, grade 2 in the order that they say themselves."""
+    """Levels such as I, II, III, grade 1, grade 2 or <20, 20-50, >50 in the order that they say."""
+    ranges = order_of_ranges(levels)
+    if ranges is not None:
+        return ranges
     places = {level: _place(level) for level in levels}
     if None in places.values() or len(set(places.values())) < len(levels):
         raise InputError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,18 @@ import numpy as np
 
 from ..core.precedence import COVARIATE, FIRST, Precedence
 from ..errors import InputError
-from ..files.atomic_write import atomic_write
-from ..files.knowledge_file import FIELDS, fields_of_json, is_json, naming, text_of_file
+from ..files.writing import atomic_write
 from ..wording import listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
-from .known_fields import KEPT_AS, Names, Pairs
-from .known_files import fields_of_tetrad
-from .prior_matrix import paths_of
+from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_known
 from .roles import columns_named, similar
 from .rules import Findings
 
 if TYPE_CHECKING:
     from .roles import Roles
 
+Names = tuple[str, ...]
+Pairs = tuple[tuple[str, str], ...]
 # Unknown names that are said, each with a similar one unless it is too long: looking takes its time.
 UNKNOWN_SAID, LONGEST_COMPARED = 20, 200
 _BY_NUMBER = re.compile(r"x\d+")
@@ -183,8 +183,8 @@ class Knowledge:
         >>> Knowledge.from_lingam([[-1, 0], [-1, -1]], ["smoking", "bili"]).not_causes
         (('bili', 'smoking'),)
         """
-        paths, no_paths = paths_of(matrix, names)
-        return cls(causes=paths, not_causes=without_circles(no_paths, stacklevel=3))
+        paths, no_paths = _paths_of(matrix, names)
+        return cls(causes=paths, not_causes=without_circles(no_paths))
 
     @classmethod
     def from_tetrad(cls, file: str | PathLike[str]) -> Knowledge:
@@ -207,7 +207,7 @@ class Knowledge:
             return cls.of(source)
         if isinstance(source, str) and is_json(source):
             return cls(**fields_of_json(source))
-        text = text_of_file(source)
+        text = text_of_known(source)
         with naming(source):
             return cls(**fields_of_json(text))
 
@@ -351,3 +351,108 @@ def _hint(name: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> str:
 
 def _short(name: str) -> str:
     return one_line(name, 40)
+
+
+# --- fields, as users may write them ----------------------------------------------------------------------
+
+
+def _name(field: str, given: Any) -> str:
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, Integral) and not isinstance(given, bool | np.bool_):
+        if given < 0:
+            raise InputError(f"{field} counts columns from 0, and {int(given)} is below")
+        return f"x{int(given)}"
+    raise InputError(f"{field} names columns by name or number, not by {_shown(given)}")
+
+
+def _items_of(field: str, given: Any, example: str) -> list[Any]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{field} must be a list, as in {field}={example}, not {_shown(given)}")
+    return sorted(given, key=str) if isinstance(given, Set) else list(given)
+
+
+def _names_of(field: str, given: Any, example: str = '["age", "sex"]') -> Names:
+    return tuple(dict.fromkeys(_name(field, one) for one in _items_of(field, given, example)))
+
+
+def _tiers_of(field: str, given: Any) -> tuple[Names, ...]:
+    example = '[["smoking", "bmi"], ["bili"]]'
+    tiers = _items_of(field, given, example)
+    for tier in tiers:
+        if isinstance(tier, str | bytes | Mapping) or not isinstance(tier, Iterable):
+            raise InputError(
+                f"{field} must be a list of lists, as in {field}={example}: {_shown(tier)} is none"
+            )
+    return tuple(_names_of(field, tier, example) for tier in tiers)
+
+
+def _pairs_of(field: str, given: Any) -> Pairs:
+    example = '[("smoking", "bili")]'
+    pairs = []
+    for one in _items_of(field, given, example):
+        both = _both(one)
+        if len(both) != 2:
+            raise InputError(
+                f"{field} takes pairs of columns, as in {field}={example}: {_shown(one)} is none"
+            )
+        pairs.append((_name(field, both[0]), _name(field, both[1])))
+    return tuple(dict.fromkeys(pairs))
+
+
+def _both(given: Any) -> Sequence[Any]:
+    if isinstance(given, tuple | list):
+        return given
+    refused = isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable)
+    return () if refused else list(given)
+
+
+def _shown(given: Any) -> str:
+    return quoted(given) if isinstance(given, str) else one_line(repr(given))
+
+
+#: By field, what makes of a value what is kept; an InputError says which field is wrong.
+KEPT_AS: dict[str, Callable[[str, Any], tuple[Any, ...]]] = dict(
+    zip(FIELDS, (_names_of, _tiers_of, _pairs_of, _pairs_of, _names_of), strict=True)
+)
+
+PATH, NO_PATH, NOT_KNOWN = 1, 0, -1
+
+
+def _paths_of(matrix: Any, names: Sequence[str | int]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Pairs (cause, effect) between which there is a path, and those between which there is none.
+
+    ``matrix`` is (p, p), [effect, cause]; its diagonal does not count.
+    """
+    given = _items_of("names", names, '["age", "sex"]')
+    called = _names_of("names", given)
+    p = len(called)
+    if p < len(given):
+        raise InputError(
+            f"names gives {len(given)} names, of which {p} are different: each column needs its own"
+        )
+    try:
+        values = np.asarray(matrix)
+    except ValueError:  # rows of different lengths
+        raise InputError(f"the matrix is none: it must be {p} x {p}, [effect, cause]") from None
+    if values.shape != (p, p):
+        raise InputError(
+            f"the matrix is {' x '.join(map(str, values.shape)) or 'a number'}, and there are {p} names: it "
+            f"must be {p} x {p}, [effect, cause]"
+        )
+    beside = ~np.eye(p, dtype=bool)
+    numbers = values.dtype.kind in "iuf"
+    fine = np.isin(values, (PATH, NO_PATH, NOT_KNOWN)) if numbers else np.zeros((p, p), dtype=bool)
+    strange = np.argwhere(~fine & beside)
+    if len(strange):
+        effect, cause = strange[0].tolist()
+        raise InputError(
+            f"the matrix holds {quoted(values[effect, cause])} for the effect of {quoted(called[cause])} on "
+            f"{quoted(called[effect])}: it may hold 1 (a path), 0 (no path) and -1 (not known)"
+        )
+
+    def pairs(value: int) -> list[tuple[str, str]]:
+        found = np.argwhere((values == value) & beside).tolist()
+        return [(called[cause], called[effect]) for effect, cause in found]
+
+    return pairs(PATH), pairs(NO_PATH)

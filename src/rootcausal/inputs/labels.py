@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..asking.words import tokens, words
 from ..files.cells import may_be_a_level, says_missing
+from ..name_hints.words import tokens, words
 
 # Shorter words in the name of a column are no topic that a label could repeat.
 LETTERS_OF_A_TOPIC = 4

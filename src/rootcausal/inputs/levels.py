@@ -12,9 +12,9 @@ from ..core.model import CausalModel
 from ..core.table import F64, Index
 from ..errors import InputError
 from ..wording import listed, quoted
+from .encoding import from_logarithms
 from .kinds import Variable
 from .labels import text_of
-from .log_scale import from_logarithms
 
 LEVELS_NAMED = 30
 # A level this likely is said without its share.

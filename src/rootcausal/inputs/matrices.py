@@ -1,9 +1,7 @@
-"""Numbers to fit or to score, made of whatever holds patients; what is wrong with them is said at once."""
+"""Numbers to score, made of whatever holds new patients; what is wrong with them is said at once."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,39 +13,26 @@ from ..core.completion import Completion
 from ..core.layout import Layout
 from ..core.merged import Merged
 from ..core.model import CausalModel
-from ..core.table import F64, LARGEST, Index
-from ..core.usual import Unlike, Usual
-from ..errors import InputError, UnlikeCohortWarning
+from ..core.quantiles import CohortQuantiles
+from ..core.table import F64, Index
+from ..core.usual import FAR_SD, Factor, Unlike, Usual
+from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
-from ..wording import listed, plural, quoted
+from ..wording import listed, quoted
 from .cells import Found, Texts
-from .cohort import names_of, set_names
-from .encoding import Encoding
-from .from_frame import as_frame, column_names, of_array, of_frame, variables
-from .guess import IN_PYTHON, Advice, guess_kinds
-from .kinds import Wishes
-from .log_columns import (
-    NotPositive,
-    not_positive,
-    put_on_log_scale,
-    refuse_not_positive,
-    refuse_not_positive_patients,
-)
+from .encoding import Encoding, from_logarithms
+from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,
     Findings,
+    NotPositive,
     are,
     it_or_them,
-    note_usable_columns,
-    refuse_empty,
-    refuse_few_rows,
-    refuse_no_columns,
-    refuse_not_finite,
+    note_not_finite,
+    refuse_not_positive_patients,
     refuse_text,
-    refuse_too_large,
 )
-from .unlike import in_words
 
 
 @dataclass(frozen=True)
@@ -88,8 +73,8 @@ class Matrix:
             return None
         slopes, doubt = model.adjustment_slopes(), np.zeros(len(self.measured))
         # Covariates come first, so nothing else that is missing leaves a doubt about them.
-        holed = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
-        doubt[holed] = self.completion.spread(self.measured[holed], slopes[:, None])[:, 0]
+        gone = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
+        doubt[gone] = self.completion.spread(self.measured[gone], slopes[:, None])[:, 0]
         return doubt
 
     def filled_in(self, model: CausalModel) -> np.ndarray:
@@ -99,7 +84,7 @@ class Matrix:
         filled = np.isnan(self.measured) & ~np.isnan(self.values)
         if model.layout is None:
             return filled
-        # The dummies of a variable have the same holes.
+        # The dummies of a variable are missing together.
         return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:
@@ -107,78 +92,6 @@ class Matrix:
         if self.measured is None or self.completion is None:
             return self.values
         return self.completion.draw(self.measured, 0, layout)
-
-
-@dataclass(frozen=True)
-class Readings:
-    """The columns of a cohort, on their way to be fitted.
-
-    Attributes
-    ----------
-    table : (n, p) numbers, one column for each variable.
-    encoding : what they stand for.
-    usable : (p,) columns with which nothing was wrong as far as they were read.
-    borrowed : the numbers may be the user's own.
-    """
-
-    table: F64
-    encoding: Encoding
-    usable: np.ndarray
-    borrowed: bool = False
-
-    @property
-    def missing(self) -> Index:
-        """(p,) missing values of each variable."""
-        return np.isnan(self.table).sum(axis=0)
-
-
-def readings_for_fit(estimator: Any, X: Any, wishes: Wishes | None, findings: Findings) -> Readings:
-    """The numbers of a cohort and what they stand for; what is wrong is noted.
-
-    Sets n_features_in_ and feature_names_in_ as scikit-learn does. Without ``wishes`` all columns must be
-    numbers, and whole.
-    """
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        found = of_array(estimator, X, wishes is not None, reset=True, min_rows=2)
-        strange = np.zeros(found.values.shape[1], dtype=bool)
-    else:
-        columns = column_names(X)
-        refuse_few_rows(len(frame))
-        refuse_no_columns(columns)
-        set_names(estimator, columns)
-        found, strange = of_frame(frame, columns, wishes is not None, findings, cohort=True)
-    names = names_of(estimator)
-    return settled(found, names, wishes, IN_PYTHON, findings, ~strange)
-
-
-def settled(
-    found: Found,
-    names: list[str],
-    wishes: Wishes | None,
-    advice: Advice,
-    findings: Findings,
-    usable: np.ndarray,
-    decimal_comma: bool = False,
-) -> Readings:
-    """What the columns of a cohort are; ``usable`` (p,) are those that could be read.
-
-    ``decimal_comma`` says that decimal commas were found by who read them.
-    """
-    if wishes is None:
-        encoding = Encoding.numbers(names)
-    else:
-        encoding, fine = guess_kinds(found, names, wishes.kinds, advice, findings)
-        encoding = put_on_log_scale(encoding, wishes.logs, advice, findings)
-        encoding = replace(encoding, decimal_comma=encoding.decimal_comma or decimal_comma)
-        usable = usable & fine
-    table, _ = encoding.table(found)
-    counts = np.where(usable, not_positive(table, encoding), 0)
-    with findings.noting():
-        refuse_not_positive(counts, names, advice)
-    usable = usable & (counts == 0)
-    return Readings(table, encoding, usable, found.borrowed and table is found.values)
 
 
 def matrix_for_scoring(
@@ -210,28 +123,13 @@ def matrix_for_scoring(
     in_part : these are some rows of a table; what all of it lacks was said.
     """
     findings = Findings()
-    takes_texts = encoding is not None
+    may_fill = completion is not None
+    found, present, library = _columns_of(estimator, X, encoding is not None, needed, may_fill, findings)
     encoding = Encoding.numbers(names_of(estimator)) if encoding is None else encoding
-    X = variables(X)
-    frame = as_frame(X)
-    if frame is None:
-        found = of_array(estimator, X, takes_texts, reset=False)
-        present = np.ones(len(encoding.variables), dtype=bool)
-    else:
-        present = _present(estimator, X, needed, completion is not None, findings)
-        known = getattr(estimator, "feature_names_in_", column_names(X))
-        found, _ = of_frame(
-            frame,
-            [name for name, here in zip(known, present, strict=True) if here],
-            takes_texts,
-            findings,
-            cohort=False,
-        )
-        found = found.among(present)
     # Who matches columns by name may leave out what nobody needs; of others, a column must be whole.
-    by_name = frame is not None and hasattr(estimator, "feature_names_in_")
-    may_miss = np.full(present.size, by_name or completion is not None)
-    may_miss[needed] = completion is not None
+    by_name = library is not None and hasattr(estimator, "feature_names_in_")
+    may_miss = np.full(present.size, by_name or may_fill)
+    may_miss[needed] = may_fill
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
     table, unlike = encoding.table(found)
@@ -252,7 +150,6 @@ def matrix_for_scoring(
     if usual is not None:
         warn_of_unlike(usual.unlike(table), encoding.names, len(table))
     values = encoding.matrix(table)
-    library = None if frame is None else frame.implementation
     matrix = Matrix(values, library, found.borrowed and values is found.values)
     if completion is None:
         return matrix
@@ -262,6 +159,22 @@ def matrix_for_scoring(
     if not in_part:
         _warn_of_missing(table, matrix, present, encoding.names, needed)
     return matrix
+
+
+def _columns_of(
+    estimator: Any, X: Any, takes_texts: bool, needed: Index, may_lack: bool, findings: Findings
+) -> tuple[Found, np.ndarray, nw.Implementation | None]:
+    """The columns of new data as variables, which of these (p,) it has, and its library."""
+    X = variables(X)
+    frame = as_frame(X)
+    if frame is None:
+        found = of_array(estimator, X, takes_texts, reset=False)
+        return found, np.ones(found.values.shape[1], dtype=bool), None
+    present = _present(estimator, X, needed, may_lack, findings)
+    known = getattr(estimator, "feature_names_in_", column_names(X))
+    columns = [name for name, here in zip(known, present, strict=True) if here]
+    found, _ = of_frame(frame, columns, takes_texts, findings, cohort=False)
+    return found.among(present), present, frame.implementation
 
 
 def _warn_of_missing(
@@ -275,11 +188,9 @@ def _warn_of_missing(
         warn_of_lacking([names[place] for place in empty])
     if matrix.nothing is not None:
         rows = [str(row + 1) for row in np.flatnonzero(matrix.nothing).tolist()]
-        warnings.warn(
+        warn(
             f"nothing that the model goes by was measured in {'row' if len(rows) == 1 else 'rows'} "
-            f"{listed(rows, NAMED_AT_MOST)}: not scored (NaN)",
-            UserWarning,
-            stacklevel=caller(),
+            f"{listed(rows, NAMED_AT_MOST)}: not scored (NaN)"
         )
 
 
@@ -317,11 +228,9 @@ def _present(estimator: Any, X: Any, needed: Index, may_lack: bool, findings: Fi
 def _refuse_other_order(estimator: Any, columns: list[Any]) -> None:
     """Columns of a frame that a model without names is to score are matched by place: say, or refuse so."""
     if all(isinstance(name, str) for name in columns):
-        warnings.warn(
+        warn(
             f"X has feature names, but {type(estimator).__name__} was fitted without feature names: its "
-            "columns are matched by place, whatever their names",
-            UserWarning,
-            stacklevel=caller(),
+            "columns are matched by place, whatever their names"
         )
         return
     numbers = vars(estimator).get("_column_numbers", list(range(len(columns))))
@@ -347,7 +256,7 @@ def _completed(
 
 
 def _nothing_told(values: F64, goes_by: Index, completion: Completion, layout: Layout) -> np.ndarray | None:
-    """(n,) who is not scored, at any door; None where everybody is.
+    """(n,) who is not scored, in memory and in files; None where everybody is.
 
     That is who has no value in any column of the variables that the model goes by, covariates among them, nor
     in any from which these are filled in. What only resamples go by does not count, and a model that goes by
@@ -389,11 +298,7 @@ def warn_of_unseen(levels: Mapping[str, Sequence[str]]) -> None:
     """Say which levels of new patients, by variable, the cohort did not have."""
     if levels:
         found = [f"{quoted(name)} holds {listed(list(map(quoted, some)))}" for name, some in levels.items()]
-        warnings.warn(
-            f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}",
-            UserWarning,
-            stacklevel=caller(),
-        )
+        warn(f"levels that the cohort did not have are taken for missing: {listed(found, NAMED_AT_MOST)}")
 
 
 def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
@@ -404,54 +309,36 @@ def warn_of_nearest(numbers: Mapping[str, Mapping[str, str]]) -> None:
             for name, some in numbers.items()
         }
         found = [f"{quoted(name)} holds {listed(some, NAMED_AT_MOST)}" for name, some in counted.items()]
-        warnings.warn(
+        warn(
             "numbers that the cohort did not have count as the nearest that it had: "
-            f"{listed(found, NAMED_AT_MOST)}. Fit such a column as a number to extrapolate",
-            UserWarning,
-            stacklevel=caller(),
+            f"{listed(found, NAMED_AT_MOST)}. Fit such a column as a number to extrapolate"
         )
 
 
 def warn_of_unlike(found: Sequence[Unlike], names: Sequence[str], n_rows: int) -> None:
     """Say which numbers of new patients are unlike those of the cohort, as in another unit."""
     if found:
-        message, columns = in_words(found, names, n_rows), tuple(names[one.place] for one in found)
-        warnings.warn(UnlikeCohortWarning(message, columns), stacklevel=caller())
+        message, columns = _unlike_in_words(found, names, n_rows), tuple(names[one.place] for one in found)
+        warn(UnlikeCohortWarning(message, columns))
 
 
 def warn_of_lacking(names: Sequence[str]) -> None:
     """Say which variables that a model uses nobody was measured on."""
     if names:
-        warnings.warn(
+        warn(
             f"no patient has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which "
             f"{'is' if len(names) == 1 else 'are'} needed: what is expected, given all that was measured, "
-            "stands in",
-            UserWarning,
-            stacklevel=caller(),
+            "stands in"
         )
 
 
 def warn_of_not_telling(names: Sequence[str]) -> None:
     """Say which variables nobody was measured on that a model needs for what is missing only."""
     if names:
-        warnings.warn(
+        warn(
             f"nobody has {listed(list(map(quoted, names)), NAMED_AT_MOST)}, which would tell of values "
-            "that were not measured: what is expected of these, given all else, stands in",
-            UserWarning,
-            stacklevel=caller(),
+            "that were not measured: what is expected of these, given all else, stands in"
         )
-
-
-def caller() -> int:
-    """How far up the stack, seen from who warns, the code lies that asked: the first outside this package.
-
-    Nor is it scikit-learn, which wraps methods of estimators, nor what enters a ``with``.
-    """
-    between = (__name__.partition(".")[0], "sklearn", "contextlib")
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in between:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _refuse_lacking(names: list[str], spelt: Mapping[str, str]) -> None:
@@ -463,60 +350,76 @@ def _refuse_lacking(names: list[str], spelt: Mapping[str, str]) -> None:
         )
 
 
-def note_not_finite(
-    X: F64,
-    names: Sequence[str],
-    largest: F64 | float,
-    findings: Findings,
-    may_miss: np.ndarray | bool = False,
-) -> bool:
-    """Note missing and infinite values of (n, p), and values above ``largest``; whether none is missing.
-
-    Columns of the mask ``may_miss`` (p,) may have missing values.
-    """
-    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
-            return True
-    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
-    whole = not missing.any()
-    missing[np.broadcast_to(may_miss, missing.shape)] = 0
-    empty = missing == len(X)
-    with findings.noting():
-        refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
-    missing[empty] = 0
-    with findings.noting():
-        refuse_not_finite(missing, infinite, names)
-    too_large = (np.abs(X) > largest) & np.isfinite(X)
-    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0)).tolist()}
-    with findings.noting():
-        refuse_too_large([f"{X[r, c]:g} in {names[c]!r}, row {r + 1}" for c, r in first.items()])
-    return whole
+# --- numbers unlike those of the cohort -------------------------------------------------------------------
 
 
-def note_holes(table: F64, names: Sequence[str], findings: Findings) -> None:
-    """Note columns of (n, p) without any value, and rows without any."""
-    missing = np.isnan(table)
-    with findings.noting():
-        refuse_empty([names[c] for c in np.flatnonzero(missing.all(axis=0)).tolist()])
-    with findings.noting():
-        empty = np.flatnonzero(missing.all(axis=1)) + 1
-        refuse_empty_rows(empty.size, empty)
+COLUMNS_NAMED = 5
 
 
-def refuse_empty_rows(count: int, numbers: Index | None = None) -> None:
-    """Refuse rows in which nothing was measured, by their numbers where these are known."""
-    if count:
-        named = plural(count, "row")
-        if numbers is not None:
-            named = f"{'row' if count == 1 else 'rows'} {listed([str(n) for n in numbers], NAMED_AT_MOST)}"
-        have = "has" if count == 1 else "have"
-        raise InputError(f"{named} {have} no value in any column: leave out who was not measured")
+def usual_of(model: CausalModel, quantiles: CohortQuantiles | None, encoding: Encoding, n_rows: int) -> Usual:
+    """What the cohort, of so many rows, had of the numbers that a model uses, in their own units."""
+    columns = model.column_order
+    places = encoding.layout.variable[columns]
+    number = np.array([encoding.variables[place].kind == "number" for place in places], dtype=bool)
+    if quantiles is None:
+        middle, sd = model.mechanism.values_at_average()[number], model.mechanism.scale[number]
+        ends = np.stack([middle - FAR_SD * sd, middle, middle + FAR_SD * sd])
+        return Usual.of_ends(places[number], *_in_units(ends, places[number], encoding))
+    adjusted = encoding.layout.covariate[columns]
+    of_covariates = np.flatnonzero(adjusted)[: quantiles.adjusted.shape[1]]
+    found = np.full((len(quantiles.values), columns.size), np.nan)
+    found[:, of_covariates] = quantiles.adjusted
+    at = {int(variable): place for place, variable in enumerate(model.order)}
+    for column in np.flatnonzero(number & ~adjusted):
+        found[:, column] = quantiles.values[:, at[int(places[column])]]
+    kept = number & ~np.isnan(found[0])
+    return Usual.of_quantiles(places[kept], _in_units(found[:, kept], places[kept], encoding), n_rows)
 
 
-def note_usable_readings(readings: Readings, values: F64, findings: Findings) -> None:
-    """Note constants and copies among the columns (n, q) of a cohort that could be read."""
-    encoding = readings.encoding
-    usable = readings.usable[encoding.layout.variable]
-    names = [name for name, fine in zip(encoding.seen_names, usable, strict=True) if fine]
-    note_usable_columns(values[:, usable], names, findings, encoding.dummy[usable])
+def _in_units(numbers: F64, places: Index, encoding: Encoding) -> F64:
+    logs = np.isin(places, encoding.on_log_scale)
+    numbers[:, logs] = from_logarithms(numbers[:, logs])
+    return numbers
+
+
+def _unlike_in_words(found: Sequence[Unlike], names: Sequence[str], n_rows: int) -> str:
+    """What is unlike the cohort, and what to do about it."""
+    said = [_one(one, quoted(names[one.place]), n_rows) for one in found]
+    return (
+        f"unlike the cohort, so that what is predicted is extrapolation: {listed(said, COLUMNS_NAMED)}. "
+        "Check the unit and the cells; a value that is no measurement is better missing"
+    )
+
+
+def _one(one: Unlike, name: str, n_rows: int) -> str:
+    low, middle, high = one.usual
+    factor = _likeliest(one.factors, name)
+    if one.rows.size == 0:
+        assert factor is not None
+        return (
+            f"{name} is {_times(factor)} that of the cohort (median {one.middle:.6g} against "
+            f"{middle:.6g}{_units(factor)})"
+        )
+    who = f" in {one.rows.size:,} of {n_rows:,} rows" if n_rows > 1 else ""
+    such = f"; {_times(factor)} the cohort's median{_units(factor)}" if factor is not None else ""
+    about = "" if one.rows.size == 1 else "about "
+    return f"{name} is {about}{one.middle:.6g}{who}, far beyond the cohort ({low:.6g} to {high:.6g}{such})"
+
+
+def _likeliest(factors: Sequence[Factor], name: str) -> Factor | None:
+    """The one whose units a column of this name may have; else the best."""
+    folded = name.casefold()
+    named = [one for one in factors if any(part in folded for part in one.of)]
+    return next(iter([*named, *factors]), None)
+
+
+def _times(factor: Factor) -> str:
+    if factor.plus:
+        return "on another scale than"
+    if factor.times < 1:
+        return f"about 1/{1 / factor.times:,.6g} of"
+    return f"about {factor.times:,.6g} times"
+
+
+def _units(factor: Factor) -> str:
+    return f", as between {factor.units}" if factor.units else ""

@@ -10,12 +10,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from ..errors import InputError
-from ..files.tables import refuse_streams
 from ..wording import listed, quoted, shown
 from .kinds import Variable
 
@@ -50,14 +48,9 @@ def namings_of(labels: Any) -> dict[str, Naming]:
 
 def read_namings(path: str | PathLike[str]) -> dict[str, Naming]:
     """The namings of a CSV file with the columns column, label, unit and digits, the last three as needed."""
-    refuse_streams(path)
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read the labels {shown(path)}: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"the labels {shown(path)} are no text in UTF-8: save them as CSV UTF-8.") from None
-    called = f"labels {shown(fspath(path))}"
+    from ..files.tables import text_of_file
+
+    text, called = text_of_file(path, "the labels "), f"labels {shown(path)}"
     rows = list(_rows(text, called))
     header = [cell.strip().lower() for cell in rows[0][1]] if rows else []
     _check_header(header, called)

@@ -1,36 +1,48 @@
-"""What happened to the patients, as users give it, checked and as the core takes it; one class for each kind.
+"""What happened to the patients, as users give it: what all kinds of outcome have in common.
 
-Labels, times and numbers are matched to the rows of X by their place.
+A kind has a module of its own (:mod:`.binary`, :mod:`.survival`, :mod:`.continuous`), with what is given in
+Python, in memory and on a cluster (a :class:`Target`), and the columns of a file that say it (an
+:class:`OutcomeColumns`, which with their cells becomes a :class:`ChosenOutcome`). What is refused of a
+file is said in the words of the command line. Labels, times and numbers are matched to the rows of X by their
+place; on a cluster columns are looked at first, and only sums come back.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from ..core.clock import Clock
-from ..core.moments import FLAT, SMALLEST
-from ..core.number import FEWEST_VALUES, Number
 from ..core.outcome import Outcome
-from ..core.survival import FEWEST_EVENTS, Survival
-from ..core.table import F64, LARGEST
-from ..core.yes_no import YesNo
+from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..wording import listed, plain, plural, quoted
-from .from_frame import own_name
-from .itself import refuse_itself
-from .labels import asks_who_is_well, place_of_disease
-from .matrices import caller
+from ..wording import listed, quoted, shown
 from .patients import Patients
-from .rules import NAMED_AT_MOST, Findings
-from .target import MOST_LABELS, encode_known, encode_target, labels_of, of_one_kind, row_labels
+from .rules import Findings, with_example
+from .target import labels_of, one_spelling, row_labels
 
-# Times of zero are taken for this share of the shortest other one: only their ranks count.
-OF_THE_SHORTEST = 0.5
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..backends.dask_frame import OutcomeRows
+
+Labels = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+# The names of this many labels are kept: enough to show a user that a target has too many.
+LABELS_AT_MOST = 20
+
+#: ask(columns, look): the sum over the partitions of what ``look`` makes of these columns.
+Ask = Callable[[Sequence[Hashable], "Callable[[pd.DataFrame], Any]"], Any]
+
+
+# --- in Python --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,159 +70,67 @@ class Known:
         return self.outcome.rows(self.values)
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """Two labels, y (n,), and which one is the disease (None: see :mod:`.target`)."""
+@dataclass(frozen=True)
+class Column:
+    """A column of the frame, what to call it in messages, and how the user titled it, if at all."""
 
-    y: Any
-    positive: Any
-
-    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        y = given(X, self.y)
-        labels, classes = encode_target(y, self.positive, n_rows, findings)
-        return Known(labels, YesNo.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
-
-    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-        """Nothing: a column that tells the diagnosis is for the checks to judge."""
-
-    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
-        """Labels of new patients, by the classes of the model."""
-        return encode_known(given(X, self.y), classes, n_rows)
+    name: Hashable
+    called: str
+    title: str
 
 
 @dataclass(frozen=True, eq=False)
-class FollowUp:
-    """Times (n,) and events (n,), and which of the labels of the latter is the event.
+class KnownThere:
+    """What is known of the outcome of a cohort whose rows are elsewhere.
 
-    ``time`` may hold both, as scikit-survival's structured array; then ``event`` is None. The ``horizon`` is
-    the time by which risks are told, or None.
+    Attributes
+    ----------
+    rows : what each partition knows.
+    outcome, classes, facts, label_name : as in :class:`Known`.
     """
 
-    time: Any
-    event: Any
-    positive: Any
-    horizon: float | None = None
+    rows: OutcomeRows
+    outcome: Outcome
+    classes: np.ndarray
+    facts: Mapping[str, Any]
+    label_name: str = ""
 
+
+class Target(ABC):
+    """What users give.
+
+    Attributes
+    ----------
+    ROLES : the arguments of fit that give it, and what a column is by each.
+    NO_VARIABLES : those of them whose column is refused among the variables of a cluster.
+    """
+
+    ROLES: ClassVar[Mapping[str, str]]
+    NO_VARIABLES: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        time, labels = self._read(X, n_rows, findings)
-        time = _above_zero(time)
-        event, classes = choose_event(_different(labels), self.positive, title=self._title(X))
-        events = (labels == event).astype(np.float64)
-        survival, facts = self.by(Clock.of(time, events), n_rows)
-        return Known(np.column_stack([time, events]), survival, classes, facts)
+        """What is known of the rows of X."""
 
-    def by(self, clock: Clock, n_rows: int) -> tuple[Survival, dict[str, Any]]:
-        """What the follow-up of n rows is like, and what a model remembers of it."""
-        if self.horizon is not None and self.horizon > clock.longest:
-            raise InputError(
-                f"horizon={self.horizon!r} is beyond the longest follow-up, {clock.longest:g}: nobody is "
-                "known that long; choose an earlier one"
-            )
-        events = int(clock.events.sum())
-        if events < FEWEST_EVENTS:
-            raise InputError(
-                f"{plural(events, 'event')} in {n_rows} rows: at least {FEWEST_EVENTS} are needed to say "
-                "what makes it come sooner; is another label the event?"
-            )
-        if not clock.has_an_order:
-            raise InputError(
-                f"all events are at the same time, {clock.longest:g}, and nobody was followed as long "
-                "without one: nothing tells what makes the event come sooner; give the times more exactly"
-            )
-        survival = Survival.by(clock, self.horizon)
-        facts = {
-            "outcome": survival.name,
-            "events": events,
-            "horizon": survival.horizon,
-            "longest_follow_up": clock.longest,
-        }
-        return survival, facts
+    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:  # noqa: B027
+        """Refuse columns that are the outcome again."""
 
-    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-        """Refuse columns that are the time again."""
-        refuse_itself(known.values[:, 0], table, names, "the time of follow-up", linear=False)
-
+    @abstractmethod
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
-        """Times and events of new patients, by the label that is the event in the model."""
-        findings = Findings()
-        time, labels = self._read(X, n_rows, findings)
-        findings.refuse()
-        return np.column_stack([time, _events_again(labels, classes)])
+        """What is known of new patients, by the classes of the model."""
 
-    def _title(self, X: Any) -> str:
-        """What the events are called; fields of a structured array are what they are by type, not by name."""
-        return own_name(given(X, self.event, "event"))
+    @abstractmethod
+    def given(self) -> dict[str, Any]:
+        """What the user gave, by role: names of columns, or dask Series."""
 
-    def _read(self, X: Any, n_rows: int, findings: Findings) -> tuple[F64, np.ndarray]:
-        """Times, and how each ended; rows that lack one are noted, and left out."""
-        time, event = self.time, self.event
-        fields = getattr(getattr(time, "dtype", None), "names", None)
-        if fields:
-            if event is not None:
-                raise InputError("time holds the events too, in a field of its own: leave event out")
-            time, event = _fields(time, fields)
-        elif event is None:
-            raise InputError(
-                "the time of follow-up and the event come together: give both time and event, or both in "
-                "one structured array as scikit-survival has it"
-            )
-        times, missing = numbers_of(given(X, time, "time"), "time", n_rows)
-        labels, unlabelled = row_labels(given(X, event, "event"), n_rows, "event")
-        gone = missing | unlabelled
-        note_missing(int(gone.sum()), n_rows, "time or event", findings)
-        below = np.flatnonzero(times < 0.0)
-        with findings.noting():
-            rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
-            refuse_negative(below.size, f"{'row' if below.size == 1 else 'rows'} {rows}")
-        return times[~gone], labels[~gone]
+    @abstractmethod
+    def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
+        """What is known on a cluster, given the column of each role; or one error with all that is wrong."""
 
 
-@dataclass(frozen=True, eq=False)
-class Amount:
-    """A number for each patient, y (n,)."""
-
-    y: Any
-
-    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        values, missing = numbers_of(given(X, self.y), "y", n_rows)
-        note_missing(int(missing.sum()), n_rows, "y", findings)
-        values = values[~missing]
-        different = np.unique(values)
-        refuse_constant(different, "y")
-        number = Number.of(values)
-        refuse_flat(number, different, "y")
-        return Known(values, number, np.empty(0), facts_of_number(number))
-
-    def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-        """Refuse columns that are y again."""
-        refuse_itself(known.values, table, names, "the outcome y", linear=True)
-
-    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
-        """Numbers of new patients."""
-        values, missing = numbers_of(given(X, self.y), "y", n_rows)
-        _refuse_missing(int(missing.sum()), "y")
-        return values
-
-
-#: What a door takes for an outcome.
-Target = Diagnosis | FollowUp | Amount
-
-
-def given(X: Any, y: Any, name: str = "y") -> Any:
+def given_by(X: Any, y: Any, name: str = "y") -> Any:
     """What y gives or, for AnnData, names; what was read from a file is as it should be."""
     return y if isinstance(X, Patients) else labels_of(X, y, name)
-
-
-def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The times and the events of a structured array: the field of truth values is the event."""
-    truth = [name for name in fields if both.dtype[name].kind == "b"]
-    numbers = [name for name in fields if both.dtype[name].kind in "iuf"]
-    if len(fields) != 2 or len(truth) != 1 or len(numbers) != 1:
-        raise InputError(
-            "a structured array of follow-up needs two fields, a truth value (the event) and a number (the "
-            f"time); it has {listed([f'{name} ({both.dtype[name]})' for name in fields])}"
-        )
-    return both[numbers[0]], both[truth[0]]
 
 
 def numbers_of(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
@@ -230,146 +150,246 @@ def numbers_of(values: Any, name: str, n_rows: int) -> tuple[F64, np.ndarray]:
 def note_missing(gone: int, n_rows: int, name: str, findings: Findings) -> None:
     """Note the rows without an outcome; where all are, nothing else can be said of it."""
     if gone == n_rows:
-        _refuse_missing(gone, name)
+        refuse_missing(gone, name)
     with findings.noting():
-        _refuse_missing(gone, name)
+        refuse_missing(gone, name)
 
 
-def _refuse_missing(gone: int, name: str) -> None:
+def refuse_missing(gone: int, name: str) -> None:
     if gone:
         raise InputError(f"{gone} row(s) have no {name} (NaN): drop these rows")
 
 
-def refuse_negative(negative: int, where: str) -> None:
-    """Refuse times below zero."""
-    if negative:
-        raise InputError(
-            f"{plural(negative, 'time')} of follow-up {'is' if negative == 1 else 'are'} negative ({where}): "
-            "a time counts from the start of follow-up; correct or drop these rows"
-        )
+# --- on a cluster -------------------------------------------------------------------------------------------
 
 
-def refuse_constant(different: F64, name: str) -> None:
-    """Refuse a number that has one value only, of which there is no standard deviation."""
-    if different.size < 2:
-        raise InputError(
-            f"{name} is constant ({different[0]:g}): nothing can be said of what does not vary between "
-            "patients"
-        )
+@dataclass(frozen=True)
+class CountedLabels:
+    """How many rows have each label, of :data:`LABELS_AT_MOST` of them, and how many have none.
 
-
-def refuse_flat(number: Number, different: F64, name: str) -> None:
-    """Refuse a number that varies too little; ``different`` are some of its values, ascending.
-
-    Of one with two values it is said that it may be a diagnosis.
+    The label that the user ``wanted`` is kept in any case.
     """
-    if not number.sd > max(FLAT * abs(number.mean), SMALLEST):
-        raise InputError(
-            f"{name} varies too little for 64-bit numbers to hold, around {number.mean!r}: subtract a fixed "
-            "number from it, or give it in another unit"
-        )
-    if different.size < FEWEST_VALUES:
-        warnings.warn(
-            f"{name} holds {different[0]:g} and {different[1]:g} only, and is taken for a number: for a "
-            "diagnosis that is yes or no use RCI",
-            UserWarning,
-            stacklevel=caller(),
-        )
+
+    counts: dict[Any, int]
+    missing: int
+    wanted: Any = None
+
+    @classmethod
+    def of(cls, series: pd.Series, wanted: Any = None) -> CountedLabels:
+        import pandas as pd
+
+        codes, labels = pd.factorize(series)
+        counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
+        counted = dict(zip(labels.tolist(), counts, strict=True))
+        return cls(_few(counted, wanted), int((codes < 0).sum()), wanted)
+
+    def __add__(self, other: CountedLabels) -> CountedLabels:
+        counts = Counter(self.counts) + Counter(other.counts)
+        return CountedLabels(_few(counts, self.wanted), self.missing + other.missing, self.wanted)
+
+    def in_order(self, called: str) -> np.ndarray:
+        """The labels."""
+        try:
+            # Labels are hashable, which does not say that they can be compared: the error below does.
+            return np.array(sorted(self.counts))
+        except TypeError as error:
+            raise InputError(f"{called} mixes labels of several kinds: {list(self.counts)!r}") from error
 
 
-def facts_of_number(number: Number) -> dict[str, Any]:
-    """What a model remembers of it."""
-    return {"outcome": number.name, "mean": number.mean, "sd": number.sd}
+def _few(counts: Mapping[Any, int], wanted: Any) -> dict[Any, int]:
+    first = sorted(counts, key=lambda label: (label != wanted, repr(label)))[:LABELS_AT_MOST]
+    return {label: counts[label] for label in first}
 
 
-def _above_zero(times: F64) -> F64:
-    """The same where nobody's time is zero: who had none is ranked before all others."""
-    zero = times == 0.0
-    if not zero.any():
-        return times
-    return np.where(zero, instead_of_zero(int(zero.sum()), times[~zero].min(initial=np.inf)), times)
+def is_label(series: pd.Series, label: Any) -> np.ndarray:
+    """(n,) which rows have it; none lacks a label."""
+    return (series == label).to_numpy(dtype=bool)
 
 
-def instead_of_zero(n_zero: int, shortest: float) -> float:
-    """What times of zero count as, of which there are some, beside the shortest of all others."""
-    if shortest == np.inf:
-        raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
-    warnings.warn(
-        f"{plural(n_zero, 'time')} of follow-up {'is' if n_zero == 1 else 'are'} zero: such a patient counts "
-        "as followed for less time than anybody else",
-        UserWarning,
-        stacklevel=caller(),
-    )
-    return OF_THE_SHORTEST * shortest
+# --- in files -----------------------------------------------------------------------------------------------
 
 
-def choose_event(
-    found: np.ndarray, positive: Any, name: str = "event", title: str = ""
-) -> tuple[Any, np.ndarray]:
-    """Which of the different labels that were found is the event; and what ends follow-up otherwise, and it.
+@dataclass(frozen=True, eq=False)
+class OutcomeCells:
+    """The cells of some rows.
 
-    That is ``positive`` or, without it, the one that says so itself under the ``title`` of its column, if it
-    has one; ``name`` is what messages call the column.
+    Attributes
+    ----------
+    values : (n,) labels, numbers, or times and events as fields.
+    missing : by column, (n,) where it has no value.
+    left_out : (n,) rows that the user does not want, for their labels.
+    notes : what is said of these.
     """
-    known = found.tolist()
-    if positive is None:
-        positive = _says_itself(found, name, title)
-    elif positive not in known and not (known == [0] and positive == 1):
-        raise InputError(
-            f"positive={positive!r} is not a label of {name}, which holds "
-            f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
-        )
-    if found.size == 2:
-        place = known.index(positive)
-        return positive, found[[1 - place, place]]
-    if found.size == 1 and positive == 1:
-        return positive, np.array([0, 1]).astype(found.dtype)
-    return positive, np.array([f"not {positive}", plain(positive)], dtype=object)
+
+    values: Labels
+    missing: Mapping[str, Mask]
+    left_out: Mask
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing_any(self) -> Mask:
+        """(n,) rows without an outcome, which are left out too."""
+        return np.any([*self.missing.values()], axis=0)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What is said of all rows that are left out."""
+        gone = int(self.missing_any.sum())
+        if not gone:
+            return self.notes
+        where = listed([quoted(name, 40) for name, mask in self.missing.items() if mask.any()])
+        are = "is" if gone == 1 else "are"
+        return (*self.notes, f"{rows(gone)} without an outcome ({where} missing) {are} left out")
 
 
-def _says_itself(found: np.ndarray, name: str, title: str) -> Any:
-    """The label, among all that there are, that says itself that it is the event."""
-    if found.size == 1 and found.tolist() in ([0], [1]):
-        return 1
-    place = place_of_disease(found, title) if found.size == 2 else None
-    if place is not None:
-        return found.tolist()[place]
-    if found.size > MOST_LABELS and found.dtype.kind in "iuf":
-        raise InputError(
-            f"{name} holds {found.size} different numbers, from {found[0]:g} to {found[-1]:g}: it must say "
-            "of each follow-up how it ended, 1 with the event and 0 without; if these are times, call "
-            "fit(X, time, event)"
-        )
-    doubt, usual = "", [found[-1]]
-    if asks_who_is_well(title):
-        doubt, usual = f", and by the name {quoted(title)} it may say who is well", list(found[-2:])
-    raise InputError(
-        f"{name} holds {listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}{doubt}: say which is "
-        f"the event by {' or '.join(f'positive={plain(label)!r}' for label in usual)}; all others count as "
-        "the end of follow-up"
+class ChosenOutcome(ABC):
+    """What the cells of a cohort turned out to hold.
+
+    Attributes
+    ----------
+    kind : the name of the outcome, as estimators have it.
+    called : what a page calls it.
+    unit : of the times, or of the number.
+    parameters : of the estimator, besides those that all have.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def called(self) -> str: ...
+
+    @property
+    def unit(self) -> str | None:
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """What a model remembers of the columns, for pages and tables to come."""
+        return {"called": self.called} if self.unit is None else {"called": self.called, "unit": self.unit}
+
+    @abstractmethod
+    def known(self, values: Any) -> Target:
+        """What happened to these patients, as the estimator takes it."""
+
+    def arguments(self, values: Any) -> tuple[Any, ...]:
+        """The same as ``fit`` and ``diagnose`` take it, after X."""
+        return (values,)
+
+    def refuse_few(self, values: Labels) -> None:  # noqa: B027
+        """Refuse what is too little to learn from, in a table that is refused anyway."""
+
+    def counted(self, made: Mapping[str, Any]) -> ChosenOutcome:
+        """The same with what a fit on a cluster learned of it."""
+        return self
+
+    @abstractmethod
+    def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
+        """What is said of it before a fit."""
+
+
+class OutcomeColumns(ABC):
+    """What the user says of the columns that tell the outcome.
+
+    Attributes
+    ----------
+    named : (option, column) of each.
+    of_labels : the one with labels, or None.
+    said : what kind the user said that it is: ``binary`` or ``continuous``; None where nothing was said.
+    """
+
+    @property
+    @abstractmethod
+    def named(self) -> tuple[tuple[str, str], ...]: ...
+
+    @property
+    def of_labels(self) -> str | None:
+        return None
+
+    @property
+    def said(self) -> Literal["binary", "continuous"] | None:
+        return None
+
+    @abstractmethod
+    def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
+        """The cells of a piece of the file; what cannot be read is refused."""
+
+    def tidied(self, values: Labels) -> Labels:
+        """The same as people write it: 1.0 becomes 1."""
+        return values
+
+    @abstractmethod
+    def choose(self, values: Labels, rows: Index) -> ChosenOutcome:
+        """What they come to, without missing ones; ``rows`` (n,) is where each stands in the file."""
+
+    @abstractmethod
+    def choose_counted(self, unique: Labels, counts: Index) -> ChosenOutcome:
+        """The same for rows on a cluster, given each label once, with its rows counted."""
+
+
+def labels_in(column: Any, name: str, option: str, path: str | PathLike[str]) -> tuple[Labels, Mask]:
+    """(n,) each: the labels of a pyarrow column in one spelling, and where they are missing."""
+    import pyarrow as pa
+
+    from ..files.tables import as_float64
+
+    if pa.types.is_boolean(column.type):
+        return column.fill_null(False).to_numpy(), column.is_null().to_numpy()
+    numbers = as_float64(column)
+    if numbers is not None:
+        return numbers, np.isnan(numbers)
+    texts = texts_in(column, name, option, path)
+    spelling = one_spelling(texts)
+    labels = [spelling[text] for text in texts]
+    return (
+        np.array([label or "" for label in labels], dtype=np.str_),
+        np.array([label is None for label in labels], dtype=bool),
     )
 
 
-def _events_again(labels: np.ndarray, classes: np.ndarray) -> F64:
-    """Events (n,) of new patients, none of whom need have had one."""
-    other, event = classes.tolist()
-    unknown = [label for label in _different(labels).tolist() if label not in (other, event)]
-    # Beside an event of which only that is known, any other label is the end of follow-up.
-    if unknown and other != f"not {event}":
-        raise InputError(
-            f"event holds {listed([repr(label) for label in unknown], NAMED_AT_MOST)}: the model knows "
-            f"{other!r} and {event!r}, which is the event"
-        )
-    return (labels == event).astype(np.float64)
+def texts_in(column: Any, name: str, option: str, path: str | PathLike[str]) -> list[str]:
+    """The texts of a pyarrow column, empty where there is none."""
+    import pyarrow as pa
 
-
-def _different(labels: np.ndarray) -> np.ndarray:
-    """Each label once, in order."""
     try:
-        return np.unique(of_one_kind(labels))
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        return ["" if text is None else text for text in column.cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(
-            f"event holds labels of different types ({listed(kinds)}): give all of them as numbers, as "
-            "texts, or as truth values"
+            f"column {quoted(name)} ({option}) of {shown(path)} is not text: correct it or choose another."
         ) from None
+
+
+def numbers_in(column: Any, name: str, option: str, path: str | PathLike[str]) -> F64:
+    """(n,) the numbers of a pyarrow column, NaN where there is none; anything else is refused."""
+    import pyarrow as pa
+
+    from ..files.tables import as_float64
+
+    numbers = None if pa.types.is_boolean(column.type) else as_float64(column)
+    if numbers is None:
+        raise InputError(
+            f"{option} {with_example(column, name)} of {shown(path)} does not hold numbers: correct these "
+            "cells, say with --na which words mean missing, or choose another column."
+        )
+    too_large = np.flatnonzero(np.abs(numbers) > LARGEST)
+    if too_large.size:
+        raise InputError(
+            f"{option} {quoted(name)} of {shown(path)} has values that are infinite or above {LARGEST:g} "
+            f"(data row {too_large[0] + 1}): correct them."
+        )
+    return numbers
+
+
+def whole_numbers(labels: Labels) -> Labels:
+    """Turn float labels into integers where nothing is lost, so that 1.0 reads as 1."""
+    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
+        return labels.astype(np.int64)
+    return labels
+
+
+def rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..wording import listed, plural, quoted, shown
-from .kinds import NO_WISHES, Wishes
+from .kinds import NO_HINTS, ColumnHints
 from .rules import Findings
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge
-    from .outcome_columns import OutcomeColumns
+    from .outcomes import OutcomeColumns
 
 # How much alike two names must be, by difflib, for one to be a slip of the other; or from how many letters on
 # a name that goes on after them was meant.
@@ -38,7 +37,7 @@ class Roles:
     id_column : the column with the patients' ids.
     drop : columns to leave out; several may stand in one text, with commas between.
     drop_missing : leave out rows with missing values.
-    wishes : what the variables are, and whether values of them may be missing.
+    hints : what the variables are, and whether values of them may be missing.
     keep : the only columns that are variables, likewise; none: all are. Dates are counted in days if named.
     na : words that stand for a missing value, beside the usual ones; "glucose=0" in one column only.
     knowledge : what is known of the causal order, or the fields of it, in which contradictions may be.
@@ -51,7 +50,7 @@ class Roles:
     id_column: str | None = None
     drop: Sequence[str] = ()
     drop_missing: bool = False
-    wishes: Wishes = NO_WISHES
+    hints: ColumnHints = NO_HINTS
     keep: Sequence[str] = ()
     na: Sequence[str] = ()
     knowledge: Knowledge | dict[str, Any] | None = None
@@ -172,9 +171,7 @@ def columns_found(
         )
         if not (may_miss and found) or alike:
             raise InputError(f"{says}{AS_FITTED if alike else NAME_AS_FITTED}")
-        warnings.warn(
-            f"{says}What is expected, given all that was measured, stands in.", UserWarning, stacklevel=2
-        )
+        warn(f"{says}What is expected, given all that was measured, stands in.")
     return found
 
 

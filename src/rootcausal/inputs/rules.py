@@ -1,8 +1,9 @@
-"""What is refused of a table, and in which words: one set of rules for every door.
+"""What is refused of a table, and in which words: one set for arrays, frames, files and clusters.
 
 A rule raises an InputError of one sentence, which names columns or rows and says what to do: to those who
-call from Python in its words, to those who give a file in those of the command line. A door runs its rules
-inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first thing.
+call from Python in its words, to those who give a file in those of the command line. Whoever validates runs
+the rules inside :meth:`Findings.noting`, so that one error in the end says all that is wrong, not the first
+thing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,16 @@ from ..backends.reference import ReferenceRaw
 from ..core.moments import Columns, describe_columns
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
-from ..files.cells import WORDS_FOR_MISSING
-from ..wording import listed, quoted
-from .cohort import column_name
+from ..files.arrow import is_text, pa, pc
+from ..files.cells import WORDS_FOR_MISSING, is_number
+from ..wording import listed, pasted, plural, quoted
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10
 NAMED_AT_MOST = 8
+# Most of a column that lacks this share of its values would be made up by whatever fills it in.
+MOSTLY_MISSING = 0.6
+HALF_THE_LIMIT = "where 0 means less than can be measured, put half of that limit"
 BOOLEANS = ("true", "True", "TRUE", "false", "False", "FALSE")
 
 
@@ -44,7 +48,11 @@ class Findings:
         try:
             yield
         except InputError as error:
-            self._sentences.extend(error.args or [str(error)])
+            self.note(error)
+
+    def note(self, error: InputError) -> None:
+        """Keep what an error says for later."""
+        self._sentences.extend(error.args or [str(error)])
 
     def refuse(self) -> None:
         """Raise one InputError with all that was noted, if anything was."""
@@ -62,6 +70,36 @@ class FileWords:
     advice: str
     instead: str
     too_large: str = f"above {LARGEST:g}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a column that looks like an id, and about others, in words of Python or of a shell.
+
+    ``logs`` is what names the columns on a log scale.
+    """
+
+    id: str
+    other: str
+    logs: str
+    in_a_shell: bool = False
+
+    def as_number(self, name: str) -> str:
+        """What says that a column holds numbers."""
+        return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
+
+    def not_measured(self, name: str) -> str:
+        """What to do about a 0 that stands for no measurement."""
+        return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"
+
+
+IN_PYTHON = Advice("drop it, or give it as ids=", "drop the column", "log")
+ON_COMMAND_LINE = Advice(
+    "name it with --id COLUMN, or leave it out with --drop COLUMN",
+    "leave the column out with --drop COLUMN",
+    "--log",
+    in_a_shell=True,
+)
 
 
 # --- the table as a whole ---------------------------------------------------------------------------------
@@ -106,14 +144,13 @@ def refuse_text_in_file(file: FileWords, columns: Mapping[str, tuple[Any, int]])
         )
 
 
-def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str] | None) -> None:
+def refuse_not_finite(missing: Index, infinite: Index, names: Sequence[str]) -> None:
     """Refuse columns (p,) with such values, whose counts are given."""
-    parts = [
-        f"{kind} in "
-        + listed([f"{column_name(names, c)!r} ({counts[c]})" for c in np.flatnonzero(counts)], NAMED_AT_MOST)
-        for kind, counts in (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
-        if counts.any()
-    ]
+    found = (("missing values (NaN)", missing), ("infinite values (inf)", infinite))
+    parts = []
+    for kind, counts in found:
+        columns = [f"{names[c]!r} ({counts[c]})" for c in np.flatnonzero(counts).tolist()]
+        parts += [f"{kind} in {listed(columns, NAMED_AT_MOST)}"] if columns else []
     if parts:
         raise InputError(
             f"X contains {' and '.join(parts)}, rows counted in brackets: drop these rows or columns, or "
@@ -185,8 +222,6 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
     So many rows of the file come ``before`` it.
     """
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -203,51 +238,118 @@ def with_example(column: Any, name: str, before: int = 0) -> str:
 
 def first_strange(column: Any) -> tuple[int, Any] | None:
     """Return the place and value of the first cell that is no number; of numbers as text, the first one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    place = None
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
-        column = _without(pc.utf8_trim(column, " \t"), WORDS_FOR_MISSING)
-        # A column of booleans would do, so they are to blame only where there is nothing else.
-        place = _first_that_is_no_number(_without(column, BOOLEANS))
-        if place is None:
-            place = _first_that_is_no_number(column)
-    if place is None:
+    if not is_text(column.type):
         place = pc.index(column.is_valid(), True).as_py()
-    return None if place < 0 else (place, column[place].as_py())
+        return None if place < 0 else (place, column[place].as_py())
+    # As in a CSV file, where pyarrow trims numbers and reads these texts as missing.
+    cells = [(place, (text or "").strip(" \t")) for place, text in enumerate(column.to_pylist())]
+    cells = [(place, text) for place, text in cells if text not in WORDS_FOR_MISSING]
+    strange = [(place, text) for place, text in cells if not is_number(text)]
+    # A column of booleans would do, so they are to blame only where there is nothing else.
+    found = [(place, text) for place, text in strange if text not in BOOLEANS] or strange or cells
+    return next(iter(found), None)
 
 
-def _without(texts: Any, some: Sequence[str]) -> Any:
-    """The texts, with null for those among `some`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def note_not_finite(
+    X: F64,
+    names: Sequence[str],
+    largest: F64 | float,
+    findings: Findings,
+    may_miss: np.ndarray | bool = False,
+) -> bool:
+    """Note missing and infinite values of (n, p), and values above ``largest``; whether none is missing.
 
-    return pc.if_else(pc.is_in(texts, pa.array(some, texts.type)), None, texts)
+    Columns of the mask ``may_miss`` (p,) may have missing values.
+    """
+    # One sum over everything tells in nearly all cases, and costs a fraction of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.einsum("ij,ij->", X, X) <= np.min(largest, initial=LARGEST) ** 2:
+            return True
+    missing, infinite = np.isnan(X).sum(axis=0), np.isinf(X).sum(axis=0)
+    whole = not missing.any()
+    missing[np.broadcast_to(may_miss, missing.shape)] = 0
+    empty = missing == len(X)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(empty).tolist()])
+    missing[empty] = 0
+    with findings.noting():
+        refuse_not_finite(missing, infinite, names)
+    too_large = (np.abs(X) > largest) & np.isfinite(X)
+    first = {c: int(too_large[:, c].argmax()) for c in np.flatnonzero(too_large.any(axis=0)).tolist()}
+    with findings.noting():
+        refuse_too_large([f"{X[r, c]:g} in {names[c]!r}, row {r + 1}" for c, r in first.items()])
+    return whole
 
 
-def _first_that_is_no_number(texts: Any) -> int | None:
-    """Find the first text that pyarrow does not take for a number, by halves: it does not say which one."""
-    import pyarrow as pa
+def note_empty(table: F64, names: Sequence[str], findings: Findings) -> None:
+    """Note columns of (n, p) without any value, and rows without any."""
+    missing = np.isnan(table)
+    with findings.noting():
+        refuse_empty([names[c] for c in np.flatnonzero(missing.all(axis=0)).tolist()])
+    with findings.noting():
+        empty = np.flatnonzero(missing.all(axis=1)) + 1
+        refuse_empty_rows(empty.size, empty)
 
-    def are_numbers(some: Any) -> bool:
-        try:
-            some.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return False
-        return True
 
-    if are_numbers(texts):
-        return None
-    first, n_left = 0, len(texts)
-    while n_left > 1:
-        half = n_left // 2
-        if are_numbers(texts.slice(first, half)):
-            first, n_left = first + half, n_left - half
-        else:
-            n_left = half
-    return first
+def refuse_empty_rows(count: int, numbers: Index | None = None) -> None:
+    """Refuse rows in which nothing was measured, by their numbers where these are known."""
+    if count:
+        named = plural(count, "row")
+        if numbers is not None:
+            named = f"{'row' if count == 1 else 'rows'} {listed([str(n) for n in numbers], NAMED_AT_MOST)}"
+        have = "has" if count == 1 else "have"
+        raise InputError(f"{named} {have} no value in any column: leave out who was not measured")
+
+
+@dataclass(frozen=True)
+class NotPositive:
+    """Values of 0 or less in a column of new patients: how many, and the first with its row, from 1."""
+
+    count: int
+    value: float
+    row: int
+
+    @classmethod
+    def among(cls, values: F64, rows_before: int = 0) -> NotPositive | None:
+        """Of the values (n,) of a column; None where there are none."""
+        found = np.flatnonzero(values <= 0)
+        if not found.size:
+            return None
+        return cls(found.size, float(values[found[0]]), rows_before + int(found[0]) + 1)
+
+    def __add__(self, later: NotPositive) -> NotPositive:
+        return replace(self, count=self.count + later.count)
+
+
+def refuse_not_positive(counts: Index, names: Sequence[str], advice: Advice) -> None:
+    """Refuse columns (p,) of a cohort with such values."""
+    found = np.flatnonzero(counts).tolist()
+    if found:
+        shown = listed(
+            [f"{quoted(names[c])} ({plural(int(counts[c]), 'row')})" for c in found], NAMED_AT_MOST
+        )
+        raise InputError(
+            f"values of 0 or less have no logarithm, and there are some in {shown}: leave "
+            f"{'it' if len(found) == 1 else 'them'} off {advice.logs}; or, {HALF_THE_LIMIT}; or, where it "
+            f"means not measured, {advice.not_measured(names[found[0]])}"
+        )
+
+
+def refuse_not_positive_patients(
+    found: Mapping[str, NotPositive], advice: Advice = IN_PYTHON, where: str = "X"
+) -> None:
+    """Refuse such values of new patients, by the names of their columns."""
+    if found:
+        cells = [
+            f"{one.value:g} in {quoted(name)}, row {one.row}"
+            + (f" and {plural(one.count - 1, 'more row')}" if one.count > 1 else "")
+            for name, one in found.items()
+        ]
+        raise InputError(
+            f"the model takes the logarithm of these columns, and {where} has values of 0 or less in them: "
+            f"{listed(cells, NAMED_AT_MOST)}. Correct them; {HALF_THE_LIMIT}; where it means not measured, "
+            f"{advice.not_measured(next(iter(found)))}"
+        )
 
 
 # --- columns ----------------------------------------------------------------------------------------------
@@ -272,15 +374,14 @@ def refuse_little_variation(spans: Sequence[str]) -> None:
         )
 
 
-def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
+def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
     """Refuse columns whose correlation is ±1; pairs with a column in common are of one group."""
     groups: list[set[int]] = []
     for pair in pairs:
         joined = [group for group in groups if group & set(pair)]
         groups = [group for group in groups if group not in joined] + [set(pair).union(*joined)]
     found = [
-        listed([repr(column_name(names, c)) for c in ordered[:-1]], NAMED_AT_MOST)
-        + f" and {column_name(names, ordered[-1])!r}"
+        listed([repr(names[c]) for c in ordered[:-1]], NAMED_AT_MOST) + f" and {names[ordered[-1]]!r}"
         for ordered in sorted(map(sorted, groups))
     ]
     if found:
@@ -292,7 +393,7 @@ def refuse_copies(pairs: Sequence[tuple[int, int]], names: Sequence[str] | None)
 
 def note_flat(
     columns: Columns,
-    names: Sequence[str] | None,
+    names: Sequence[str],
     extremes: Callable[[Index], tuple[F64, F64]],
     findings: Findings,
 ) -> None:
@@ -302,18 +403,18 @@ def note_flat(
     lowest, highest = extremes(columns.flat)
     same = lowest == highest
     with findings.noting():
-        refuse_constant([column_name(names, c) for c in columns.flat[same]])
+        refuse_constant([names[c] for c in columns.flat[same]])
     with findings.noting():
         refuse_little_variation(
             [
-                f"{column_name(names, c)!r} (from {float(low)!r} to {float(high)!r})"
+                f"{names[c]!r} (from {float(low)!r} to {float(high)!r})"
                 for c, low, high in zip(columns.flat[~same], lowest[~same], highest[~same], strict=True)
             ]
         )
 
 
 def note_columns(
-    X: F64, names: Sequence[str] | None, columns: Columns, findings: Findings, dummy: np.ndarray
+    X: F64, names: Sequence[str], columns: Columns, findings: Findings, dummy: np.ndarray
 ) -> None:
     """Note which of the columns X (n, q) do not vary, and which are exact linear images of each other.
 
@@ -330,8 +431,8 @@ def note_columns(
 def note_usable_columns(X: F64, names: Sequence[str], findings: Findings, dummy: np.ndarray) -> None:
     """The same for the numbers of a table that is refused anyway, so that all is said at once.
 
-    Columns may have holes: each is filled with the first value of its column, which leaves a constant column
-    constant, and a copy with the same holes a copy.
+    Missing values are filled with the first value of their column, which leaves a constant column constant,
+    and a copy where the same values are missing a copy.
     """
     there = np.abs(X) <= LARGEST
     seen = np.asarray(there.any(axis=0))
@@ -378,6 +479,11 @@ def suspected_copies(
 
 def is_copy(correlation: float) -> bool:
     return 1.0 - abs(correlation) < COPY
+
+
+def column_name(names: Any, column: int | np.integer) -> str:
+    """The name of a column or, where columns have none, one made of its place."""
+    return f"x{column}" if names is None else str(names[column])
 
 
 def it_or_them(names: Sequence[Any]) -> str:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import column_or_1d
 from ..core.moments import ROWS_PER_CLASS
 from ..core.table import Index
 from ..errors import InputError
-from ..files.cells import WORDS_FOR_MISSING
+from ..files.cells import WORDS_FOR_MISSING, is_missing
 from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, own_name, refuse_other_order
 from .labels import asks_who_is_well, is_known, place_of_disease, text_of
@@ -91,9 +91,9 @@ def choose_counted(
     if len(unique) > MOST_LABELS and numbers:
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} different numbers, from {texts[0]} to "
-            f"{texts[-1]}: if the number itself is the outcome, add --outcome number. For an outcome that is "
-            "yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; for the "
-            "time to an event use --time and --event in place of --target."
+            f"{texts[-1]}: if the number itself is the outcome, add --outcome continuous. For an outcome "
+            "that is yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; "
+            "for the time to an event use --time and --event in place of --target."
         )
     if len(unique) > 2 and positive is not None and label_key(positive) in map(label_key, texts):
         raise InputError(
@@ -105,7 +105,7 @@ def choose_counted(
             f"only one label, {named[0]}"
             if len(unique) == 1
             else f"{len(unique)} labels: {listed(named)}; choose two with --positive LABEL --negative LABEL"
-            + (" or, if the number itself is the outcome, add --outcome number" if numbers else "")
+            + (" or, if the number itself is the outcome, add --outcome continuous" if numbers else "")
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
@@ -216,7 +216,7 @@ def row_labels(y: Any, n_rows: int, name: str = "y") -> tuple[np.ndarray, np.nda
         return labels, np.isnan(labels)
     if labels.dtype.kind != "O":
         return labels, np.zeros(n_rows, dtype=bool)
-    return labels, np.fromiter(map(_is_missing, labels), dtype=bool, count=n_rows)
+    return labels, np.fromiter(map(is_missing, labels), dtype=bool, count=n_rows)
 
 
 @contextmanager
@@ -233,13 +233,6 @@ def of_one_kind(labels: np.ndarray) -> np.ndarray:
     # Truth values that stood beside gaps may still come as objects, which scikit-learn takes for no labels.
     truth = labels.dtype == object and set(map(type, labels)) <= {bool, np.bool_}
     return labels.astype(bool) if truth else labels
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True  # pandas.NA cannot tell whether it is equal to itself
 
 
 def refuse_unlabelled(gone: int) -> None:

@@ -1,1 +1,1 @@
-"""Bent relations and uneven spread: x = f(causes) + g(causes) · error, its graph, and risks through it."""
+"""Nonlinear mechanisms: x = f(causes) + g(causes) · error, heteroscedastic, their graph, and risks."""

@@ -12,8 +12,9 @@ from scipy.special import expit
 
 from ..backends.machine import Machine
 from ..backends.on_demand import in_threads
-from ..core.halves import Mechanism, Sampled, sizes_of, taken
-from ..core.linear import NOTABLE_LOG_ODDS, split
+from ..core.halves import Mechanism, Sampled
+from ..core.linear import NOTABLE_LOG_ODDS
+from ..core.schema import MODEL, Array
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import UNEVEN
@@ -61,19 +62,18 @@ class BentAttribution:
     """
 
     kind: ClassVar[str] = "bent"
-    outcome: ClassVar[str] = "yes_no"
-    ARRAYS: ClassVar[tuple[str, ...]] = (
-        "intercept",
-        "curves",
-        "strength",
-        "factor",
-        "other_factor",
-        "product",
-        "quantiles",
-        "range",
-        "average",
-    )
-    PACKED: ClassVar[tuple[str, ...]] = (*ARRAYS, "n_products")
+    outcome: ClassVar[str] = "binary"
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "intercept": Array.within(LARGEST_COEFFICIENT, MODEL),
+        "curves": Array.within(LARGEST_COEFFICIENT, row=(PIECES, 4)),
+        "strength": Array.within(LARGEST_COEFFICIENT),
+        "factor": Array.of_places("products"),
+        "other_factor": Array.of_places("products"),
+        "product": Array.within(LARGEST_COEFFICIENT, "products"),
+        "quantiles": Array.within(LARGEST_COEFFICIENT, row=(STEPS,), rising=True),
+        "range": Array.within(LARGEST_COEFFICIENT, row=(2,), rising=True),
+        "average": Array.within(LARGEST_COEFFICIENT, MODEL),
+    }
 
     mechanism: BentMechanism
     intercept: float
@@ -275,7 +275,7 @@ class BentAttribution:
             constant=bends.constant,
             error_mean=bends.error_mean,
             error_sd=bends.error_sd,
-            limits=bends.limits,
+            limits=bends.log_spread,
             range=self.range,
             uneven=bends.form == UNEVEN,
             into=np.searchsorted(bends.effect, np.arange(k + 1)),
@@ -326,81 +326,15 @@ class BentAttribution:
         return points, heights
 
     def check(self) -> None:
-        k = self.mechanism.order.size
-        numbers = (
-            self.curves,
-            self.strength,
-            self.product,
-            self.quantiles,
-            self.range,
-            np.array([self.intercept, self.average]),
-        )
-        if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
-            raise ValueError("a coefficient or an intercept is not a number, or out of range")
-        for places in (self.factor, self.other_factor):
-            if not ((places >= 0) & (places < k)).all():
-                raise ValueError("a product names what is not in the causal order")
-        if not all((np.diff(some, axis=1) >= 0).all() for some in (self.quantiles, self.range)):
-            raise ValueError("the quantiles of an error are out of order")
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
-        if self.curves[:, 0, 2:].any() or self.curves[np.arange(k), last, 2:].any():
+        if self.curves[:, 0, 2:].any() or self.curves[np.arange(last.size), last, 2:].any():
             raise ValueError("a curve is no line beyond its knots")
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        single = {"intercept": np.array([self.intercept]), "average": np.array([self.average])}
-        return {name: getattr(self, name) for name in self.ARRAYS} | single
-
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], mechanism: Mechanism) -> BentAttribution:
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> BentAttribution:
         if not isinstance(mechanism, BentMechanism):
-            raise ValueError("a bent attribution needs a bent mechanism")
-        k, b = mechanism.order.size, arrays["product"].size
-        intercept, average = (float(taken(arrays, name, 1)[0]) for name in ("intercept", "average"))
-        shapes = cls._shapes(k, b)
-        found = {name: taken(arrays, name, *shape, whole=whole) for name, (shape, whole) in shapes.items()}
-        attribution = cls(mechanism, intercept=intercept, average=average, **found)
-        attribution.check()
-        return attribution
-
-    @classmethod
-    def pack(cls, halves: Sequence[BentAttribution]) -> dict[str, np.ndarray]:
-        of_each = [one.arrays() for one in halves]
-        packed = {name: np.concatenate([arrays[name] for arrays in of_each]) for name in cls.ARRAYS}
-        return packed | {"n_products": np.array([one.product.size for one in halves])}
-
-    @classmethod
-    def unpack(
-        cls, arrays: Mapping[str, np.ndarray], mechanisms: Sequence[Mechanism]
-    ) -> list[BentAttribution]:
-        m, sizes = len(mechanisms), sizes_of(mechanisms)
-        n_products = taken(arrays, "n_products", m, whole=True)
-        if not ((n_products >= 0) & (n_products <= arrays["product"].size)).all():
-            raise ValueError("the arrays of the resamples do not fit together")
-        shapes = cls._shapes(int(sizes.sum()), int(n_products.sum()))
-        single = {name: taken(arrays, name, m)[:, None] for name in ("intercept", "average")}
-        of_products = ("factor", "other_factor", "product")
-        parts = {
-            name: split(
-                taken(arrays, name, *shape, whole=whole), n_products if name in of_products else sizes
-            )
-            for name, (shape, whole) in shapes.items()
-        }
-        return [
-            cls.from_arrays({name: part[one] for name, part in (parts | single).items()}, mechanism)
-            for one, mechanism in enumerate(mechanisms)
-        ]
-
-    @classmethod
-    def _shapes(cls, k: int, b: int) -> dict[str, tuple[tuple[int, ...], bool]]:
-        return {
-            "curves": ((k, PIECES, 4), False),
-            "strength": ((k,), False),
-            "factor": ((b,), True),
-            "other_factor": ((b,), True),
-            "product": ((b,), False),
-            "quantiles": ((k, STEPS), False),
-            "range": ((k, 2), False),
-        }
+            raise ValueError("a nonlinear attribution needs a nonlinear mechanism")
+        return cls(mechanism, **fields)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be worked out again."""

@@ -11,7 +11,7 @@ from ..core.table import F64, Index
 from .curves import PIECES, Splines
 from .fitting import Fitted
 from .mechanism import BentMechanism
-from .plain_rows import expected_level
+from .memory_rows import expected_level
 from .rows import TERMS_A_CAUSE, BentRows, Designs
 
 

@@ -49,7 +49,7 @@ class HeldRows:
         for part in parts:
             if not isinstance(part.table, HeldTable):
                 raise InputError(
-                    "relations that bend are learned from rows in memory, not on a GPU or a cluster: use "
+                    "nonlinear relations are learned from rows in memory, not on a GPU or a cluster: use "
                     "backend='auto', 'numba' or 'numpy', or mechanism='linear'"
                 )
             held.append((part.table, part.patients))

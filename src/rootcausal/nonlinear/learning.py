@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
 from ..backends.blas import one_blas_thread
-from ..core.holes import HoledRaw
-from ..core.imputation import MOST_BENT, impute, most_dependent
+from ..core.imputation import MOST_BENT, most_dependent
 from ..core.layout import Layout
-from ..core.model import CausalModel
 from ..core.moments import EXHAUSTED
 from ..core.moments import Columns as Described
 from ..core.ordering import OnRound
 from ..core.outcome import Outcome
-from ..core.pipeline import Learned, Settings, completion_of, learn
+from ..core.pipeline import Attributed, Found, Searched, Settings
 from ..core.population import ClassWeights, standardized
 from ..core.table import F64, Index, RawTable
-from ..core.yes_no import YesNo
 from .attribution import STEPS, BentAttribution
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
 from .held import HeldRows
 from .mechanism import BentMechanism
-from .plain_rows import PlainRows
+from .memory_rows import MemoryRows
 from .risk import Risk, RiskSearch
-from .search import Found, GraphSearch
+from .search import Found as Graph
+from .search import GraphSearch
 from .ties import spread_out
 
-LINEAR, NONLINEAR = "linear", "nonlinear"
 # An error that is less than this part of its column is rounding: the column is made of its causes.
 LEAST_OWN = 1e-4
 
@@ -54,56 +49,69 @@ class GraphOrder:
     weights: ClassWeights
     saved: float
 
-
-class BentLearned(NamedTuple):
-    """What was learned, and by how many nats shorter it describes the patients than straight lines would."""
-
-    learned: Learned
-    saved: float
+    def on_columns(self, columns: Index) -> GraphOrder:
+        return replace(self, order=columns[self.order], exhausted=columns[self.exhausted])
 
 
-def learn_mechanism(
-    raw: RawTable | HoledRaw,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None = None,
-    layout: Layout | None = None,
-    outcome: Outcome | None = None,
-) -> Learned:
-    """Learn a model by the mechanism that the settings name; see :func:`rootcausal.core.pipeline.learn`."""
-    if settings.mechanism == LINEAR:
-        return learn(raw, columns, settings, on_round, layout, outcome)
-    return learn_bent(raw, columns, settings, on_round, layout, outcome).learned
+def nats_saved(ordering: Searched) -> float:
+    """By how many nats a graph describes the patients in less than straight lines would."""
+    return ordering.saved if isinstance(ordering, GraphOrder) else 0.0
 
 
-def learn_bent(
-    raw: RawTable | HoledRaw,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None = None,
-    layout: Layout | None = None,
-    outcome: Outcome | None = None,
-) -> BentLearned:
-    """Learn a model whose relations may be bent, and whose spread may differ between patients."""
-    layout = Layout.numbers(raw.shape[1]) if layout is None else layout
-    outcome = YesNo.of_moments(columns.moments) if outcome is None else outcome
-    if isinstance(raw, HoledRaw):
-        to_fill = _looked_at(columns, layout, outcome), 1.0
-        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
-        learned, found = _learn_whole(
-            imputed.raw, imputed.columns, settings, on_round, imputed.layout, outcome
+class NonlinearLearner:
+    """A graph by the shortest description of its columns, and a risk of the variables pushed through it."""
+
+    def to_fill(
+        self, columns: Described, layout: Layout, level: float, settings: Settings, outcome: Outcome
+    ) -> tuple[Index, float]:
+        return _looked_at(columns, layout, outcome), 1.0
+
+    @one_blas_thread()
+    def learn(
+        self,
+        raw: RawTable,
+        columns: Described,
+        layout: Layout,
+        level: float,
+        settings: Settings,
+        outcome: Outcome,
+        n_columns: int,
+        on_round: OnRound | None,
+    ) -> Found:
+        chosen = _looked_at(columns, layout, outcome)
+        table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
+        cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome)
+        exhausted = cohort.combinations()
+        cohort = cohort.without(exhausted)
+        left_out = [exhausted]
+        if settings.variant.local:
+            cohort = cohort.without(cohort.independent(level))
+        while True:
+            graph = cohort.search(on_round)
+            made = cohort.made_of_others(graph)
+            if not made.size:
+                break
+            left_out.append(made)
+            cohort = cohort.without(made)
+        order = cohort.causal_order(graph)
+        mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
+        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
+        attribution = cohort.attribution(mechanism, order, risk)
+        of_columns = cohort.columns.column
+        ordering = GraphOrder(
+            of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
+            cohort.margins(graph)[order] if len(order) else np.empty(0),
+            np.sort(np.concatenate(left_out)),
+            np.empty(0, dtype=np.intp),
+            graph.n_fits,
+            columns.weights,
+            graph.saved,
         )
-        found = replace(found, order=imputed.chosen[found.order], exhausted=imputed.chosen[found.exhausted])
-        learned = replace(
-            learned,
-            model=learned.model.on_columns(imputed.chosen, raw.shape[1], layout),
-            ordering=found,
-            complete=lambda: imputed.completion,
-            imputation=imputed.imputation,
-        )
-        return BentLearned(learned, found.saved)
-    learned, found = _learn_whole(raw, columns, settings, on_round, layout, outcome)
-    return BentLearned(learned, found.saved)
+        attributed = Attributed(attribution, risk.separated, graph.settled and risk.converged, None)
+        return Found(ordering, mechanism.on_columns(of_columns, raw.shape[1]), attributed)
+
+
+NONLINEAR_LEARNER = NonlinearLearner()
 
 
 def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
@@ -112,53 +120,6 @@ def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
         return np.arange(layout.n_columns)
     p_values = outcome.p_values(columns.moments)
     return most_dependent(p_values, layout, np.inf, np.flatnonzero(layout.kept), MOST_BENT)[0]
-
-
-@one_blas_thread()
-def _learn_whole(
-    raw: RawTable,
-    columns: Described,
-    settings: Settings,
-    on_round: OnRound | None,
-    layout: Layout,
-    outcome: Outcome,
-) -> tuple[Learned, GraphOrder]:
-    p = raw.shape[1]
-    chosen = _looked_at(columns, layout, outcome)
-    table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
-    cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome, raw.backend)
-    exhausted = cohort.combinations()
-    cohort = cohort.without(exhausted)
-    left_out = [exhausted]
-    independent = np.empty(0, dtype=np.intp)
-    if settings.variant.local:
-        independent = cohort.independent(settings.level(p))
-        cohort = cohort.without(independent)
-    while True:
-        found = cohort.search(on_round)
-        made = cohort.made_of_others(found)
-        if not made.size:
-            break
-        left_out.append(made)
-        cohort = cohort.without(made)
-    order = cohort.causal_order(found)
-    mechanism = build(cohort.columns, order, found.fitted, cohort.rows, cohort.n_columns)
-    risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
-    attribution = cohort.attribution(mechanism, order, risk)
-    model = CausalModel(mechanism, attribution).on_columns(cohort.columns.column, p, layout)
-    of_columns = cohort.columns.column
-    ordering = GraphOrder(
-        of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
-        cohort.margins(found)[order] if len(order) else np.empty(0),
-        np.sort(np.concatenate(left_out)),
-        np.empty(0, dtype=np.intp),
-        found.n_fits,
-        columns.weights,
-        found.saved,
-    )
-    complete = partial(completion_of, raw, columns, layout, settings, ordering.order, outcome)
-    settled = found.settled and risk.converged
-    return Learned(model, ordering, risk.separated, settled, None, complete, None), ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +137,7 @@ class _Cohort:
 
     held: HeldRows
     columns: Columns
-    rows: PlainRows
+    rows: MemoryRows
     layout: Layout
     outcome: Outcome
     described: Described
@@ -189,7 +150,6 @@ class _Cohort:
         chosen: Index,
         layout: Layout,
         outcome: Outcome,
-        backend: str,
     ) -> _Cohort:
         mean, sd = described.mean[chosen], described.sd[chosen]
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
@@ -199,12 +159,7 @@ class _Cohort:
         for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
             effects[column] = z if values.size else spread_out(z)
             codes[column] = _codes(z, values)
-        held_by: type[PlainRows] = PlainRows
-        if backend != "numpy":
-            from .compiled_rows import CompiledRows
-
-            held_by = CompiledRows
-        holder = held_by(rows, effects, held.weights, codes, level_values)
+        holder = MemoryRows(rows, effects, held.weights, codes, level_values)
         return cls(held, Columns(chosen, mean, sd, splines, level_values), holder, layout, outcome, described)
 
     @property
@@ -294,7 +249,7 @@ class _Cohort:
             self.n_telling,
         )
 
-    def search(self, on_round: OnRound | None) -> Found:
+    def search(self, on_round: OnRound | None) -> Graph:
         """The cheaper of two graphs: one whose lines may bend, and one of straight lines."""
         on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
         known, v = self.layout.precedence, self.layout.n_variables
@@ -318,7 +273,7 @@ class _Cohort:
             )
         return allowed
 
-    def causal_order(self, found: Found) -> list[int]:
+    def causal_order(self, found: Graph) -> list[int]:
         """Columns in causal order: causes first, in the order of the rules, and else as in the table."""
         v = self.layout.n_variables
         before = np.zeros((v, v), dtype=bool)
@@ -336,13 +291,13 @@ class _Cohort:
             order += self.variables[int(first)]
         return order
 
-    def made_of_others(self, found: Found) -> Index:
+    def made_of_others(self, found: Graph) -> Index:
         """Columns that have no error of their own, by their places in the whole table."""
         size = np.array([one.sd * np.exp(0.0 if one.gamma is None else one.gamma[0]) for one in found.fitted])
         gone = (size < LEAST_OWN) & np.array([one.thresholds is None for one in found.fitted], dtype=bool)
         return self.columns.column[gone] if found.fitted else np.empty(0, dtype=np.intp)
 
-    def margins(self, found: Found) -> F64:
+    def margins(self, found: Graph) -> F64:
         """(c,) of each column: what it would cost to turn round the least sure of its variable's arrows."""
         return found.margins[self.layout.variable]
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import BENT, STRAIGHT, UNEVEN, ArrowCurve, taken
-from ..core.linear import check_moments, check_order, split
+from ..core.halves import BENT, STRAIGHT, UNEVEN, ArrowCurve
+from ..core.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
 from ..core.moments import reach
+from ..core.schema import Array
 from ..core.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
-from .plain_rows import expected_level
-from .rows import LARGEST_LOG_SPREAD, PRODUCT_WITHIN
+from .memory_rows import expected_level
+from .rows import PRODUCT_WITHIN
 
 # Numbers of a learned mechanism stay within ± this; those of a file have to.
 LARGEST_COEFFICIENT = 1e9
@@ -23,7 +24,6 @@ LARGEST_COEFFICIENT = 1e9
 LEAST_SPREAD = 1e-9
 # The step of differences that stand for slopes.
 STEP = 1e-4
-MOST_LEVELS_IN_ALL = 10_000_000
 # By the numbers that files have for them.
 FORMS = (STRAIGHT, BENT, UNEVEN)
 
@@ -46,7 +46,7 @@ class BentMechanism:
     constant : (k, 2) of f and of log g.
     error_mean, error_sd : (k,) of (x - f) / g in the cohort: errors are told in this unit.
     log_spread : (k, 2) lowest and highest log g of the cohort, or of a column with levels its f; no patient
-        has another one. Zero where nothing differs, and in older files for all columns with levels.
+        has another one. Zero where nothing differs.
     form : (k,) 0 where lines were enough, 1 where f is bent, 2 where g differs between patients too.
     cause, effect : (a,) places at both ends of the arrows, by effect, then by cause.
     expected : (a, PIECES, 4) the curve that an arrow adds to f.
@@ -62,31 +62,30 @@ class BentMechanism:
     """
 
     kind: ClassVar[str] = "bent"
-    ARRAYS: ClassVar[tuple[str, ...]] = (
-        "order",
-        "mean",
-        "sd",
-        "knots",
-        "constant",
-        "error_mean",
-        "error_sd",
-        "log_spread",
-        "form",
-        "cause",
-        "effect",
-        "expected",
-        "spread",
-        "strength",
-        "factor",
-        "other_factor",
-        "product_effect",
-        "expected_product",
-        "spread_product",
-        "n_levels",
-        "level_values",
-        "thresholds",
-    )
-    PACKED: ClassVar[tuple[str, ...]] = (*ARRAYS, "n_arrows", "n_products")
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "order": Array(whole=True),
+        "mean": Array(),
+        "sd": Array(least=LEAST_SCALE, most=MOST_SCALE),
+        "knots": Array(row=(KNOTS.size,), least=-LARGEST_COEFFICIENT, rising=True),
+        "constant": Array.within(LARGEST_COEFFICIENT, row=(2,)),
+        "error_mean": Array.within(LARGEST_COEFFICIENT),
+        "error_sd": Array(least=LEAST_SPREAD, most=LARGEST_COEFFICIENT),
+        "log_spread": Array.within(100.0, row=(2,), rising=True),
+        "form": Array(whole=True, least=0, most=len(FORMS) - 1),
+        "cause": Array.of_places("arrows"),
+        "effect": Array.of_places("arrows"),
+        "expected": Array.within(LARGEST_COEFFICIENT, "arrows", (PIECES, 4)),
+        "spread": Array.within(LARGEST_COEFFICIENT, "arrows", (PIECES, 4)),
+        "strength": Array.within(LARGEST_COEFFICIENT, "arrows"),
+        "factor": Array.of_places("products"),
+        "other_factor": Array.of_places("products"),
+        "product_effect": Array.of_places("products"),
+        "expected_product": Array.within(LARGEST_COEFFICIENT, "products"),
+        "spread_product": Array.within(LARGEST_COEFFICIENT, "products"),
+        "n_levels": Array(whole=True, least=0),
+        "level_values": Array.within(LARGEST_COEFFICIENT, "levels_in_all"),
+        "thresholds": Array("levels_in_all", least=-LARGEST_COEFFICIENT),
+    }
 
     n_columns: int
     order: Index
@@ -127,12 +126,6 @@ class BentMechanism:
     @cached_property
     def _products_into(self) -> tuple[Index, ...]:
         return tuple(np.flatnonzero(self.product_effect == place) for place in range(self.order.size))
-
-    @cached_property
-    def limits(self) -> F64:
-        """(k, 2) of log g; of columns with levels, of f."""
-        unsaid = (self.n_levels > 0)[:, None] & ~self.log_spread.any(axis=1, keepdims=True)
-        return np.where(unsaid, [-LARGEST_LOG_SPREAD, LARGEST_LOG_SPREAD], self.log_spread)
 
     @cached_property
     def _level_starts(self) -> Index:
@@ -241,8 +234,8 @@ class BentMechanism:
             log_g += self.spread_product[product] * both
         if self.n_levels[place]:
             values, thresholds = self.levels_at(place)
-            return expected_level(np.clip(f, *self.limits[place]), thresholds, values)
-        return f, np.exp(np.clip(log_g, *self.limits[place]))
+            return expected_level(np.clip(f, *self.log_spread[place]), thresholds, values)
+        return f, np.exp(np.clip(log_g, *self.log_spread[place]))
 
     def _settle(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
         """Work out the values of a place from those before it and its errors."""
@@ -251,48 +244,43 @@ class BentMechanism:
         pieces[:, place] = pieces_at(self.knots[place], z[:, place])
 
     def check(self) -> None:
-        k = self.order.size
         check_order(self.order, self.n_columns)
         check_moments(self.mean, self.sd)
-        numbers = [self.constant, self.error_mean, self.expected, self.spread, self.strength]
-        numbers += [self.expected_product, self.spread_product, self.level_values, self.log_spread]
-        if not all((np.abs(some) <= LARGEST_COEFFICIENT).all() for some in numbers):
-            raise ValueError("a coefficient of its mechanism is not a number, or out of range")
-        if not ((self.error_sd >= LEAST_SPREAD) & (self.error_sd <= LARGEST_COEFFICIENT)).all():
-            raise ValueError("the spread of an error is not a positive number, or out of range")
-        if not (np.diff(self.log_spread, axis=1) >= 0).all() or (np.abs(self.log_spread) > 100.0).any():
-            raise ValueError("the limits of a spread are out of order, or out of range")
-        knots = np.where(np.isposinf(self.knots), LARGEST_COEFFICIENT, self.knots)
-        if not (
-            (np.abs(knots) <= LARGEST_COEFFICIENT) & (np.diff(knots, axis=1, prepend=-np.inf) >= 0)
-        ).all():
-            raise ValueError("the knots of its curves are out of order")
-        for places in (self.cause, self.effect, self.factor, self.other_factor, self.product_effect):
-            if not ((places >= 0) & (places < k)).all():
-                raise ValueError("an arrow joins what is not in the causal order")
+        self._check_curves()
+        self._check_arrows()
+        self._check_levels()
+
+    def _check_curves(self) -> None:
+        if ((self.knots > LARGEST_COEFFICIENT) & ~np.isposinf(self.knots)).any():
+            raise ValueError("the knots of its curves are out of range")
         # Beyond the last knot, where no patient may have been, curves are lines.
         beyond = np.isposinf(self.knots[self.cause]).sum(axis=1)
         for curves in (self.expected, self.spread):
             last = curves[np.arange(len(curves)), KNOTS.size - beyond]
             if curves[:, 0, 2:].any() or last[:, 2:].any():
                 raise ValueError("a curve is no line beyond its knots")
+        even = np.asarray(self.form != FORMS.index(UNEVEN))
+        limits = self.log_spread[even & (self.n_levels == 0)]
+        spreads = (self.constant[even, 1], limits, self.spread[even[self.effect]])
+        if any(some.any() for some in (*spreads, self.spread_product[even[self.product_effect]])):
+            raise ValueError("a spread differs where it is said to be even")
+
+    def _check_arrows(self) -> None:
+        k = self.order.size
         earlier = np.concatenate([self.cause, self.factor, self.other_factor])
         later = np.concatenate([self.effect, self.product_effect, self.product_effect])
         if not (earlier < later).all():
             raise ValueError("an arrow points against the causal order")
         if np.unique(self.effect * k + self.cause).size != self.cause.size:
             raise ValueError("two arrows join the same places")
-        if not ((self.form >= 0) & (self.form <= 2)).all():
-            raise ValueError("a mechanism is of a form that is not known here")
-        even = np.asarray(self.form != FORMS.index(UNEVEN))
-        limits = self.log_spread[even & (self.n_levels == 0)]
-        spreads = (self.constant[even, 1], limits, self.spread[even[self.effect]])
-        if any(some.any() for some in (*spreads, self.spread_product[even[self.product_effect]])):
-            raise ValueError("a spread differs where it is said to be even")
         joined = set((self.effect * k + self.cause).tolist())
         for factors in (self.factor, self.other_factor):
             if not joined.issuperset((self.product_effect * k + factors).tolist()):
                 raise ValueError("a product has a factor that is no cause")
+
+    def _check_levels(self) -> None:
+        if not self.n_levels.sum() == self.level_values.size == self.thresholds.size:
+            raise ValueError("the numbers of levels do not fit together")
         for place in np.flatnonzero(self.n_levels):
             values, thresholds = self.levels_at(int(place))
             if values.size < 2 or not (np.diff(values) > 0).all() or not (np.diff(thresholds) >= 0).all():
@@ -301,71 +289,9 @@ class BentMechanism:
             if not (np.abs(thresholds) <= LARGEST_COEFFICIENT).all() or self.thresholds[last] != np.inf:
                 raise ValueError("the levels of a column are out of range")
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in self.ARRAYS}
-
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> BentMechanism:
-        k, a, b = (arrays[name].size for name in ("order", "cause", "factor"))
-        n_levels = taken(arrays, "n_levels", k, whole=True)
-        if not (n_levels >= 0).all() or int(n_levels.sum()) > MOST_LEVELS_IN_ALL:
-            raise ValueError("the numbers of levels are out of range")
-        shapes = cls._shapes(k, a, b, int(n_levels.sum()))
-        found = {name: taken(arrays, name, *shape, whole=whole) for name, (shape, whole) in shapes.items()}
-        mechanism = cls(n_columns, **found)
-        mechanism.check()
-        return mechanism
-
-    @classmethod
-    def pack(cls, halves: Sequence[BentMechanism]) -> dict[str, np.ndarray]:
-        packed = {name: np.concatenate([getattr(one, name) for one in halves]) for name in cls.ARRAYS}
-        packed["n_arrows"] = np.array([one.cause.size for one in halves])
-        packed["n_products"] = np.array([one.factor.size for one in halves])
-        return packed
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray], sizes: Index, n_columns: int) -> list[BentMechanism]:
-        m, k = sizes.size, int(sizes.sum())
-        n_arrows, n_products = (taken(arrays, name, m, whole=True) for name in ("n_arrows", "n_products"))
-        n_levels = taken(arrays, "n_levels", k, whole=True)
-        counts = np.concatenate([n_arrows, n_products, n_levels])
-        if not ((counts >= 0) & (counts <= MOST_LEVELS_IN_ALL)).all():
-            raise ValueError("the arrays of the resamples do not fit together")
-        in_all = np.array([part.sum() for part in split(n_levels, sizes)], dtype=np.intp)
-        shapes = cls._shapes(k, int(n_arrows.sum()), int(n_products.sum()), int(in_all.sum()))
-        of_what = dict.fromkeys(cls.ARRAYS, sizes)
-        of_what |= dict.fromkeys(("cause", "effect", "expected", "spread", "strength"), n_arrows)
-        of_what |= dict.fromkeys(
-            ("factor", "other_factor", "product_effect", "expected_product", "spread_product"), n_products
-        )
-        of_what |= dict.fromkeys(("level_values", "thresholds"), in_all)
-        parts = {
-            name: split(taken(arrays, name, *shape, whole=whole), of_what[name])
-            for name, (shape, whole) in shapes.items()
-        }
-        found = [cls(n_columns, **{name: parts[name][one] for name in cls.ARRAYS}) for one in range(m)]
-        for one in found:
-            one.check()
-        return found
-
-    @classmethod
-    def _shapes(cls, k: int, a: int, b: int, levels: int) -> dict[str, tuple[tuple[int, ...], bool]]:
-        """The shape of each array, and whether it holds whole numbers: k places, a arrows, b products."""
-        shapes: dict[str, tuple[tuple[int, ...], bool]] = {
-            name: ((k,), name in ("order", "form", "n_levels"))
-            for name in ("order", "mean", "sd", "error_mean", "error_sd", "form", "n_levels")
-        }
-        shapes |= {
-            "knots": ((k, KNOTS.size), False),
-            "constant": ((k, 2), False),
-            "log_spread": ((k, 2), False),
-        }
-        shapes |= {"cause": ((a,), True), "effect": ((a,), True), "strength": ((a,), False)}
-        shapes |= dict.fromkeys(("expected", "spread"), ((a, PIECES, 4), False))
-        shapes |= dict.fromkeys(("factor", "other_factor", "product_effect"), ((b,), True))
-        shapes |= dict.fromkeys(("expected_product", "spread_product"), ((b,), False))
-        shapes |= dict.fromkeys(("level_values", "thresholds"), ((levels,), False))
-        return shapes
+    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> BentMechanism:
+        return cls(n_columns, **fields)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be worked out again."""

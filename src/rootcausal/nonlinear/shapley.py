@@ -11,7 +11,7 @@ same walks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import signature
 from itertools import permutations
@@ -19,7 +19,6 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import qmc
 
-from ..core.halves import Sampled
 from ..core.table import F64, Index
 
 # Independent replicates, and starts of each: at first so many, then twice as many, and so on.
@@ -94,31 +93,3 @@ def _orders(places: Index, rng: np.random.Generator) -> Iterator[Index]:
     while True:
         for number in rng.permutation(len(all_orders)):
             yield all_orders[number]
-
-
-def plain_walks(
-    predictor: Callable[[F64], F64], errors: F64, places: Index, walks: Walks, points: F64, heights: F64
-) -> Sampled:
-    """Shapley values and their standard errors by all of these walks, all patients a step at a time."""
-    beyond = np.zeros((len(walks.start), *errors.shape))
-
-    def alone(place: int, some: F64) -> F64:
-        return np.interp(some, points[place], heights[place])
-
-    for walk, (start, order) in enumerate(zip(walks.start, walks.order, strict=True)):
-        for way in (order, order[::-1]):
-            current = np.tile(start, (len(errors), 1))
-            before = predictor(current)
-            for place in way:
-                current[:, place] = errors[:, place]
-                now = predictor(current)
-                beyond[walk, :, place] += 0.5 * (now - before)
-                before = now
-        for place in places:
-            beyond[walk, :, place] -= alone(place, errors[:, place]) - alone(place, start[place])
-    by_replicate = beyond.reshape(-1, REPLICATES, *errors.shape).mean(axis=0)
-    values, noise = np.zeros_like(errors), np.zeros_like(errors)
-    for place in places:
-        values[:, place] = alone(place, errors[:, place]) + by_replicate[:, :, place].mean(axis=0)
-        noise[:, place] = by_replicate[:, :, place].std(axis=0, ddof=1) / np.sqrt(REPLICATES)
-    return Sampled(values, noise)

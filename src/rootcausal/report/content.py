@@ -14,15 +14,15 @@ from ..core.model import CausalModel
 from ..core.quantiles import CohortQuantiles
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..outcome_words import words_of
-from ..provenance import backend_used, left_out, parameters_in_words
+from ..outcomes import Words, words_of
+from ..provenance import left_out, parameters_in_words
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
 from .cohort_view import cohort_facts
 from .graph_view import graph_facts
 from .level_view import not_measured, predictors_by_level, shown_data, shown_quantiles
-from .outcome_view import OutcomeView, view_of
+from .outcome_view import origin_of, outcome_blocks, outcome_facts, page_words, predictions
 from .set_view import places_shown, set_facts, set_notes, set_quantiles
 from .variable_view import expected_values, variable_facts
 
@@ -37,6 +37,8 @@ BYTES_IN_FULL = 12_000_000
 BYTES_AT_MOST = 23_500_000
 # On a page too large for the intervals of all shocks, each patient's strongest keep theirs.
 FEWEST_INTERVALS = 8
+# Rows of the table of effects.
+MOST_EFFECTS = 200
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def page_content(
     target = model.provenance_.get("reading", {}).get("called") if target is None else target
     causal, target = model._model, None if target is None else _text(target, "target") or None
     units = {name: _unit(units, name) for name in units}
-    view = view_of(explanation, units, target)
+    words = page_words(explanation, units, target)
     listed, order = explanation.listed, places_shown(explanation, causal)
     values = listed.values[:, order]
     tables = _tables(explanation, causal, order)
@@ -91,13 +93,13 @@ def page_content(
         blocks["imputed"] = _packed(not_measured(explanation, order), "<u1")
     kept = None
     if explanation.lower is not None:
-        kept, intervals = _interval_blocks(explanation, order, _size(blocks), view)
+        kept, intervals = _interval_blocks(explanation, order, _size(blocks), words)
         blocks |= intervals
-    blocks |= _covariate_blocks(explanation, numbers, view)
+    blocks |= _covariate_blocks(explanation, numbers, words)
     happened = None
     if known is not None:
         happened = known.known_again(X, scored.size, getattr(model, "classes_", np.empty(0)))[scored]
-    blocks |= {name: _packed(table, numbers) for name, table in view.blocks(explanation, happened).items()}
+    blocks |= {name: _packed(table, numbers) for name, table in outcome_blocks(explanation, happened).items()}
     expected = expected_values(explanation, causal)
     if expected is not None and n * k * 4 * 4 / 3 < BYTES_IN_FULL - _size(blocks):
         blocks["expected"] = _packed(expected, "<f4")
@@ -106,7 +108,7 @@ def page_content(
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
     by_level = predictors_by_level(explanation, causal, BYTES_IN_FULL - _size(blocks))
     if by_level is not None:
-        blocks["by-level"] = _steps(by_level - view.origin, view)
+        blocks["by-level"] = _steps(by_level - origin_of(words, explanation), words)
     of_all = _labels(everybody.ids, redact_ids)
     labels = [label for label, there in zip(of_all, scored, strict=True) if there]
     not_scored = [label for label, there in zip(of_all, scored, strict=True) if not there]
@@ -116,13 +118,13 @@ def page_content(
         "labels": labels,
         "not_scored": not_scored,
         "n_patients": _repeated(everybody.ids if groups is None else groups, scored),
-        "target": words_of(causal.attribution).of_what if target is None else target,
+        "target": words.of_what if target is None else target,
         "positive": str(model.classes_[1]) if hasattr(model, "classes_") else None,
-        "outcome": {"kind": explanation.outcome, "step": view.step, "origin": view.origin, **view.facts()},
+        "outcome": outcome_facts(words, explanation),
         "base_value": float(explanation.base_value),
         "prevalence": model.provenance_["parameters"].get("prevalence"),
         "covariates": [explanation.variables[place].shown for place in causal.covariates],
-        "variables": variable_facts(model, explanation, units, view) + set_facts(model, explanation),
+        "variables": variable_facts(model, explanation, units, words) + set_facts(model, explanation),
         "notable": explanation.notable_from,
         # Whether the page can count out by itself what is expected, and what another shock would do.
         "linear": causal.mechanism.kind == "linear",
@@ -134,7 +136,7 @@ def page_content(
             np.isin(order, listed.members),
             listed.open[:, order],
         )
-        | {"predicted": view.predictions(explanation.predicted)},
+        | {"predicted": predictions(words, explanation.predicted)},
         "graph": graph_facts(
             causal, explanation.values[:, causal.order], model.bootstrap_, names, model._quantiles
         ),
@@ -144,6 +146,7 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
+        "effects": _effects(model, target, units),
         "made": _made(model, notes, diagnosis),
     }
     return Content(facts, blocks, diagnosis)
@@ -238,7 +241,7 @@ def _size(blocks: Mapping[str, str]) -> int:
 
 
 def _interval_blocks(
-    explanation: Explanation, order: Any, used: int, view: OutcomeView
+    explanation: Explanation, order: Any, used: int, words: Words
 ) -> tuple[int, dict[str, str]]:
     """Intervals and frequencies of each patient's strongest shocks: how many, and their blocks, (n, kept).
 
@@ -257,8 +260,8 @@ def _interval_blocks(
 
     blocks = {
         "interval-of": _packed(strongest, "<u2"),
-        "lower": _steps(chosen(listed.lower), view),
-        "upper": _steps(chosen(listed.upper), view),
+        "lower": _steps(chosen(listed.lower), words),
+        "upper": _steps(chosen(listed.upper), words),
     }
     if listed.frequency is not None:
         share = chosen(listed.frequency)
@@ -267,7 +270,7 @@ def _interval_blocks(
     return kept, blocks
 
 
-def _covariate_blocks(explanation: Explanation, numbers: str, view: OutcomeView) -> dict[str, str]:
+def _covariate_blocks(explanation: Explanation, numbers: str, words: Words) -> dict[str, str]:
     """What each patient's covariates add together (n,), its interval (n, 2), and whose are not all measured.
 
     No block where there are no covariates, there is no interval, or all was measured.
@@ -276,20 +279,35 @@ def _covariate_blocks(explanation: Explanation, numbers: str, view: OutcomeView)
         return {}
     blocks = {"covariates": _packed(explanation.covariate_effect, numbers)}
     if explanation.covariate_interval is not None:
-        blocks["covariates-interval"] = _steps(explanation.covariate_interval.T, view)
+        blocks["covariates-interval"] = _steps(explanation.covariate_interval.T, words)
     expected = explanation.imputed[:, explanation._model.covariates].any(axis=1)
     if expected.any():
         blocks["covariates-expected"] = _packed(expected, "<u1")
     return blocks
 
 
-def _steps(table: F64, view: OutcomeView) -> str:
+def _steps(table: F64, words: Words) -> str:
     """In whole steps of the outcome's scale, which take a quarter of the place."""
-    return _packed(np.clip(np.round(table / view.step), -32767, 32767), "<i2")
+    return _packed(np.clip(np.round(table / words.step), -32767, 32767), "<i2")
 
 
 def _packed(table: Any, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(table, dtype=kind).tobytes()).decode("ascii")
+
+
+def _effects(model: Estimator, target: str | None, units: Mapping[str, str]) -> dict[str, Any]:
+    """The table of effects without a prior beside the model's, the surest ones where there are many."""
+    attribution = model._model.attribution
+    unit = units.get("time" if attribution.outcome == "survival" else str(target), "")
+    found = model.summary().called(words_of(attribution, target, unit), units)
+    shown = found.terms if len(found.terms) <= MOST_EFFECTS else found.strongest()[:MOST_EFFECTS]
+    return {
+        "heading": found.heading,
+        "head": found.HEAD,
+        "rows": [[term.label, *found.cells(term)] for term in shown],
+        "notes": found.notes,
+        "of": len(found.terms),
+    }
 
 
 def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[str, Any]:
@@ -302,7 +320,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "version": __version__,
         "fitted_with": provenance["rootcausal"],
         "parameters": {key: _for_json(value) for key, value in parameters_in_words(provenance).items()},
-        "backend": backend_used(provenance),
+        "backend": provenance["backend"],
         "rows": provenance["rows"],
         "cases": provenance.get("cases"),
         "columns": provenance["columns"],

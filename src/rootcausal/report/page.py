@@ -15,7 +15,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ..files.atomic_write import atomic_write
+from ..files.writing import atomic_write
 from .content import Content, page_content
 
 if TYPE_CHECKING:

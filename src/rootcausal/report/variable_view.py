@@ -10,8 +10,9 @@ import numpy as np
 
 from ..core.model import CausalModel
 from ..core.table import F64
+from ..outcomes import Words
 from .level_view import level_facts, shown_quantiles
-from .outcome_view import OutcomeView
+from .outcome_view import effect_ends
 
 if TYPE_CHECKING:
     from ..estimator import Estimator
@@ -26,7 +27,7 @@ SHARE_WORTH_A_DIGIT = 0.1
 
 
 def variable_facts(
-    model: Estimator, explanation: Explanation, units: Mapping[str, str], view: OutcomeView
+    model: Estimator, explanation: Explanation, units: Mapping[str, str], words: Words
 ) -> list[dict[str, Any]]:
     """The variables in causal order; one of several columns has no unit to count in.
 
@@ -37,7 +38,7 @@ def variable_facts(
     measurement acts on it, and no covariate was regressed out.
     """
     causal, ancestor = model._model, model.ancestor_probability_
-    unit_effects, scale, ends = causal.unit_effects, causal.scale, view.effect_intervals(model)
+    unit_effects, scale, ends = causal.unit_effects, causal.scale, effect_ends(words, model)
     own, dropped = scale * np.diagonal(causal.total_effects()), dropped_shares(model.bootstrap_, causal)
     spreads = _spreads(model, explanation)
     unmoved = (causal.direct_effects() == 0.0).all(axis=1) & (causal.covariates.size == 0)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import binom, norm, rankdata
 
 from ..core.table import F64, Index
-from .auc import chance_of
+from .auc import chance_of, rank_auc
 
 Grade = Literal["doubtful", "broken"]
 Reason = Literal["auc", "absence", "only cases"]
@@ -47,11 +47,17 @@ LIMITS = {
     "follow-up": Limit(
         0.95, 0.98, 0.01, 0.001, "rank correlation with the time; the strongest cause has 0.9"
     ),
+    "accrued": Limit(
+        0.70, 1.01, 0.01, 0.001, "rank correlation with the length or cost of a stay: asked, never left out"
+    ),
     "correlation": Limit(0.98, 0.995, 0.01, 0.001, "with the number; a cause with little beside it has 0.97"),
     "name of an end, correlation": Limit(
         0.20, 0.90, 0.001, 1e-6, "the name speaks against the column already"
     ),
     "absence, pairs": Limit(0.80, 0.95, 0.001, 1e-6, "pairs in which who lacks it has the higher number"),
+    "absence, follow-up": Limit(
+        0.65, 0.95, 0.001, 1e-6, "pairs in which who lacks it was followed for less; the sicker have 0.6"
+    ),
 }
 # With fewer of a class, the normal approximation of the p-value says nothing.
 FEWEST_OF_A_CLASS = 5
@@ -145,6 +151,31 @@ def by_absence(absent: Index, sizes: Index) -> list[Leak]:
             grade = limit.grade(size, p)
         if grade is not None:
             leaks.append(Leak(column, "absence", size, p, grade))
+    return leaks
+
+
+def by_absence_of_number(number: F64, missing: np.ndarray, limit: Limit) -> list[Leak]:
+    """Columns of which it goes with a number that they are missing.
+
+    Their size is the share of pairs in which who lacks the column has the higher number: below 0.5, who has
+    less of it lacks the column.
+
+    Parameters
+    ----------
+    number : (n,) the outcome, or how long patients were followed.
+    missing : (n, p) where each column has no value.
+    """
+    leaks, ranks = [], rankdata(number)
+    for column in range(missing.shape[1]):
+        gone = missing[:, column].astype(np.intp)
+        n_gone = int(gone.sum())
+        if min(n_gone, gone.size - n_gone) < FEWEST_TO_CONDEMN:
+            continue
+        higher = rank_auc(ranks, gone)
+        p = corrected(chance_of(higher, n_gone, gone.size - n_gone), missing.shape[1])
+        grade = limit.grade(max(higher, 1.0 - higher), p)
+        if grade is not None:
+            leaks.append(Leak(column, "absence", higher, p, grade))
     return leaks
 
 

@@ -13,7 +13,7 @@ from ..core.outcome import Outcome
 from ..core.pipeline import Learned, Settings
 from ..core.population import ClassWeights
 from ..core.table import F64, Index, RawTable
-from ..nonlinear.learning import learn_mechanism
+from ..mechanisms import learn_mechanism
 from .training_rows import TrainingRows
 
 

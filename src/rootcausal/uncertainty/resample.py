@@ -32,8 +32,8 @@ from ..core.model import CausalModel
 from ..core.outcome import Outcome
 from ..core.table import F64, Index
 from ..errors import InputError
-from ..files.atomic_write import check_can_write
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
+from ..files.writing import check_can_write
 from ..long_work.progress import counting_progress
 from ..long_work.workers import in_workers
 from ..version import __version__
@@ -83,14 +83,14 @@ class Bootstrap:
         return places
 
     @property
-    def survival(self) -> F64:
+    def selection_frequency(self) -> F64:
         """(p,): share of resamples in which each variable stayed in the causal order."""
         return np.isfinite(self.places).mean(axis=0)
 
     def place_quantiles(self, *shares: float) -> F64:
         """(len(shares), p): quantiles of the place in the order, where it survived; NaN if it never did."""
         quantiles = np.full((len(shares), self.places.shape[1]), np.nan)
-        ever = self.survival > 0
+        ever = self.selection_frequency > 0
         quantiles[:, ever] = np.nanquantile(self.places[:, ever], shares, axis=0)
         return quantiles
 

@@ -1,7 +1,4 @@
-"""A file of finished resamples, so that interrupted work goes on.
-
-Version 3 names arrays by the half of the model that they belong to; version 2 is still read.
-"""
+"""A file of finished resamples, so that interrupted work goes on."""
 
 from __future__ import annotations
 
@@ -14,18 +11,16 @@ import numpy as np
 from ..backends.blas import one_blas_thread
 from ..core.model import CausalModel
 from ..files.array_archive import FileKind, read_archive, write_archive
-from ..files.model_arrays import is_seed, kinds_of, named_by_half, pack, packed_names, unpack
+from ..files.model_arrays import RESAMPLES, array_names, is_seed, kinds_of, pack, unpack
 from ..version import __version__
 
-RESAMPLES = FileKind(
+FILE = FileKind(
     format="rootcausal resamples",
-    version=3,
-    oldest=2,
+    version=1,
     name="file of finished resamples",
     what="a file of finished resamples",
-    arrays=packed_names,
+    arrays=lambda: array_names(RESAMPLES),
     compressed=False,
-    headerless="format.npy",
 )
 
 
@@ -53,12 +48,12 @@ def write_resamples(path: str | PathLike[str], resamples: Resamples) -> None:
     """Write finished resamples whole or not at all."""
     header = {name: getattr(resamples, name) for name in ("fingerprint", "random_state", "unsettled")}
     header |= kinds_of(resamples.models[0])
-    write_archive(path, RESAMPLES, header, pack(resamples.models))
+    write_archive(path, FILE, header, pack(resamples.models))
 
 
 def read_resamples(path: str | PathLike[str]) -> Resamples:
     """Finished resamples; a file that holds something else is an InputError."""
-    return read_archive(path, RESAMPLES, _restore)
+    return read_archive(path, FILE, _restore)
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples:
@@ -69,7 +64,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples
         raise ValueError("its header does not say what the resamples were made from")
     # On one thread, as the resamples were learned: else the last bit may differ.
     with one_blas_thread():
-        models = unpack(*named_by_half(header, arrays))
+        models = unpack(header, arrays)
     unsettled = header["unsettled"]
     if not (isinstance(unsettled, list) and all(number in range(len(models)) for number in unsettled)):
         raise ValueError("its header names resamples that it does not hold")

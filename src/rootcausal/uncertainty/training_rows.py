@@ -15,8 +15,8 @@ from ..core.layout import Layout
 from ..core.outcome import Outcome
 from ..core.pipeline import Settings
 from ..core.table import F64, Index
-from ..core.yes_no import YesNo
 from ..errors import InputError
+from ..outcomes.binary import Binary
 
 # Of an array whose rows are not contiguous, this much is copied at a time.
 VALUES_A_BLOCK = 1 << 20
@@ -55,7 +55,7 @@ class TrainingRows:
     @cached_property
     def outcome_of_all(self) -> Outcome:
         """That of the whole cohort."""
-        return YesNo.of(self.y) if self.outcome is None else self.outcome
+        return Binary.of(self.y) if self.outcome is None else self.outcome
 
     def varying(self, rows: Index) -> Index:
         """Columns that are not the same in all of these rows: a rare finding may be missing from them."""

@@ -43,10 +43,10 @@ function drawAbout() {
       line(
         "Method",
         made.bent
-          ? "Root Causal Inference (Strobl & Lasko, 2022) with bent relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
+          ? "Root Causal Inference (Strobl & Lasko, 2022) with nonlinear relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
           : "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left.",
       ),
-      made.why_mechanism ? line("Relations", `${made.bent ? "bent" : "straight"}. ${made.why_mechanism}`) : [],
+      made.why_mechanism ? line("Relations", `${made.bent ? "nonlinear" : "linear"}. ${made.why_mechanism}`) : [],
       Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
       line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by the ${made.backend} backend`),
       line("Seed", content.bootstrap === null
@@ -56,6 +56,8 @@ function drawAbout() {
       made.separated ? line("Caution", told.separated) : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),
+    element("h3", {}, "Each variable without a prior, and by the model"),
+    ...effectsTable(),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),
     element("h3", {}, "What has to be true"),
@@ -66,21 +68,29 @@ function drawAbout() {
   );
 }
 
+/** What each column does to the outcome with all others held fixed, before the model shrinks it. */
+function effectsTable() {
+  const { heading, head, rows, notes, of } = content.effects;
+  const signed = (cell) => cell.replace(/(^|to )-(?=\d)/g, "$1−");
+  return [
+    element("p", {}, `${heading}.`),
+    tableOf("Effects without a prior, and by the model", ["Variable", ...head], rows.map(([name, ...cells]) => [named(name), ...cells.map(signed)]), "effects-table"),
+    rows.length < of ? element("p", { class: "caption" }, `The ${rows.length} surest of ${of.toLocaleString("en")}.`) : "",
+    ...notes.map((note) => element("p", { class: "caption" }, note)),
+  ];
+}
+
 function seedless({ bent }) {
-  if (bent) return "what shocks add along bent paths is sampled, always with the same numbers, so the same table gives the same page";
+  if (bent) return "what shocks add along nonlinear paths is sampled, always with the same numbers, so the same table gives the same page";
   return "the model itself draws no random numbers, so the same table gives the same model";
 }
 
-/** Reasons and names; a model file of before does not tell the first two reasons apart. */
+/** Reasons and names. */
 function leftOut({ independent, adds_nothing: addsNothing, exhausted }) {
-  const explained = ["wholly explained by earlier variables", exhausted];
-  if (addsNothing === null) {
-    return [["no sign that the outcome depends on them, or none once earlier variables are known", independent], explained];
-  }
   return [
     ["no sign that the outcome depends on them", independent],
     ["associated with the outcome, but adding nothing once earlier variables are known", addsNothing],
-    explained,
+    ["wholly explained by earlier variables", exhausted],
   ];
 }
 

@@ -61,7 +61,7 @@ function fileName(name) {
   return name.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[._]+/, "_").slice(-100);
 }
 
-// The rule of rootcausal/files/results.py. The full-width forms count in some locales.
+// The rule of rootcausal/files/writing.py. The full-width forms count in some locales.
 const FORMULA_STARTS = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const PLAIN_NUMBER = /^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$/;
 

@@ -377,5 +377,5 @@ const ofNumber = {
   base: () => ["Base value", `${told.toText(content.base_value)}: what is expected of a patient whose ${ofAverage} are all average`],
 };
 
-const told = { yes_no: ofDiagnosis, survival: ofEvent, number: ofNumber }[facts.kind];
+const told = { binary: ofDiagnosis, survival: ofEvent, continuous: ofNumber }[facts.kind];
 const outcome = told.name();

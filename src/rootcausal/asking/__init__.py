@@ -1,1 +1,0 @@
-"""What names of columns suggest about the causal order, and the option that would say so."""

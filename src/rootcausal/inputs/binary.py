@@ -1,0 +1,210 @@
+"""A diagnosis, yes or no: two labels, and which of them is the disease."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from ..core.table import Index
+from ..outcomes.binary import Binary
+from ..wording import listed, one_line, plain, share
+from .from_frame import own_name
+from .outcomes import (
+    Ask,
+    ChosenOutcome,
+    Column,
+    CountedLabels,
+    Known,
+    KnownThere,
+    Labels,
+    OutcomeCells,
+    OutcomeColumns,
+    Target,
+    given_by,
+    is_label,
+    labels_in,
+    rows,
+    whole_numbers,
+)
+from .rules import Findings
+from .target import (
+    Disease,
+    choose_classes,
+    choose_counted,
+    choose_disease,
+    encode_known,
+    encode_target,
+    refuse_few_of_a_class,
+    refuse_unlabelled,
+    two_labels,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis(Target):
+    """Two labels, y (n,), and which one is the disease (None: see :mod:`.target`).
+
+    A column that tells the diagnosis is for the checks to judge.
+    """
+
+    ROLES: ClassVar[Mapping[str, str]] = {"y": "the target"}
+
+    y: Any
+    positive: Any
+
+    def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
+        y = given_by(X, self.y)
+        labels, classes = encode_target(y, self.positive, n_rows, findings)
+        return Known(labels, Binary.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
+
+    def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+        return encode_known(given_by(X, self.y), classes, n_rows)
+
+    def given(self) -> dict[str, Any]:
+        return {"y": self.y}
+
+    def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
+        """Rows are counted by label."""
+        name, title, findings = columns["y"].name, columns["y"].title, Findings()
+        seen: CountedLabels = ask([name], partial(_labels_in, name))
+        with findings.noting():
+            refuse_unlabelled(seen.missing)
+        with findings.noting():
+            labels = seen.in_order("the target")
+            counts = np.array([seen.counts[label] for label in labels.tolist()])
+            classes = choose_classes(labels, counts, title, self.positive)
+        findings.refuse()
+        disease = classes.tolist()[1]
+        n_cases = seen.counts[disease]
+        outcome = Binary(n_cases / sum(seen.counts.values()))
+        return KnownThere(LabelRows(name, disease), outcome, classes, {"cases": n_cases}, title)
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """Labels: 1 where the column holds ``disease``, and else 0."""
+
+    name: Hashable
+    disease: Any
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]:
+        return (self.name,)
+
+    def rows(self, partition: pd.DataFrame) -> np.ndarray:
+        return is_label(partition[self.name], self.disease).astype(np.intp)
+
+
+def _labels_in(name: Hashable, partition: pd.DataFrame) -> CountedLabels:
+    return CountedLabels.of(partition[name])
+
+
+@dataclass(frozen=True)
+class DiagnosisColumn(OutcomeColumns):
+    """A column with two labels.
+
+    Attributes
+    ----------
+    target : its name.
+    positive : the label that means disease; None where the labels say it.
+    negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
+    prevalence : share of the population with the disease, where cases and controls were sampled apart.
+    said : ``binary`` where the user said so, rather than left it to be seen.
+    """
+
+    target: str
+    positive: str | None = None
+    negative: str | None = None
+    prevalence: float | None = None
+    said: Literal["binary"] | None = None
+
+    @property
+    def named(self) -> tuple[tuple[str, str], ...]:
+        return (("--target", self.target),)
+
+    @property
+    def of_labels(self) -> str:
+        return self.target
+
+    def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
+        labels, missing = labels_in(table[self.target], self.target, "--target", path)
+        if self.positive is None or self.negative is None:
+            return OutcomeCells(labels, {self.target: missing}, np.zeros(labels.size, dtype=bool))
+        labels, others = two_labels(labels, missing, self.target, self.positive, self.negative)
+        notes: tuple[str, ...] = (_others_left_out(labels[others]),) if others.any() else ()
+        return OutcomeCells(labels, {self.target: missing}, others, notes)
+
+    def tidied(self, values: Labels) -> Labels:
+        return whole_numbers(values)
+
+    def choose(self, values: Labels, rows: Index) -> ChosenDiagnosis:
+        return ChosenDiagnosis(self, choose_disease(values, self.target, self.positive))
+
+    def choose_counted(self, unique: Labels, counts: Index) -> ChosenDiagnosis:
+        return ChosenDiagnosis(self, choose_counted(unique, counts, self.target, self.positive))
+
+
+@dataclass(frozen=True)
+class ChosenDiagnosis(ChosenOutcome):
+    """A column of two labels, and which of them is the disease."""
+
+    kind: ClassVar[str] = "binary"
+
+    column: DiagnosisColumn
+    disease: Disease
+
+    @property
+    def called(self) -> str:
+        return self.column.target
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"positive": self.disease.label, "prevalence": self.column.prevalence}
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        negative = self.column.negative
+        return super().remembered | ({} if negative is None else {"negative": negative})
+
+    def known(self, values: Any) -> Target:
+        return Diagnosis(values, self.disease.label)
+
+    def refuse_few(self, values: Labels) -> None:
+        refuse_few_of_a_class(*np.unique(values, return_counts=True))
+
+    def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
+        """Which label is the disease, and what to ask where the number of cases looks chosen."""
+        from .sampling import chosen_ratio
+
+        disease, prevalence = self.disease, self.column.prevalence
+        lines = [disease_line(self.column.target, disease.text, disease.n_cases, n_rows, prevalence, of_what)]
+        ratio = chosen_ratio(disease.n_cases, n_rows)
+        if ratio is not None and prevalence is None:
+            lines.append(
+                f"cases and controls are {ratio}: if they were sampled apart (a case-control study), say "
+                "with --prevalence how common the disease is in the population (0.02 for 2%), or the answer "
+                "is biased; patients who came as they came need nothing"
+            )
+        return lines
+
+
+def disease_line(
+    target: str, label: str, n_cases: int, n_rows: int, prevalence: float | None, of_what: str = "patients"
+) -> str:
+    """How common the disease is in the table and, where that is known, in the population."""
+    line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} {of_what})"
+    return line if prevalence is None else f"{line}; {share(prevalence)} in the population"
+
+
+def _others_left_out(labels: Labels) -> str:
+    named = [one_line(plain(label), 30) for label in np.unique(whole_numbers(labels))]
+    are = "is" if labels.size == 1 else "are"
+    return f"{rows(labels.size)} with other labels ({listed(named)}) {are} left out"

@@ -1,0 +1,152 @@
+"""Validation: whatever holds patients becomes a cohort that can be fitted, or one error that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from ..backends.choose import check_backend, choose_table, without_gpu
+from ..core.moments import describe_columns
+from ..core.table import LARGEST
+from ..errors import InputError, MissingExtraError
+from .from_frame import set_names, with_ids
+from .kinds import ColumnHints
+from .knowledge import Knowledge, precedence_of
+from .outcomes import Known, Target
+from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
+from .rules import Findings, note_columns, note_empty, note_not_finite
+
+
+@contextmanager
+def open_cohort(
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    hints: ColumnHints | None = None,
+    groups: Any = None,
+    knowledge: Knowledge | dict[str, Any] | None = None,
+    gpu: bool = True,
+) -> Iterator[Cohort]:
+    """A cohort in memory or on a cluster, for as long as it is fitted.
+
+    Sets n_features_in_ and feature_names_in_ on the estimator, as scikit-learn does. An error or Ctrl-C
+    inside puts back all attributes that it had: a fit that fails leaves the model of before whole.
+
+    Parameters
+    ----------
+    X : the variables.
+    target : the outcome, or None where the method needs none.
+    backend : what sums over the rows.
+    prevalence : share of cases in the population; None where the sample is the population.
+    hints : what the user says of kinds and of missing values; None where a method takes whole numbers only.
+    groups : (n,) patient ids, where a patient may have several rows.
+    knowledge : what is known of the causal order, or the fields of it; the layout of the cohort then says so.
+    gpu : whether a GPU offers all sums that will be asked for; if not, "auto" does not choose one.
+    """
+    check_backend(backend)
+    in_memory = not nw.dependencies.is_dask_dataframe(X)
+    if not in_memory and backend not in ("auto", "dask"):
+        raise InputError(
+            f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
+            "use backend='dask', or X.compute()"
+        )
+    with _old_model_kept(estimator):
+        if in_memory and backend != "dask":
+            backend = backend if gpu else without_gpu(backend)
+            yield _in_memory(estimator, X, target, backend, prevalence, hints, groups, knowledge)
+            return
+        if groups is not None:
+            raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
+        try:
+            from .from_cluster import open_on_cluster
+        except ImportError as error:
+            raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
+        with open_on_cluster(estimator, X, target, prevalence, hints, knowledge) as cohort:
+            yield cohort
+
+
+@contextmanager
+def open_in_memory(estimator: Any, X: Any, target: Target) -> Iterator[Cohort]:
+    """The same for a method that needs the rows themselves."""
+    with _old_model_kept(estimator):
+        yield _in_memory(estimator, X, target, "auto")
+
+
+@contextmanager
+def _old_model_kept(estimator: Any) -> Iterator[None]:
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def _in_memory(
+    estimator: Any,
+    X: Any,
+    target: Target | None,
+    backend: str,
+    prevalence: float | None = None,
+    hints: ColumnHints | None = None,
+    groups: Any = None,
+    knowledge: Knowledge | dict[str, Any] | None = None,
+) -> Cohort:
+    findings = Findings()
+    of_a_file = isinstance(X, Patients)
+    with findings.noting():
+        if groups is not None and not of_a_file:
+            of_rows, groups = groups, None  # where they cannot be told, all else is still looked at
+            X, groups = with_ids(X, of_rows, "groups")
+    if of_a_file:
+        set_names(estimator, list(X.readings.encoding.names))
+        readings = X.readings
+    else:
+        readings = readings_for_fit(estimator, X, hints, findings)
+    table, encoding = readings.table, readings.encoding
+    if knowledge is not None:
+        with findings.noting():
+            encoding = encoding.knowing(precedence_of(knowledge, encoding.names))
+    may_miss = hints is not None and hints.may_miss
+    whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
+    if may_miss and not whole:
+        note_empty(table, encoding.names, findings)
+    known: Known | None = None
+    if target is not None:
+        with findings.noting():
+            known = target.known(X, len(table), findings)
+        with findings.noting():
+            if known is not None:
+                target.refuse_itself(known, table, encoding.names)
+    patients = None
+    with findings.noting():
+        patients = X.groups if of_a_file else patients_of(groups, len(table))
+    values = encoding.matrix(table)
+    if findings or not whole:
+        note_usable_readings(readings, values, findings)
+    findings.refuse()
+    raw = choose_table(backend, values, None if known is None else known.rows)
+    columns = describe_columns(raw, prevalence)
+    if whole:
+        note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)
+        findings.refuse()
+    return Cohort(
+        raw=raw,
+        columns=columns,
+        encoding=encoding,
+        classes=np.empty(0) if known is None else known.classes,
+        outcome=None if known is None else known.outcome,
+        facts={} if known is None else known.facts,
+        rows=None if known is None else (values, known.values),
+        borrowed=readings.borrowed and values is table,
+        groups=patients,
+        reading=X.reading if of_a_file else {},
+        label_name="" if known is None else known.label_name,
+    )

@@ -1,0 +1,398 @@
+"""The time to an event, or to the end of follow-up: errors add to the log-hazard.
+
+Columns are screened against martingale residuals. The loss is the Poisson form of proportional hazards on the
+intervals of a :class:`~.follow_up.Clock` (piecewise-exponential): a sum over rows, as Cox's partial
+likelihood is not, with coefficients that are next to Cox's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.halves import Attribution
+from ..core.linear import NOTABLE_LOG_ODDS
+from ..core.population import ClassWeights
+from ..core.schema import MODEL, Array
+from ..core.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
+from ..errors import InputError
+from ..wording import percent
+from .base import (
+    BRIER,
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    TableLoss,
+    is_positive,
+    mean_of_folds,
+)
+from .follow_up import Clock
+from .simulated import Asked, Drawn, Population, shift_for
+from .words import ITS_OWN, Words, fold, wrapped
+
+# With fewer events nothing can be learned of hazards.
+FEWEST_EVENTS = 2
+MOST_EDGES = 1000
+# Patients compared with all others at once.
+PAIRS_A_BLOCK = 1 << 22
+# Share of simulated patients whose event is seen, unless another is asked for.
+EVENTS = 0.62
+# Beyond these, plus or minus, the simulated time to an event would leave float64; so would its longest one.
+MOST_SIMULATED_HAZARD, MOST_SIMULATED_TIME = 300.0, 350.0
+
+
+@dataclass(frozen=True, eq=False)
+class Survival(Scored):
+    """What is known of a patient are the time of follow-up and whether the event ended it, 1 or 0: (n, 2).
+
+    Attributes
+    ----------
+    clock : of the cohort.
+    horizon : the time by which risks are told.
+    """
+
+    name: ClassVar[str] = "survival"
+    variance: ClassVar[float] = 1.0  # log-hazards, squared
+    certain: ClassVar[str] = (
+        "the errors tell of some patients for certain that they have the event before others, or not at all, "
+        "so maximum likelihood has no finite answer"
+    )
+
+    clock: Clock
+    horizon: float
+
+    @property
+    def start(self) -> F64:
+        return np.log(self.clock.null_hazards)
+
+    @property
+    def chosen(self) -> str:
+        return f", survival, {self.horizon!r}"
+
+    @classmethod
+    def of(cls, known: np.ndarray, horizon: float | None = None) -> Survival:
+        """By default the horizon is the median time of the events, rounded."""
+        return cls.by(Clock.of(known[:, 0], known[:, 1]), horizon)
+
+    @classmethod
+    def by(cls, clock: Clock, horizon: float | None = None) -> Survival:
+        """The same where only the clock is at hand."""
+        return cls(clock, _rounded(clock) if horizon is None else float(horizon))
+
+    def again(self, known: np.ndarray) -> Survival:
+        return Survival.of(known, self.horizon)
+
+    @staticmethod
+    def is_enough(known: np.ndarray) -> bool:
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of(known[:, 0], known[:, 1]).has_an_order
+
+    @staticmethod
+    def lacks(known: np.ndarray) -> str:
+        events = int(known[:, 1].sum())
+        return (
+            f"had fewer than {FEWEST_EVENTS} events, or nobody whom an event came before: the cohort has too "
+            f"few events ({events})"
+        )
+
+    def rows(self, known: np.ndarray) -> np.ndarray:
+        return self.clock.rows(known[:, 0], known[:, 1])
+
+    def loss(self, table: Table, cols: Index) -> HazardLoss:
+        return HazardLoss(table, cols, self.start)
+
+    def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> HazardAttribution:
+        cumulative = np.append(0.0, np.cumsum(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD))))
+        edges = self.clock.edges
+        # A resample may lack whoever was followed until the horizon.
+        last = max(self.clock.longest, self.horizon)
+        if last > edges[-1]:
+            # After the last event nobody had one.
+            edges, cumulative = np.append(edges, last), np.append(cumulative, cumulative[-1])
+        return HazardAttribution(effects, edges, cumulative, self.horizon)
+
+
+def _rounded(clock: Clock) -> float:
+    """The median time of the events to two digits, or as it is where that is later than anybody's."""
+    rounded = float(f"{clock.middle:.2g}")
+    return rounded if 0.0 < rounded <= clock.longest else clock.middle
+
+
+class HazardLoss(TableLoss):
+    """The log-likelihood of follow-up; its baseline are intervals' log-hazards."""
+
+    def sums(self, beta: F64) -> LossSums:
+        return self.table.hazard_sums(self.cols, beta)
+
+    def is_certain(self, loglik: float) -> bool:
+        """A time has a density, which no prediction exhausts."""
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class HazardAttribution(Proportional):
+    """The log-hazard as a linear function of the errors, relative to a patient whose errors are all zero.
+
+    Attributes
+    ----------
+    coef : (k,) log-hazard for each unit of error, in causal order.
+    edges : (m,) times, ascending from zero to the longest follow-up.
+    cumulative : (m,) hazard until then of a patient whose errors are all zero; between edges it runs evenly.
+    horizon : the time by which risks are told.
+    """
+
+    kind: ClassVar[str] = "hazard"
+    outcome: ClassVar[str] = "survival"
+    ARRAYS: ClassVar[Mapping[str, Array]] = {
+        "coef": Array.within(MOST_LOG_ODDS),
+        "edges": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "cumulative": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "horizon": Array(MODEL, least=np.finfo(float).tiny),
+    }
+
+    coef: F64
+    edges: F64
+    cumulative: F64
+    horizon: float
+
+    @property
+    def base_value(self) -> float:
+        return 0.0
+
+    def predicted(self, predictor: F64) -> F64:
+        """The risk of an event by the horizon."""
+        return 1.0 - self.survival(predictor, np.array([self.horizon]))[:, 0]
+
+    def survival(self, predictor: F64, times: F64) -> F64:
+        """(n, m): probability of no event until each of some times (m,)."""
+        ratio = np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD))
+        return np.exp(-np.outer(ratio, np.interp(times, self.edges, self.cumulative)))
+
+    @property
+    def notable(self) -> float:
+        return NOTABLE_LOG_ODDS
+
+    def with_horizon(self, horizon: float) -> HazardAttribution:
+        return replace(self, horizon=horizon)
+
+    def check(self) -> None:
+        if not 2 <= self.edges.size == self.cumulative.size <= MOST_EDGES:
+            raise ValueError("the times of its baseline hazard are too few or too many")
+        if self.edges[0] != 0.0 or self.cumulative[0] != 0.0 or not (np.diff(self.edges) > 0.0).all():
+            raise ValueError("its baseline hazard is not one")
+        if self.horizon > self.edges[-1]:
+            raise ValueError("its horizon is later than any time of its baseline hazard")
+
+
+def words_of(attribution: Attribution, called: str | None, unit: str, parameters: Mapping[str, Any]) -> Words:
+    """The words of the time to an event; parameters may say by which time risks are told."""
+    assert isinstance(attribution, HazardAttribution)
+    asked, of_what = parameters.get("horizon"), called or "the event"
+    horizon = attribution.horizon if asked is None else float(asked)
+    when = f"{horizon:,g} {unit}" if unit else f"time {horizon:,g}"
+    prediction, why = f"risk by {when}", "" if asked is not None else ", the median time of the events"
+
+    def beside(value: float) -> str:
+        return f"×{fold(value)}"
+
+    return Words(
+        kind=Survival.name,
+        estimator="RCISurvival",
+        happening="the event",
+        of_what=of_what,
+        subject="the event",
+        node="event",
+        scale="log-hazard",
+        unit=unit,
+        prediction=prediction,
+        is_ratio=True,
+        axis=f"hazard ratio; {prediction}",
+        added="hazard times",
+        header=(prediction, "hazard"),
+        columns=("risk", "log_hazard"),
+        of_order="the hazard ratio of a shock of one standard deviation",
+        of_causes="root causes, and by how much each multiplies the hazard",
+        of_columns="the log-hazard that each variable adds",
+        populations=(f"Risks are told by {when}{why}; --horizon chooses another time.",),
+        facts={"scale": "log-hazard", "horizon": horizon, **({"time_unit": unit} if unit else {})},
+        cells=lambda risk, predictor: (percent(risk), beside(predictor)),
+        reached=lambda _, risk: percent(risk),
+        beside=beside,
+        end=fold,
+        per_sd=fold,
+        direct=lambda effect, signless: beside(abs(effect) if signless else effect),
+        adds=_on_hazard,
+        moved_by=lambda size: f"the hazard of {of_what} {fold(size)}-fold",
+        base=lambda _, average: (
+            f"log-hazards are relative to a patient whose {average} are all average, who has 0"
+        ),
+        meaning=lambda _, covariates: _meaning(prediction, covariates),
+        left_unnamed=lambda size: f"Shocks that change the hazard less than {fold(size)}-fold are not named.",
+        page=lambda made: {
+            "horizon": horizon,
+            "unit": unit,
+            "when": when,
+            "times": attribution.edges.tolist(),
+            "hazards": attribution.cumulative.tolist(),
+            "events": made["events"],
+        },
+    )
+
+
+def _on_hazard(value: float) -> str:
+    size = fold(abs(value))
+    if size == "1.00":
+        return "hardly changes the hazard"
+    return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
+
+
+def _meaning(prediction: str, covariates: bool) -> str:
+    average, parts = "shocks", "all variables"
+    if covariates:
+        average, parts = "shocks and covariates", "these and all variables"
+    return wrapped(
+        f"What the numbers mean: {prediction} is the probability of the event until then, by the model. The "
+        f"hazard is how fast the event comes, relative to a patient whose {average} are all average (×1.00). "
+        f"A root cause is a variable whose own shock, {ITS_OWN}, raises this patient's hazard; the largest "
+        f"comes first. ×2 doubles the hazard, ×0.50 halves it; what {parts} do, multiplied, makes the "
+        "patient's hazard."
+    )
+
+
+class SimulatedEvent:
+    """The time to an event whose hazard is constant, and whose log-hazard is the sum.
+
+    Patients enter evenly over the years of a study and are followed to its end, so follow-up is uniform
+    between zero and the longest one, and independent of everything else. The longest one is such that this
+    share of the population has its event before its follow-up ends.
+    """
+
+    name: ClassVar[str] = "event"
+    scale: ClassVar[str] = "log-hazard"
+    has_classes: ClassVar[bool] = True
+    rescue: ClassVar[str] = ", or choose a share of events nearer to a half"
+    takes: ClassVar[tuple[str, ...]] = ("events",)
+    intercept = 0.0
+
+    def __init__(self, population: Population, events: float) -> None:
+        self._rng = population.rng
+        hazard = _hazard(population.draw() @ population.effects)
+        log_longest = shift_for(
+            events, lambda shift: _chance_within(hazard * np.exp(shift)), MOST_SIMULATED_TIME
+        )
+        self._longest = np.exp(log_longest)
+
+    @classmethod
+    def of(cls, population: Population, asked: Asked) -> SimulatedEvent:
+        return cls(population, EVENTS if asked.events is None else asked.events)
+
+    def draw(self, predictor: F64) -> Drawn:
+        time = self._rng.standard_exponential(predictor.size) / _hazard(predictor)
+        follow_up = (1.0 - self._rng.random(predictor.size)) * self._longest
+        event = time <= follow_up
+        return Drawn(event.astype(np.int64), np.minimum(time, follow_up), event)
+
+
+def _hazard(log_hazard: F64) -> F64:
+    if np.abs(log_hazard).max() > MOST_SIMULATED_HAZARD:
+        raise InputError("the hazards overflow along the paths of so dense a graph: lower expected_neighbors")
+    return np.exp(log_hazard)
+
+
+def _chance_within(exposure: F64) -> F64:
+    """Chance of an event before a uniform end of follow-up, given hazard × the longest follow-up."""
+    return 1.0 + np.expm1(-exposure) / exposure
+
+
+def concordance(hazard: F64, time: F64, event: F64) -> float:
+    """Harrell's C (1982): of pairs where it is known who had the event first, the share ranked so.
+
+    Ties of the prediction count half. NaN where no pair can be compared.
+    """
+    first = np.flatnonzero(event > 0)
+    right, known = 0.0, 0
+    height = max(1, PAIRS_A_BLOCK // max(1, time.size))
+    for start in range(0, first.size, height):
+        some = first[start : start + height, None]
+        # Who was followed for longer, or as long without an event, had it later.
+        later = (time > time[some]) | ((time == time[some]) & (event == 0))
+        known += int(later.sum())
+        right += float((later & (hazard[some] > hazard)).sum())
+        right += 0.5 * float((later & (hazard[some] == hazard)).sum())
+    return right / known if known else float("nan")
+
+
+def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
+    """Mean squared error of risks by the horizon, patients weighted for those whose follow-up ended before.
+
+    Weights are the inverse probability of having been followed until then (Graf et al. 1999).
+    """
+    from scipy.stats import CensoredData, ecdf
+
+    # Events come before ends of follow-up at the same time.
+    ends = CensoredData(uncensored=time[event == 0], right=np.nextafter(time[event > 0], -np.inf))
+    followed = ecdf(ends).sf
+    happened = (time <= horizon) & (event > 0)
+    # Whose follow-up ended at the horizon had no event until then.
+    until = (time > horizon) | ((time == horizon) & (event == 0))
+    weight = np.zeros(time.size)
+    # Before an event counts who is followed just before it, so that its own time does not.
+    weight[happened] = 1.0 / np.maximum(followed.evaluate(np.nextafter(time[happened], -np.inf)), 1e-12)
+    weight[until] = 1.0 / np.maximum(followed.evaluate(np.nextafter(horizon, -np.inf)), 1e-12)
+    return float(weight @ (happened - risk) ** 2 / time.size)
+
+
+def _performance(
+    folds: Sequence[Fold], attribution: Attribution, parameters: Mapping[str, Any]
+) -> dict[str, float]:
+    """Concordances are the mean of those within folds."""
+    assert isinstance(attribution, HazardAttribution)
+    horizon = attribution.horizon
+    time, event = (np.concatenate([fold.known[:, column] for fold in folds]) for column in (0, 1))
+    null = np.concatenate([np.full(len(fold.known), fold.null) for fold in folds])
+    told = np.concatenate([fold.predicted for fold in folds])
+    return {
+        "concordance": mean_of_folds([concordance(fold.predictor, *fold.known.T) for fold in folds]),
+        "brier": brier(told, time, event, horizon),
+        "brier_without_variables": brier(null, time, event, horizon),
+        "horizon": horizon,
+    }
+
+
+def _check_facts(made: Mapping[str, Any]) -> None:
+    if type(made["events"]) is not int or not 0 < made["events"] <= made["rows"]:
+        raise ValueError("its numbers of rows and events do not fit together")
+    if not (is_positive(made["horizon"]) and is_positive(made["longest_follow_up"])):
+        raise ValueError("a time that it remembers is none")
+
+
+SURVIVAL = Specification(
+    outcome=Survival,
+    attribution=HazardAttribution,
+    words=words_of,
+    simulator=SimulatedEvent,
+    estimator="RCISurvival",
+    called="the time to an event",
+    has_classes=True,
+    offers=("probability",),
+    unit_name=lambda called: "time",
+    performance=_performance,
+    said_of={
+        "concordance": "it tells which of two patients has the event first in {:.0%} of pairs",
+        "brier": BRIER,
+    },
+    check_facts=_check_facts,
+    checks=(
+        "gives_away",
+        "calibrated",
+        "proportional_hazards",
+        "straight",
+        "follow_up",
+        "few_events",
+        "influence",
+    ),
+)

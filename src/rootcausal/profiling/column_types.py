@@ -1,0 +1,230 @@
+"""What each column is: a kind that can be fitted, or an id, a date, free text, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..files.cells import says_missing
+from ..inputs.infer_types import of_texts
+from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnError, variable_of_numbers
+from ..name_hints.columns import says_date, says_id, says_rank, says_row_number, says_site
+from ..name_hints.words import tokens, words
+from .counts import Counted, as_text, is_whole_date
+
+Shape = Literal["number", "binary", "ordinal", "nominal", "id", "date", "text", "empty", "constant"]
+FITTED = ("number", "binary", "ordinal", "nominal")
+
+# In fewer rows, numbers rise from row to row by chance.
+ROWS_TO_RISE = 20
+# And a column of texts, each once, is one of ids from so few rows on: it cannot tell anything else.
+ROWS_OF_TEXTS = 3
+# An id is a word; what is longer, or has several words, is a note or a person's name.
+LONGEST_ID = 40
+LEVELS_SHOWN = 10
+_MONTHS = words(
+    "january february march april may june july august september october november december jan feb mar apr "
+    "jun jul aug sep sept oct nov dec"
+)
+_DAYS = words(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+)
+# Whole numbers under these names, within these, are months and days of the week.
+_NUMBERED = {"month": (1, 12), "mon": (1, 12), "weekday": (0, 7), "dow": (0, 7), "dayofweek": (0, 7)}
+# What may stand beside them: when it was.
+_WHEN = words(
+    "of the week admission admitted diagnosis diag dx birth visit study entry enrollment calendar death "
+    "died discharge onset start stop end last contact seen exit relapse surgery operation transplant "
+    "randomization randomisation followup event julian date"
+)
+# Days since a day long ago: the first of them is later than this, and all are within a lifetime.
+_FIRST_DAY, _LIFETIME = 1000, 100 * 366
+# One of two such columns hardly ever comes before the other.
+_IN_ORDER = 0.98
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is said of one column.
+
+    Attributes
+    ----------
+    name : of the column.
+    kind : one that can be fitted, or why it cannot.
+    n_different : different values, without the missing ones.
+    n_missing : cells without a value.
+    share_missing : of all rows.
+    range : least and largest of a column of numbers; else None.
+    levels : (text, rows) of a column with few values, at most LEVELS_SHOWN of them; else empty.
+    example : the first of its most common texts, or a number; None for an empty column.
+    """
+
+    name: str
+    kind: Shape
+    n_different: int
+    n_missing: int
+    share_missing: float
+    range: tuple[float, float] | None
+    levels: tuple[tuple[str, int], ...]
+    example: str | None
+
+
+def shape_of(cells: Counted) -> Shape:
+    """What a column is, by its cells and its name."""
+    if not cells.n_observed:
+        return "empty"
+    if cells.form == "date" or is_whole_date(cells) or is_calendar(cells):
+        return "date"
+    if cells.form == "other":
+        return "text"
+    if cells.n_different == 1 and not cells.strange:
+        return "constant"
+    if _is_id(cells):
+        return "id"
+    if says_date(cells.name) and (cells.form == "text" or cells.n_different > MOST_LEVELS):
+        return "date"
+    return _guess(cells)
+
+
+def is_row_number(cells: Counted) -> bool:
+    """Whether a column counts the rows, from 0 or from 1, also where these were sorted or drawn since."""
+    numbers = cells.numbers
+    if numbers is None or cells.n_missing or not cells.whole or not cells.all_distinct:
+        return False
+    if says_row_number(cells.name) and cells.n_rows >= ROWS_TO_RISE:
+        return True
+    if cells.n_rows < ROWS_TO_RISE and not says_row_number(cells.name):
+        return False
+    ordered = numbers if says_rank(cells.name) else np.sort(numbers)
+    return ordered[0] in (0.0, 1.0) and bool((np.diff(ordered) == 1.0).all())
+
+
+def _is_id(cells: Counted) -> bool:
+    if not cells.name.strip():
+        return True  # an exported index; a column without a name can be no variable
+    if cells.form == "number":
+        if not cells.whole:
+            return bool(cells.strange) and _are_named_ids(cells)  # 207a among numbers
+        if is_row_number(cells) or _rises(cells):
+            return True
+        return _are_named_ids(cells) or (says_site(cells.name) and cells.n_different > MOST_LEVELS)
+    if _are_named_ids(cells):
+        return True
+    return cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS and _are_words(cells)
+
+
+def _are_named_ids(cells: Counted) -> bool:
+    """Whether the name says ids, and they are more than levels are; of sites, more than levels can be."""
+    least = MOST_LEVELS if says_site(cells.name) else MOST_ORDINAL_NUMBERS
+    return says_id(cells.name) and (cells.n_different > least or cells.all_distinct)
+
+
+def _rises(cells: Counted) -> bool:
+    numbers = cells.numbers
+    assert numbers is not None
+    enough = cells.n_rows >= ROWS_TO_RISE and not cells.n_missing
+    return enough and cells.all_distinct and bool((np.diff(numbers) > 0).all())
+
+
+def _are_words(cells: Counted) -> bool:
+    texts = [str(text) for text in cells.different]
+    return max(map(len, texts)) <= LONGEST_ID and sum(" " in text for text in texts) < len(texts) / 2
+
+
+def _guess(cells: Counted) -> Shape:
+    """The kind that a fit would take a column for."""
+    if cells.form == "number":
+        if cells.n_different > MOST_LEVELS:
+            return "number"
+        assert cells.numbers is not None
+        return variable_of_numbers(cells.name, cells.numbers).kind
+    all_distinct = cells.all_distinct and cells.n_rows >= ROWS_OF_TEXTS
+    if cells.n_different > MOST_LEVELS or all_distinct:
+        return "text"
+    counts = {str(text): int(count) for text, count in zip(cells.different, cells.counts, strict=True)}
+    known = {text: count for text, count in counts.items() if not says_missing(text)}
+    try:
+        of_texts(cells.name, known, None, cells.order)  # as it is once words for missing are gone
+        return of_texts(cells.name, counts, None, cells.order).kind
+    except ColumnError:
+        return "text"
+
+
+def facts_of(cells: Counted, kind: Shape) -> ColumnFacts:
+    """What is shown of a column."""
+    numeric = cells.form == "number" and len(cells.different) > 0
+    few = kind in ("binary", "ordinal", "nominal", "constant")
+    example = as_text(cells.different[0]) if cells.different else None
+    if numeric:
+        assert cells.numbers is not None
+        example = as_text(float(cells.numbers[np.flatnonzero(~np.isnan(cells.numbers))[0]]))
+        if isinstance(cells.different[0], bool):
+            example = "true" if example == "1" else "false"
+    elif cells.strange:
+        example = cells.strange[0][0]
+    return ColumnFacts(
+        name=cells.name,
+        kind=kind,
+        n_different=cells.n_different + len(cells.strange),
+        n_missing=cells.n_missing,
+        share_missing=cells.n_missing / cells.n_rows if cells.n_rows else 0.0,
+        range=(float(cells.different[0]), float(cells.different[-1])) if numeric else None,
+        levels=tuple(
+            (as_text(value), int(count))
+            for value, count in zip(cells.different[:LEVELS_SHOWN], cells.counts, strict=False)
+        )
+        if few
+        else (),
+        example=example,
+    )
+
+
+def is_calendar(cells: Counted) -> bool:
+    """Whether a column says a month or a day of the week, by words or by numbers under such a name."""
+    if not cells.different:
+        return False
+    if cells.form == "text":
+        levels = {str(level).strip().rstrip(".").casefold() for level in cells.different}
+        return len(levels) > 2 and (levels <= _MONTHS or levels <= _DAYS)
+    parts = tokens(cells.name)
+    if "".join(parts) == "dayofweek":
+        parts = ["dayofweek"]
+    named = [part for part in parts if part in _NUMBERED]
+    if len(named) != 1 or not cells.whole or not {*parts} - {named[0]} <= _WHEN:
+        return False
+    low, high = _NUMBERED[named[0]]
+    return bool(low <= cells.different[0] and cells.different[-1] <= high) and cells.n_different > 2
+
+
+def days_since(columns: Sequence[Counted]) -> set[str]:
+    """Columns of whole numbers that count days from some day long ago: diag and death, Julian days."""
+    could = [cells for cells in columns if _could_be_days(cells)]
+    found = {cells.name for cells in could if "julian" in tokens(cells.name)}
+    for first in could:
+        for second in could:
+            assert first.numbers is not None and second.numbers is not None
+            both = ~np.isnan(first.numbers) & ~np.isnan(second.numbers)
+            if first is second or not both.any():
+                continue
+            after = second.numbers[both] - first.numbers[both]
+            overlap = min(first.different[-1], second.different[-1]) > max(
+                first.different[0], second.different[0]
+            )
+            if overlap and float((after >= 0).mean()) >= _IN_ORDER and bool((after > 0).any()):
+                found |= {first.name, second.name}
+    return found
+
+
+def _could_be_days(cells: Counted) -> bool:
+    if cells.numbers is None or not cells.whole or cells.n_different <= MOST_LEVELS:
+        return False
+    first, last = float(cells.different[0]), float(cells.different[-1])
+    # Numbers that begin near 0 are a time since something of the patient's own.
+    return (
+        bool(_WHEN & {*tokens(cells.name)})
+        and first > max(_FIRST_DAY, last - first)
+        and last - first < _LIFETIME
+    )

@@ -1,0 +1,211 @@
+"""Follow-up: one column says how long patients were followed, another whether the event ended that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..core.table import Index
+from ..files.cells import says_missing
+from ..inputs.labels import place_of_disease, says_ill
+from ..name_hints.endpoints import belong_together, intervals_in, says_end, time_of
+from ..outcomes.survival import FEWEST_EVENTS
+from ..screening.auc import FEWEST_OF_A_CLASS, rank_auc
+from ..wording import amount, listed, plural, quoted
+from .column_types import Shape
+from .counts import Counted
+from .findings import Finding
+from .leakage import auc_z
+from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
+
+# A time that more patients lack is known of the dead only, say: no time of follow-up of all.
+MOST_MISSING = 0.2
+# The event ends follow-up, so who had it was mostly followed for a shorter time. The share of pairs in which
+# that is the other way round is 0.69 at most in the survival tables of R packages, and from 0.81 on where the
+# event is the wrong label; and it must be no chance, in standard errors.
+EVENTS_ARE_LATE = 0.8
+LEAST_Z_OF_LATE = 2.6
+DEATH = ("death", "dead", "died", "os", "mortality", "vital")
+
+
+def times_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Counted]:
+    """Columns that by name and values may be times of follow-up."""
+    return [
+        cells
+        for cells in columns
+        if time_of(cells.name) is not None
+        and kinds[cells.name] in ("number", "ordinal", "id")
+        and cells.form == "number"
+        and cells.n_different > MOST_LABELS
+        and cells.different[0] >= 0
+        and cells.n_missing <= MOST_MISSING * cells.n_rows
+    ]
+
+
+def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape]) -> tuple[str, bool] | None:
+    """The time of follow-up that goes with an event, and whether names say so; None where there is none."""
+    times = times_of([cells for cells in columns if cells.name != event], kinds)
+    named = [cells.name for cells in times if belong_together(cells.name, event)]
+    if named:
+        return named[0], True
+    # That of another event is not that of this one.
+    own = {
+        one.name for one in times if any(belong_together(one.name, c.name) for c in columns if c is not one)
+    }
+    free = [cells.name for cells in times if says_end(cells.name) and cells.name not in own]
+    free.sort(key=lambda name: "time" not in name.casefold())
+    return (free[0], says_end(event)) if free else None
+
+
+def pairs_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[tuple[str, str]]:
+    """(time, event) of the table, by their names; death comes first, since it is what most ask about."""
+    found = []
+    for event in candidates(columns, kinds):
+        beside = time_beside(event, columns, kinds)
+        if beside is not None and beside[1]:
+            found.append((beside[0], event))
+    return sorted(found, key=lambda pair: not any(word in pair[1].casefold() for word in DEATH))
+
+
+def event_codes(ill: Index, cells: Counted) -> Index:
+    """(n,) 1 for who had the event, 0 for everybody else with a label, -1 for who has none."""
+    return ill if cells.codes is None else np.where(cells.codes < 0, -1, (ill == 1).astype(np.intp))
+
+
+def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
+    """That a table asked about a yes/no target holds the time to an event."""
+    options: tuple[tuple[str, ...], ...] = (("--time", time), ("--event", event))
+    if sure:
+        sentence = (
+            f"Column {quoted(time)} says how long patients were followed, and {quoted(event)} whether the "
+            f"event ended that. Both together are the outcome: with {quoted(event)} alone, who was followed "
+            "for a month counts as healthy as who was followed for ten years."
+        )
+        return [Finding("follow-up", (time,), sentence, options, True)]
+    sentence = (
+        f"Column {quoted(time)} may be how long patients were followed. If {quoted(event)} says whether that "
+        "ended with the event, both together are the outcome."
+    )
+    return [Finding("follow-up", (time,), sentence, options)]
+
+
+def find_intervals(time: Counted, columns: Sequence[Counted]) -> list[Finding]:
+    """That rows are intervals of follow-up, where ``time`` is one end of them."""
+    ends = intervals_in(cells.name for cells in columns)
+    numbers = {cells.name: cells.numbers for cells in columns if cells.numbers is not None}
+    if ends is None or time.name not in ends or not set(ends) <= set(numbers):
+        return []
+    start, stop = (numbers[name] for name in ends)
+    if not bool((start > 0).any()) or bool((start > stop).any()):
+        return []
+    names = " and ".join(map(quoted, ends))
+    sentence = (
+        f"Rows are intervals of follow-up (counting process), by {names}: several rows of a patient, or "
+        "patients who came late, are not fitted as such. Make a row of each patient, with the time from the "
+        "start to the event or to the end of follow-up. Until then no fit is proposed."
+    )
+    return [Finding("intervals", ends, sentence)]
+
+
+def find_late_events(facts: TargetFacts, ill: Index, time: Counted) -> tuple[TargetFacts, list[Finding]]:
+    """The facts, doubted where those with the event ``ill`` (n,) were mostly followed for longer."""
+    if facts.guessed or facts.disease is None or time.numbers is None:
+        return facts, []
+    there = (ill >= 0) & ~np.isnan(time.numbers)
+    times, had = time.numbers[there], ill[there]
+    n_events = int(had.sum())
+    if min(n_events, had.size - n_events) < FEWEST_OF_A_CLASS:
+        return facts, []
+    longer = rank_auc(rankdata(times), had)
+    if longer <= EVENTS_ARE_LATE or auc_z(longer, n_events, had.size - n_events) < LEAST_Z_OF_LATE:
+        return facts, []
+    with_it, without = (amount(float(np.median(times[had == label]))) for label in (1, 0))
+    sentence = (
+        f"The times in {quoted(time.name)} contradict {quoted(facts.name)}: where that is "
+        f"{quoted(facts.disease, 30)}, patients were followed for a median of {with_it}, and else for "
+        f"{without}. The event ends follow-up, so its times are mostly the shorter ones. Which label is it?"
+    )
+    said = Finding("contradiction", (facts.name, time.name), sentence)
+    return replace(facts, guessed=True, contradicted=time.name), [said]
+
+
+def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
+    """What there is to say about the labels of an event, and about times; ``n_gone`` rows lack one."""
+    name, shown = quoted(facts.name), listed([f"{quoted(t, 30)} ({c})" for t, c in facts.labels], 10)
+    found = []
+    if facts.disease is None:
+        held = f"holds {shown}" if facts.labels else "holds many values"
+        sentence = f"The event column {name} {held}: it has to say whether the event came, 1 or 0."
+        return [Finding("target", (facts.name,), sentence)]
+    if facts.too_few(of_all=False):
+        sentence = f"The event column {name} holds {shown}: at least {FEWEST_EVENTS} events are needed."
+        return [Finding("target", (facts.name,), sentence)]
+    others = "All other labels are the end of follow-up."
+    if facts.guessed:
+        sentence = (
+            f"The labels of {name}, {shown}, do not say which is the event{in_doubt(facts)}: put it in the "
+            f"place of LABEL. {others}"
+        )
+        found.append(Finding("target", (facts.name,), sentence, (("--positive", LABEL),), True))
+    elif facts.others:
+        sentence = f"{quoted(facts.disease, 30)} is the event of {name} by its words, among {shown}. {others}"
+        found.append(Finding("target", (facts.name,), sentence, (("--positive", facts.disease),), True))
+    found += _competing(facts)
+    unknown = tuple(label for label, _ in facts.labels if says_missing(label))
+    if unknown and len(facts.labels) - len(unknown) > 1:
+        shown = listed([quoted(label, 30) for label in unknown])
+        sentence = f"{name} holds {shown}: not known is not the end of follow-up without the event."
+        options = tuple(("--na", f"{facts.name}={label}") for label in unknown)
+        found.append(Finding("code for missing", (facts.name,), sentence, options, True))
+    if n_gone:
+        has = "has" if n_gone == 1 else "have"
+        sentence = f"{plural(n_gone, 'row')} {has} no time or no event, and would be left out."
+        found.append(Finding("target missing", (facts.name, time.name), sentence))
+    assert time.numbers is not None
+    zero, below = int((time.numbers == 0).sum()), int((time.numbers < 0).sum())
+    if below:
+        sentence = f"{plural(below, 'time')} in {quoted(time.name)} below 0: correct them in the file."
+        found.append(Finding("time", (time.name,), sentence))
+    elif zero:
+        sentence = (
+            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as followed for less "
+            "than anybody else."
+        )
+        found.append(Finding("time", (time.name,), sentence))
+    return found
+
+
+def _competing(facts: TargetFacts) -> list[Finding]:
+    """Labels that are neither the event nor the mere end of follow-up, as a transplant is before death."""
+    others = [
+        f"{quoted(label, 30)} ({count})"
+        for label, count in facts.labels
+        if label != facts.disease and says_ill(label) is not False and not says_missing(label)
+    ]
+    if facts.guessed or not others or len(facts.labels) < 3:
+        return []
+    counts = "counts" if len(others) == 1 else "count"
+    sentence = (
+        f"{listed(others)} in {quoted(facts.name)} {counts} as the end of follow-up without the event. What "
+        "keeps the event from coming, or takes away those who are the worst, is a competing event: risks "
+        f"then are those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens. Count it "
+        "as the event too, in the file, if you ask for either."
+    )
+    return [Finding("competing event", (facts.name,), sentence)]
+
+
+def in_words(time: Counted) -> str:
+    """How long patients were followed."""
+    assert time.numbers is not None
+    known = time.numbers[~np.isnan(time.numbers)]
+    return f"up to {amount(float(known.max()))}, median {amount(float(np.median(known)))}"
+
+
+def as_event(facts: TargetFacts) -> TargetFacts:
+    """The same, where all labels but that of the event count as one."""
+    n_labelled = sum(count for _, count in facts.labels)
+    guessed = place_of_disease([label for label, _ in facts.labels], facts.name) is None
+    return replace(facts, guessed=guessed, n_controls=n_labelled - facts.n_cases)

@@ -1,0 +1,348 @@
+"""Everything that can be said of a table before it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.table import Index
+from ..files.cells import with_decimal_commas
+from ..inputs.kinds import Kind
+from ..wording import listed, plural
+from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
+from .counts import Counted, counted_of
+from .duplicates import find_coarser, find_copies, find_recorded, find_repeated_rows
+from .findings import Finding
+from .follow_up import (
+    as_event,
+    event_codes,
+    find_event,
+    find_intervals,
+    find_late_events,
+    find_pair,
+    in_words,
+    pairs_of,
+    time_beside,
+)
+from .leakage import (
+    CASES,
+    EVENTS,
+    Who,
+    find_absence_with,
+    find_after,
+    find_deciding,
+    find_itself,
+    find_parts,
+    find_telling_absence,
+)
+from .missing_codes import find_codes, find_unmeasured, find_zeros
+from .single_columns import (
+    find_dates,
+    find_empty,
+    find_ids,
+    find_implausible,
+    find_kinds,
+    find_mostly_missing,
+    find_people,
+    find_sites,
+    find_texts,
+    find_too_large,
+    find_unclear_commas,
+)
+from .target import (
+    MOST_LABELS,
+    TargetFacts,
+    candidates,
+    codes_of,
+    find_contradiction,
+    find_number,
+    find_target,
+    is_number,
+    target_of,
+)
+
+# Areas under curves and correlations do not change with more rows than these: those asked are spread evenly.
+ROWS_ASKED = 20_000
+CELLS_ASKED = 50_000_000
+LEAST_ROWS_ASKED = 500
+ROWS_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a table holds.
+
+    Attributes
+    ----------
+    n_rows : patients.
+    columns : one for each column, in the order of the table.
+    target : what the target holds, or the event; None where none was named.
+    candidates : columns that could be the target, where none was named.
+    pairs : (time, event) that could be the outcome, likewise.
+    time : the column that says how long patients were followed until the event, or not; None without one.
+    followed : how long that was, in words.
+    number : whether the target is taken for a number.
+    findings : what to know before a fit.
+    n_asked : in how many rows copies, and columns that decide the outcome, were looked for.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    target: TargetFacts | None
+    candidates: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    n_asked: int
+    pairs: tuple[tuple[str, str], ...] = ()
+    time: str | None = None
+    followed: str = ""
+    number: bool = False
+
+
+def look(
+    table: Any,
+    target: str | None = None,
+    id_column: str | None = None,
+    said: Mapping[str, Kind] | None = None,
+    time: str | None = None,
+    outcome: Literal["binary", "continuous"] | None = None,
+) -> Look:
+    """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
+
+    What the user ``said`` that a column is needs no guess, and no doubt. With a ``time`` of follow-up the
+    target is the event; where neither that nor the kind of ``outcome`` is given, both are guessed.
+    """
+    headers = repeated_headers(table)
+    if headers.size:
+        table = table.take(np.setdiff1d(np.arange(table.num_rows), headers))
+    table, unclear = with_decimal_commas(table, {id_column or "", *(said or {})})
+    n_rows, all_columns = table.num_rows, [counted_of(name, table[name]) for name in table.column_names]
+    kinds = _kinds(all_columns, said or {}, id_column)
+    proposed: list[Finding] = []
+    if target is not None and time is None and outcome is None:
+        target, time, proposed = _follow_up_found(target, all_columns, kinds)
+    by_name = {cells.name: cells for cells in all_columns}
+    for name in (target, time):
+        if name is not None and kinds[name] in ("id", "date"):
+            kinds[name] = "number" if by_name[name].form == "number" else "text"
+    facts = tuple(facts_of(cells, kinds[cells.name]) for cells in all_columns)
+    table, columns, kinds = _with_outcome(table, all_columns, kinds, target, time, outcome)
+    told = [name for name in (target, time) if name is not None]
+    variables = [cells for cells in columns if cells.name not in told]
+    rows = _rows_asked(table.num_rows, table.num_columns)
+    of_commas = find_unclear_commas({one.name: unclear[one.name] for one in variables if one.name in unclear})
+    variables = _kept(variables, of_commas)
+    findings = [
+        *find_headers(headers),
+        *of_commas,
+        *find_ids(variables, kinds, id_column, table),
+        *find_dates(variables, kinds),
+        *find_texts(variables, kinds),
+        *find_people(variables, kinds),
+        *find_empty(variables, kinds),
+        *find_too_large(variables, kinds),
+        *find_repeated_rows(columns, table, id_column),
+    ]
+    labels, number = None, False
+    if target is not None:
+        labels, _ = target_of(by_name[target])
+        of_used = next(cells for cells in columns if cells.name == target)
+        ill = np.full(table.num_rows, -1) if labels.disease is None else codes_of(of_used, labels)
+        number = outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target]))
+        who = CASES
+        if number:
+            ill, of_target = np.full(ill.size, -1), find_number(by_name[target])
+        elif time is not None:
+            ill, labels, who = event_codes(ill, of_used), as_event(labels), EVENTS
+            labels, contradicted = find_contradiction(labels, ill, columns)
+            labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
+            of_target = [*find_intervals(by_name[time], all_columns), *contradicted, *late]
+            of_target += find_event(labels, by_name[time], n_rows - table.num_rows)
+        else:
+            labels, contradicted = find_contradiction(labels, ill, columns)
+            of_target = [*contradicted, *find_target(labels)]
+        findings = [*proposed, *of_target, *findings]
+        if number or time is not None:
+            amount = next(cells for cells in columns if cells.name == (time or target))
+            findings += find_itself(variables, kinds, amount, linear=number)
+        of_time = None if time is None else by_name[time]
+        findings += _of_outcome(_kept(variables, findings), kinds, target, ill, rows, who, of_time)
+        if number or time is not None:
+            limit = "absence, pairs" if number else "absence, follow-up"
+            findings += find_absence_with(_kept(variables, findings), kinds, amount, limit)
+    findings += find_mostly_missing(_kept(variables, findings), kinds)
+    findings += find_copies(_kept(variables, findings), kinds, rows)
+    findings += find_coarser(_kept(variables, findings), kinds, rows)
+    findings += find_recorded(variables, kinds, _left_out(findings))
+    out = _left_out(findings)
+    findings += [
+        *find_codes(columns, kinds, out, told),
+        *find_zeros(columns, kinds, out, told),
+        *find_implausible(_kept(variables, findings)),
+        *find_kinds([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds),
+    ]
+    findings += find_sites([c for c in _kept(variables, findings) if c.name not in (said or {})], kinds)
+    findings += find_unmeasured(_kept(variables, findings), kinds)
+    could = () if target is not None else tuple(candidates(columns, kinds))
+    pairs = () if target is not None else tuple(pairs_of(columns, kinds))
+    followed = "" if time is None else in_words(by_name[time])
+    n_asked = n_rows if rows.size == table.num_rows else rows.size
+    out_of = (n_rows, facts, labels, could, tuple(findings), n_asked)
+    return Look(*out_of, pairs, time, followed, number)
+
+
+def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:
+    kinds: dict[str, Shape] = {cells.name: shape_of(cells) for cells in columns}
+    kinds |= dict.fromkeys(days_since(columns), "date")
+    kinds |= {name: kind for name, kind in said.items() if name in kinds}
+    if id_column is not None:
+        kinds[id_column] = "id"
+    return kinds
+
+
+def _with_outcome(
+    table: Any,
+    columns: list[Counted],
+    kinds: dict[str, Shape],
+    target: str | None,
+    time: str | None,
+    outcome: Literal["binary", "continuous"] | None,
+) -> tuple[Any, list[Counted], dict[str, Shape]]:
+    """The same in the rows that a fit would use: what varies elsewhere may be a constant among them."""
+    by_name = {cells.name: cells for cells in columns}
+    used = np.ones(table.num_rows, dtype=bool)
+    for name in (target, time):
+        if name is not None and (by_name[name].numbers is not None or by_name[name].codes is not None):
+            used &= ~by_name[name].missing
+    if target is not None and time is None and outcome != "continuous":
+        labels, ill = target_of(by_name[target])
+        if labels.disease is not None and not labels.guessed:
+            used &= ill >= 0
+    if used.all() or not used.any():
+        return table, columns, kinds
+    table = table.filter(used)
+    columns = [counted_of(name, table[name]) for name in table.column_names]
+    return (
+        table,
+        columns,
+        kinds | {c.name: shape_of(c) for c in columns if kinds[c.name] in (*FITTED, "text")},
+    )
+
+
+def _follow_up_found(
+    target: str, columns: list[Counted], kinds: dict[str, Shape]
+) -> tuple[str, str | None, list[Finding]]:
+    """The target or the event, the time of follow-up or None, and what to say of them.
+
+    Only one column was named; where names say it, another one belongs to it.
+    """
+    of_time = next((event for time, event in pairs_of(columns, kinds) if time == target), None)
+    if of_time is not None:
+        return of_time, target, find_pair(target, of_time, sure=True)
+    cells = next(cells for cells in columns if cells.name == target)
+    beside = time_beside(target, columns, kinds) if 2 <= cells.n_different <= MOST_LABELS else None
+    if beside is None:
+        return target, None, []
+    time, sure = beside
+    return target, time if sure else None, find_pair(time, target, sure)
+
+
+def _of_outcome(
+    variables: list[Counted],
+    kinds: dict[str, Shape],
+    target: str,
+    ill: Index,
+    rows: Index,
+    who: Who,
+    time: Counted | None,
+) -> list[Finding]:
+    """What tells the outcome: each column is named for the first reason only."""
+    findings = find_after(variables, kinds, target, rows, time)
+    findings += find_telling_absence(_kept(variables, findings), kinds, ill, who)
+    findings += find_parts(_kept(variables, findings), kinds, ill, who)
+    return findings + find_deciding(_kept(variables, findings), kinds, ill, _both_classes(ill, rows), who)
+
+
+def _left_out(findings: list[Finding]) -> set[str]:
+    """Columns that the findings so far leave out."""
+    return {
+        option[1]
+        for one in findings
+        if one.in_line
+        for option in one.options
+        if option[0] in ("--drop", "--after", "--id")
+    }
+
+
+def _kept(columns: list[Counted], findings: list[Finding]) -> list[Counted]:
+    out = _left_out(findings)
+    return [cells for cells in columns if cells.name not in out]
+
+
+def _rows_asked(n_rows: int, n_columns: int) -> Index:
+    """Rows spread evenly over the table, all of them where they are few."""
+    size = min(n_rows, ROWS_ASKED, max(LEAST_ROWS_ASKED, CELLS_ASKED // max(n_columns, 1)))
+    return np.linspace(0, n_rows - 1, size).astype(np.intp) if n_rows else np.empty(0, dtype=np.intp)
+
+
+def _both_classes(ill: Index, rows: Index) -> Index:
+    """As many rows, half of each class where there are enough: of a rare disease no case is passed over."""
+    if rows.size == ill.size:
+        return rows
+    chosen = [np.flatnonzero(ill == label) for label in (0, 1)]
+    spread = [
+        some[np.linspace(0, some.size - 1, min(some.size, rows.size // 2)).astype(np.intp)]
+        for some in chosen
+        if some.size
+    ]
+    return np.sort(np.concatenate(spread)) if spread else rows
+
+
+def variables_left(look: Look) -> list[str]:
+    """The columns that the proposed line fits."""
+    out = _left_out(list(look.findings))
+    told = {look.time, None if look.target is None else look.target.name}
+    return [
+        column.name
+        for column in look.columns
+        if column.kind in FITTED and column.name not in out and column.name not in told
+    ]
+
+
+def repeated_headers(table: Any) -> Index:
+    """Which rows of a pyarrow table hold the name of its column in every cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows: Any = None
+    named = [name for name in table.column_names if name.strip()]
+    for name in named:
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            return np.empty(0, dtype=np.intp)
+        same = pc.equal(pc.utf8_trim_whitespace(column), name.strip()).fill_null(False)
+        rows = same if rows is None else pc.and_(rows, same)
+        if not pc.any(rows).as_py():
+            return np.empty(0, dtype=np.intp)
+    # Of a single column the name may be a level.
+    if rows is None or len(named) < 2:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(rows.to_numpy()).astype(np.intp)
+
+
+def find_headers(rows: Index) -> list[Finding]:
+    """What to say of rows, counted from 0, that were left out of the look."""
+    if not rows.size:
+        return []
+    shown = listed([str(row + 1) for row in rows.tolist()], ROWS_NAMED)
+    many = rows.size > 1
+    sentence = (
+        f"{'Rows' if many else 'Row'} {shown} {'repeat' if many else 'repeats'} the header: remove "
+        f"{'them' if many else 'it'} from the file. What is said here, and the line, is without "
+        f"{plural(rows.size, 'row') if many else 'it'}."
+    )
+    return [Finding("repeated header", (), sentence)]
