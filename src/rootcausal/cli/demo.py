@@ -98,8 +98,6 @@ def demo(
 
 
 def _describe_patient(title: str, explanation: "Explanation", row: int, units: dict[str, str]) -> None:
-    from ..outcome_words import percent
-
     def line(name: str, measured: str, shock: str, log_odds: str) -> None:
         say(f"  {name:<30} {measured:<16} {shock:<10} {log_odds:>8}")
 
