@@ -63,7 +63,7 @@ function inShort(one) {
 
 function inWords(row, harmful, protective) {
   const [before, after] = told.opening();
-  const ends = predictedInterval(row);
+  const [ends, unseen] = [predictedInterval(row), recalibratedText(row)];
   const lead = element(
     "p",
     { class: "lead" },
@@ -72,6 +72,7 @@ function inWords(row, harmful, protective) {
     `${after}${told.toText(predictor(row))} `,
     ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
     ...(ends === null ? [] : [`(95 % interval ${range(ends.map(told.predictedText))}) `]),
+    ...(unseen === null || unseen === told.toText(predictor(row)) ? [] : [`(`, term("recalibrated"), ` ${unseen}) `]),
     `for this patient, and ${told.toText(content.base_value)} ${content.made.bent ? "at the mean log-odds of all patients' shocks" : `for one whose ${ofAverage} are all average`}. `,
     told.afterOpening(predictor(row)),
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
