@@ -385,8 +385,7 @@ class Estimator(TransformIsAParameter, TransformerMixin, BaseEstimator):
         """(n,) which patients are of the fit: by the same values or, where these are gone, by quantiles."""
         values, rows = matrix.values if matrix.measured is None else matrix.measured, self._cohort
         if rows is not None:
-            columns = np.arange(values.shape[1])
-            return np.isin(contents(values, columns), contents(rows.X, columns))
+            return np.isin(contents(values, np.arange(values.shape[1])), rows.contents)
         same = len(values) == self.provenance_["rows"] and self._quantiles is not None
         if same and self._quantiles is not None:
             same = self._quantiles.are_of(matrix.drawn(self._encoding.layout), self._model)
