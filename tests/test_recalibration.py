@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,21 @@ def test_recalibrated_risks_are_nearer_the_truth_than_those_of_a_model_that_has_
         assert abs(told.recalibrated.mean() - y.mean()) < 0.03
     assert np.mean(recalibrated) < 0.7 * np.mean(stated)
     assert 0.2 < np.mean(slopes) < 0.8
+
+
+def test_what_is_said_of_a_patient_who_was_seen_is_turned_into_what_would_be_of_one_who_was_not() -> None:
+    """What a model that has not seen a patient would say is not what the one says that has."""
+    of_both, of_unseen = [], []
+    for seed in range(3):
+        X, y, risk = many_columns(200, seed, p=60)
+        model = RCI(attribution="paper", alpha=1.0).fit(X, y)
+        told, kept = model.explain(X), Calibration.of_dict(model.provenance_["calibration"])
+        assert told.recalibrated is not None
+        assert kept is not None
+        without = replace(kept, spread=1.0, start=0.0).recalibrated(told.predictor, model._model.attribution)
+        of_both.append(np.mean((told.recalibrated - risk) ** 2))
+        of_unseen.append(np.mean((without - risk) ** 2))
+    assert np.mean(of_both) < 0.98 * np.mean(of_unseen)
 
 
 def test_of_many_patients_nothing_changes() -> None:
