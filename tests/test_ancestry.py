@@ -78,8 +78,6 @@ def test_probabilities_tell_ancestors_from_the_rest():
         probability = model.ancestor_probability_
         assert probability.shape == (49,)
         assert ((probability >= 0) & (probability <= 1)).all()
-        dropped = np.setdiff1d(np.arange(49), model.causal_order_)
-        assert not probability[dropped].any()
         said.extend(probability[model.causal_order_])
         seen.extend((cohort.effects != 0)[model.causal_order_])
     stated, ancestor = np.array(said), np.array(seen)
@@ -116,7 +114,7 @@ def test_no_survivor_leaves_the_prevalence():
     X = np.tile([[0.0], [1.0], [2.0]], (20, 1))
     y = np.repeat([0, 1], 30)
     with pytest.warns(UserWarning, match="the outcome depends on no variable"):
-        model = RCI().fit(X, y)
+        model = RCI(alpha=0.2).fit(X, y)
     assert model.intercept_ == 0.0
     assert model.ancestor_probability_.tolist() == [0.0]
 

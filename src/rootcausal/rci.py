@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from .core.pipeline import Settings
 from .core.table import F64
 from .diagnostics import Diagnosis as Checks
-from .errors import InputError
 from .estimator import Estimator, told_of_all
 from .explanation import Explanation
 from .inputs.cohort import Cohort
@@ -25,21 +24,26 @@ from .parameters import chosen_settings
 from .scoring import of_diagnosis
 from .uncertainty.cross_validation import Fold
 
+# Of its t-test.
+PAPERS_LEVEL = 0.2
+
 
 class RCI(ClassifierMixin, Estimator):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
 
     Parameters
     ----------
-    alpha : float in (0, 1], default 0.2
-        Level of the t-test by which local variants drop variables that the diagnosis does not depend on.
+    alpha : float in (0, 1], default None
+        Level of the t-test by which local variants drop variables that the diagnosis does not depend on. None
+        drops nothing of up to 50 columns; of more, the level lets about 50 pass that have no effect, and is
+        never less than 0.2. With ``attribution="paper"`` None is the paper's level, 0.2.
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
         ``local`` keeps only variables on which the diagnosis depends.
     attribution : {"sharp", "paper"}, default "sharp"
         How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
-        t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
-        them, and shrinks the rest (see :mod:`rootcausal.core.sharp`).
+        t-test. ``sharp`` looks for the direct causes of the diagnosis and the paths that lead to them; how
+        many there are, and how strong, is learned from the data (see :mod:`rootcausal.core.sharp`).
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
@@ -104,7 +108,7 @@ class RCI(ClassifierMixin, Estimator):
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float | None = None,
         variant: str = "local_plus",
         attribution: str = "sharp",
         backend: str = "auto",
@@ -155,9 +159,8 @@ class RCI(ClassifierMixin, Estimator):
         return self._fit(X, Diagnosis(y, self.positive), groups)
 
     def _settings(self) -> Settings:
-        if self.alpha is None:
-            raise InputError("alpha must be above 0 and at most 1, not None")
-        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence, self.mechanism)
+        alpha = PAPERS_LEVEL if self.alpha is None and self.attribution == "paper" else self.alpha
+        return chosen_settings(self.variant, alpha, self.attribution, self.prevalence, self.mechanism)
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Protocol
 
@@ -15,19 +15,20 @@ from .halves import Attribution
 from .holes import HoledRaw
 from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
+from .linear import LinearMechanism
 from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
 from .outcome import Outcome
 from .population import ClassWeights
-from .regression import WEAK_PENALTY, Coefficients, regress, separates
+from .regression import WEAK_PENALTY, regress, separates
 from .sharp import attribute
 from .table import F64, Index, RawTable
 from .yes_no import YesNo
 
-# Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
-# at least that of the paper.
-BY_CHANCE = 20.0
+# Where the level of the test was not chosen, no column is dropped up to so many; of more, about so many
+# without any effect may pass, and the level is at least that of the paper.
+NOT_SCREENED = 50
 LEAST_LEVEL = 0.2
 
 
@@ -38,6 +39,7 @@ class Attributed:
     Attributes
     ----------
     attribution : scores errors.
+    mechanism : these errors, by the graph that was found.
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
@@ -46,6 +48,7 @@ class Attributed:
     """
 
     attribution: Attribution
+    mechanism: LinearMechanism
     separated: bool
     converged: bool
     ancestor_probability: F64 | None
@@ -74,9 +77,11 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
     effective_rows = ordering.weights.effective_rows
     beside, first = ordering.n_covariates, ordering.n_first
     ancestry = attribute(loss, ordering.mixing, n_columns, outcome.variance, effective_rows, beside, first)
-    fitted = ancestry.fitted
+    fitted, found = ancestry.fitted, replace(ordering, mixing=ancestry.mixing)
+    effects = found.effects(ancestry.effects)
     return Attributed(
-        _in_population(fitted, ordering, outcome),
+        outcome.attribution(effects, fitted.baseline, ordering.weights),
+        found.mechanism(n_columns),
         separates(loss, fitted),
         fitted.converged,
         ancestry.probability,
@@ -86,11 +91,9 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
 def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
     """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
     fitted = regress(outcome.loss(ordering.table, ordering.table_cols), ordering.table_cols.size)
-    return Attributed(_in_population(fitted, ordering, outcome), fitted.separated, fitted.converged, None)
-
-
-def _in_population(fitted: Coefficients, ordering: Ordering, outcome: Outcome) -> Attribution:
-    return outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
+    attribution = outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
+    mechanism = ordering.mechanism(n_columns)
+    return Attributed(attribution, mechanism, fitted.separated, fitted.converged, None)
 
 
 ATTRIBUTIONS = {
@@ -133,7 +136,7 @@ class Settings:
         """
         if self.alpha is not None:
             return self.alpha
-        return min(1.0, max(LEAST_LEVEL, BY_CHANCE / max(1, n_columns)))
+        return 1.0 if n_columns <= NOT_SCREENED else max(LEAST_LEVEL, NOT_SCREENED / n_columns)
 
 
 class Searched(Protocol):
@@ -232,7 +235,7 @@ def learn(
         probability = np.zeros(p)
         probability[ordering.order] = found.ancestor_probability
         probability = layout.any_of(probability)
-    model = CausalModel(ordering.mechanism(p), found.attribution, layout)
+    model = CausalModel(found.mechanism, found.attribution, layout)
     return Learned(model, ordering, found.separated, found.converged, probability, complete, imputation)
 
 
