@@ -183,31 +183,32 @@ def test_where_it_settles_nothing_pulls_any_more():
     assert again.coef == pytest.approx(found.effects.coef, abs=1e-3)
 
 
-def by_quadrature(cavity: float, pull: float, share: float, scale: float) -> tuple[float, ...]:
+def by_quadrature(cavity: float, pull: float, share: float, scale: float, spike: float) -> tuple[float, ...]:
     """What :func:`matched` says, from the definition of the prior."""
     w, width = np.linspace(-30.0, 30.0, 600_001, retstep=True)
     factor = np.exp(pull * w - 0.5 * cavity * w**2)
     slab = w**2 / scale * np.exp(-0.5 * w**2 / scale) / np.sqrt(2 * np.pi * scale) * factor * width
-    spike, total = 1.0 - share, share * slab.sum()
-    inclusion = total / (total + spike)
-    mean, second = inclusion * (w @ slab) / slab.sum(), (w**2 @ slab) / slab.sum()
-    return inclusion, second, mean, inclusion * second - mean**2
+    near = np.exp(-0.5 * w**2 / spike) / np.sqrt(2 * np.pi * spike) * factor * width
+    prior = share * slab + (1 - share) * near
+    mean, square = (w**power @ prior / prior.sum() for power in (1, 2))
+    small, second = (w**2 @ part / part.sum() for part in (near, slab))
+    return share * slab.sum() / prior.sum(), second, small, mean, square - mean**2
 
 
 @pytest.mark.parametrize(
-    ("cavity", "pull", "share", "scale"),
-    [(20.0, 9.0, 0.1, 0.2), (0.5, -0.3, 0.6, 2.0), (80.0, 60.0, 0.01, 0.05)],
+    ("cavity", "pull", "share", "scale", "spike"),
+    [(20.0, 9.0, 0.1, 0.2, 0.01), (0.5, -0.3, 0.6, 2.0, 0.4), (80.0, 60.0, 0.01, 0.05, 0.0001)],
 )
-def test_moments_are_those_of_the_prior_and_the_rest(cavity, pull, share, scale):
-    expected = by_quadrature(cavity, pull, share, scale)
-    assert matched(cavity, pull, share, scale) == pytest.approx(expected, rel=1e-8)
+def test_moments_are_those_of_the_prior_and_the_rest(cavity, pull, share, scale, spike):
+    expected = by_quadrature(cavity, pull, share, scale, spike)
+    assert matched(cavity, pull, share, scale, spike) == pytest.approx(expected, rel=1e-8)
 
 
 def test_alone_a_column_has_its_exact_posterior():
     prior = Prior(1.0, 1, 1.0, np.array([False]))
     found = infer(np.array([[25.0]]), np.array([7.0]), prior, Posterior.before(prior))
     assert found.settled
-    inclusion, _, mean, _ = by_quadrature(25.0, 7.0, found.share, found.scale)
+    inclusion, _, _, mean, _ = by_quadrature(25.0, 7.0, found.share, found.scale, found.spike)
     assert found.inclusion == pytest.approx([inclusion], abs=1e-3)
     assert found.coef == pytest.approx([mean], abs=1e-3)
 

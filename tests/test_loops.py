@@ -41,7 +41,7 @@ def assert_equal_effects(found: SingleEffects, expected: SingleEffects) -> None:
 
 def assert_equal_posteriors(found: Posterior, expected: Posterior) -> None:
     assert found.settled is expected.settled
-    for name in ("coef", "inclusion", "precision", "shift", "share", "scale"):
+    for name in ("coef", "inclusion", "precision", "shift", "share", "scale", "spike"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9, err_msg=name)
 

@@ -35,7 +35,7 @@ class RCI(ClassifierMixin, Estimator):
     ----------
     alpha : float in (0, 1], default None
         Level of the t-test by which local variants drop variables that the diagnosis does not depend on. None
-        drops nothing of up to 50 columns; of more, the level lets about 50 pass that have no effect, and is
+        drops nothing of up to 50 columns; of more, the level lets about 20 pass that have no effect, and is
         never less than 0.2. With ``attribution="paper"`` None is the paper's level, 0.2.
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;

@@ -36,7 +36,7 @@ class RCISurvival(Estimator):
     ----------
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not go with the martingale residuals
-        of the cohort. None drops nothing of up to 50 columns; of more, the level lets about 50 pass that
+        of the cohort. None drops nothing of up to 50 columns; of more, the level lets about 20 pass that
         have no effect, and is never less than 0.2.
     variant, attribution, backend, progress, kinds, missing, knowledge, transform, confounding : as in
         :class:`rootcausal.RCI`.

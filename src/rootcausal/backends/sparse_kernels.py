@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..core import spike_slab
-from ..core.spike_slab import Posterior, Prior
+from ..core.spike_slab import SMALLEST, Posterior, Prior
 from ..core.table import F64
 from .compiled import compiled
 from .power_of_two import FASTMATH
@@ -22,21 +22,22 @@ NO_ODDS = -700.0
 def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bool = True) -> Posterior:
     """:func:`rootcausal.core.spike_slab.infer`."""
     precision, shift = start.precision.copy(), start.shift.copy()
-    mean, inclusion, share, scale, settled = _sweep(
+    mean, inclusion, share, scale, spike, settled = _sweep(
         curvature,
         slope,
         prior.certain,
         learns,
         precision,
         shift,
-        (start.share, start.scale),
+        (start.share, start.scale, start.spike),
         (prior.share, prior.scale),
-        (spike_slab.COLUMNS_WORTH, spike_slab.EFFECTS_WORTH, spike_slab.LEAST_SHARE),
+        (spike_slab.COLUMNS_WORTH, spike_slab.EFFECTS_WORTH, spike_slab.NOTHING_WORTH),
+        (spike_slab.LEAST_SHARE, spike_slab.NARROWEST_SPIKE, spike_slab.WIDEST_SPIKE),
         spike_slab.LEAST_VARIANCE,
         (spike_slab.TOLERANCE * math.sqrt(prior.variance), spike_slab.LEARNED_TOLERANCE),
         (spike_slab.MAX_SWEEPS, spike_slab.SWEEPS_A_STEP, spike_slab.SWEEPS_A_COVARIANCE),
     )
-    return Posterior(mean, inclusion, precision, shift, share, scale, settled)
+    return Posterior(mean, inclusion, precision, shift, share, scale, spike, settled)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -47,17 +48,18 @@ def _sweep(
     learns: bool,
     precision: F64,
     shift: F64,
-    start: tuple[float, float],
+    start: tuple[float, float, float],
     before: tuple[float, float],
     worth: tuple[float, float, float],
+    limits: tuple[float, float, float],
     least: float,
     tolerance: tuple[float, float],
     sweeps: tuple[int, int, int],
-) -> tuple[F64, F64, float, float, bool]:
-    """Mean, inclusion, share, scale, and whether it settled; the sites in place."""
+) -> tuple[F64, F64, float, float, float, bool]:
+    """Mean, inclusion, share, scale, spike, and whether it settled; the sites in place."""
     k = slope.size
     mean, inclusion, covariance = np.zeros(k), np.ones(k), np.empty((k, k))
-    share, scale = start
+    share, scale, spike = start
     for sweep in range(sweeps[0]):
         if sweep % sweeps[2] == 0:
             _invert(curvature, precision, covariance)
@@ -66,15 +68,18 @@ def _sweep(
                 for i in range(k):
                     mean[j] += covariance[j, i] * (slope[i] + shift[i])
         step = 1.0 / (1 + sweep // sweeps[1])
-        moved = acting = square = free = 0.0
+        moved = acting = square = left = sure = free = 0.0
         for j in range(k):
             if certain[j]:
                 continue
             own, middle = covariance[j, j], mean[j]
             cavity, pull = 1.0 / own - precision[j], middle / own - shift[j]
-            inclusion[j], second, mean_j, variance_j = _matched(cavity, pull, share, scale, least)
+            inclusion[j], second, small, mean_j, variance_j = _matched(
+                cavity, pull, share, scale, spike, least
+            )
             moved = max(moved, abs(mean_j - middle))
             acting, square, free = acting + inclusion[j], square + inclusion[j] * second, free + 1.0
+            left, sure = left + (1.0 - inclusion[j]) * small, sure + cavity
             new = max(1.0 / variance_j - cavity, 1.0 / scale)
             add = step * (new - precision[j])
             push = step * (mean_j * (new + cavity) - pull - shift[j])
@@ -84,31 +89,36 @@ def _sweep(
         share_before, scale_before = share, scale
         if learns:
             share = (acting + worth[0] * before[0]) / (free + worth[0])
-            share = min(max(share, worth[2]), 1.0 - worth[2])
+            share = min(max(share, limits[0]), 1.0 - limits[0])
             scale = (square + worth[1] * 3.0 * before[1]) / (3.0 * (acting + worth[1]))
+            spike = left / (free - acting + worth[2])
+            spike = max(min(spike, limits[2] * scale, free / max(sure, SMALLEST)), limits[1] * scale)
         if (
             moved <= tolerance[0]
             and abs(share - share_before) <= tolerance[1]
             and abs(scale - scale_before) <= tolerance[1] * scale
         ):
-            return mean, inclusion, share, scale, True
-    return mean, inclusion, share, scale, False
+            return mean, inclusion, share, scale, spike, True
+    return mean, inclusion, share, scale, spike, False
 
 
 @compiled(nogil=True)
 def _matched(
-    cavity: float, pull: float, share: float, scale: float, least: float
-) -> tuple[float, float, float, float]:
-    sure = max(cavity, 0.0) + 1.0 / scale
-    at, spread = pull / sure, 1.0 / sure
+    cavity: float, pull: float, share: float, scale: float, spike: float, least: float
+) -> tuple[float, float, float, float, float]:
+    cavity = max(cavity, 0.0)
+    near, narrow = pull / (cavity + 1.0 / spike), 1.0 / (cavity + 1.0 / spike)
+    at, spread = pull / (cavity + 1.0 / scale), 1.0 / (cavity + 1.0 / scale)
     square = at * at + spread
-    log_odds = math.log(share / (1.0 - share)) - 1.5 * math.log(scale) + 0.5 * math.log(spread)
-    log_odds += math.log(square) + 0.5 * at * pull
+    log_odds = math.log(share / (1.0 - share)) + math.log(square / scale)
+    log_odds += 0.5 * (math.log(spread / scale) - math.log(narrow / spike) + (at - near) * pull)
     inclusion = 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > NO_ODDS else 0.0
     first = at * (at * at + 3.0 * spread) / square
     second = (at**4 + 6.0 * at * at * spread + 3.0 * spread * spread) / square
-    mean = inclusion * first
-    return inclusion, second, mean, max(inclusion * second - mean * mean, least * spread)
+    small = near * near + narrow
+    mean = inclusion * first + (1.0 - inclusion) * near
+    variance = inclusion * second + (1.0 - inclusion) * small - mean * mean
+    return inclusion, second, small, mean, max(variance, least * spread)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)

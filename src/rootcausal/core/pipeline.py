@@ -26,9 +26,10 @@ from .sharp import attribute
 from .table import F64, Index, RawTable
 from .yes_no import YesNo
 
-# Where the level of the test was not chosen, no column is dropped up to so many; of more, about so many
-# without any effect may pass, and the level is at least that of the paper.
+# Where the level of the test was not chosen, no column is dropped up to so many. Of more, about so many that
+# have no effect may pass, and the level is at least that of the paper.
 NOT_SCREENED = 50
+BY_CHANCE = 20.0
 LEAST_LEVEL = 0.2
 
 
@@ -136,7 +137,7 @@ class Settings:
         """
         if self.alpha is not None:
             return self.alpha
-        return 1.0 if n_columns <= NOT_SCREENED else max(LEAST_LEVEL, NOT_SCREENED / n_columns)
+        return 1.0 if n_columns <= NOT_SCREENED else max(LEAST_LEVEL, BY_CHANCE / n_columns)
 
 
 class Searched(Protocol):

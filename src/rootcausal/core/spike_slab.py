@@ -1,9 +1,12 @@
 """The regression of the sharp attribution: which columns act on D, how many there are, and how strongly.
 
-Each coefficient is zero (the spike) or has a size (the slab). How many are not zero, and how large these are,
-is learned from the data (empirical Bayes), so that one strong cause and many weak ones are both at home here.
-The slab is a moment prior (Johnson & Rossell 2010), w² N(w; 0, s) / s, which is zero at zero: a column is a
-cause if its effect is of a size with those of other causes, and next to nothing is nothing.
+Each coefficient is next to zero (the spike, a narrow normal distribution) or has a size (the slab). How
+many have one, how large these are, and how narrow the spike is, down to zero, is learned from the data
+(empirical Bayes), so that one strong cause and many weak ones are both at home here. The slab is a
+moment prior, w² N(w; 0, s) / s (Johnson & Rossell 2010), which is zero at zero: a column is a cause if its
+effect is of a size with those of other causes. The spike is no wider than what the data cannot tell
+from zero, one standard error; what the columns within it add together is in the risk, and makes none of
+them a cause.
 
 The posterior is approximated by expectation propagation (Minka 2001; for spike and slab Hernández-Lobato et
 al. 2015): a normal factor, its *site*, stands for the prior of each coefficient, and is matched to the exact
@@ -22,15 +25,23 @@ import numpy as np
 from .table import F64
 
 # Of the expected square of an effect, beforehand, as a share of the variance that the outcome names.
-EXPECTED_SQUARE = 0.3
+EXPECTED_SQUARE = 0.45
 # How many effects, and how many columns, what is expected beforehand counts for.
 EFFECTS_WORTH = 3.0
 COLUMNS_WORTH = 2.0
+# How many columns without any effect are added to those that the width of the spike is learned from.
+NOTHING_WORTH = 0.3
+# The variance of the spike, as a share of the slab's s: at most, and where to begin.
+WIDEST_SPIKE, FIRST_SPIKE = 0.25, 0.125
+# As good as zero.
+NARROWEST_SPIKE = 1e-9
+# What is divided by is at least this.
+SMALLEST = 1e-300
 # What can be learned of the share of columns that are causes.
 LEAST_SHARE = 1e-4
 MAX_SWEEPS = 300
-# After so many sweeps sites go half of the way, after twice as many a third of it, and so on: two that share an
-# effect can each send the other to and fro.
+# After so many sweeps sites go half of the way, after twice as many a third of it, and so on: two that share
+# an effect can each send the other to and fro.
 SWEEPS_A_STEP = 10
 # Rank-one updates round, so the covariance is made anew so often.
 SWEEPS_A_COVARIANCE = 8
@@ -76,10 +87,11 @@ class Posterior:
     Attributes
     ----------
     coef : (k,) their expectations.
-    inclusion : (k,) probabilities that they are not zero (posterior inclusion probability, PIP).
+    inclusion : (k,) probabilities that they are of the slab (posterior inclusion probability, PIP).
     precision, shift : (k,) of the sites, exp(shift w − precision w² / 2).
     share : of the columns that act on D, as far as that is learned.
     scale : s of the slab, likewise.
+    spike : variance of the spike, likewise.
     settled : whether sweeping came to rest before its limit.
     """
 
@@ -89,6 +101,7 @@ class Posterior:
     shift: F64
     share: float
     scale: float
+    spike: float
     settled: bool = True
 
     @classmethod
@@ -98,7 +111,7 @@ class Posterior:
         zero, precision = np.zeros(k), np.full(k, 1.0 / (3.0 * prior.scale * prior.share))
         precision[prior.certain] = 1.0 / prior.variance
         inclusion = np.where(prior.certain, 1.0, prior.share)
-        return cls(zero, inclusion, precision, zero, prior.share, prior.scale)
+        return cls(zero, inclusion, precision, zero, prior.share, prior.scale, FIRST_SPIKE * prior.scale)
 
 
 def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bool = True) -> Posterior:
@@ -109,12 +122,12 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
     curvature, slope : (k, k) and (k,): the information matrix (minus the Hessian), and the gradient at w = 0.
     prior : how many effects there may be, and of what size.
     start : where to begin, for instance the answer to a similar question.
-    learns : whether share and scale are learned, or kept as they are.
+    learns : whether share, scale and spike are learned, or kept as they are.
     """
     k, free = slope.size, np.flatnonzero(~prior.certain)
     precision, shift = start.precision.copy(), start.shift.copy()
-    inclusion, second = prior.certain.astype(float), np.zeros(k)
-    share, scale = start.share, start.scale
+    inclusion, second, small = prior.certain.astype(float), np.zeros(k), np.zeros(k)
+    share, scale, spike = start.share, start.scale, start.spike
     tolerance = TOLERANCE * math.sqrt(prior.variance)
     settled = False
     for sweep in range(MAX_SWEEPS):
@@ -122,15 +135,15 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
             covariance = np.linalg.inv(curvature + np.diag(precision))
             mean = covariance @ (slope + shift)
         step = 1.0 / (1 + sweep // SWEEPS_A_STEP)
-        moved = 0.0
+        moved = sure = 0.0
         for j in free:
             column = covariance[:, j].copy()
             own, middle = float(column[j]), float(mean[j])
             cavity = 1.0 / own - precision[j]
             pull = middle / own - shift[j]
-            inclusion[j], second[j], mean_j, variance_j = matched(cavity, pull, share, scale)
-            moved = max(moved, abs(mean_j - middle))
-            # No slab bends less than that anywhere, so that two columns that share an effect both stay bounded.
+            inclusion[j], second[j], small[j], mean_j, variance_j = matched(cavity, pull, share, scale, spike)
+            moved, sure = max(moved, abs(mean_j - middle)), sure + cavity
+            # No slab bends less than that anywhere: two columns that share an effect both stay bounded.
             new = max(1.0 / variance_j - cavity, 1.0 / scale)
             add = step * (new - precision[j])
             push = step * (mean_j * (new + cavity) - pull - shift[j])
@@ -140,7 +153,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
             covariance -= np.outer(add / (1.0 + add * own) * column, column)
         share_before, scale_before = share, scale
         if learns:
-            share, scale = learned(inclusion[free], second[free], prior)
+            share, scale, spike = learned(inclusion[free], second[free], small[free], sure, prior)
         if (
             moved <= tolerance
             and abs(share - share_before) <= LEARNED_TOLERANCE
@@ -148,30 +161,43 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
         ):
             settled = True
             break
-    return Posterior(mean, inclusion, precision, shift, share, scale, settled)
+    return Posterior(mean, inclusion, precision, shift, share, scale, spike, settled)
 
 
-def matched(cavity: float, pull: float, share: float, scale: float) -> tuple[float, float, float, float]:
+def matched(
+    cavity: float, pull: float, share: float, scale: float, spike: float
+) -> tuple[float, float, float, float, float]:
     """Moments of the prior times the normal factor exp(pull w − cavity w² / 2).
 
-    The probability that w is not zero, the expected w² if it is not, and mean and variance of w.
+    The probability that w is of the slab, the expected w² if it is, and if it is of the spike, and the mean
+    and variance of w.
     """
-    sure = max(cavity, 0.0) + 1.0 / scale
-    at, spread = pull / sure, 1.0 / sure
+    cavity = max(cavity, 0.0)
+    near, narrow = pull / (cavity + 1.0 / spike), 1.0 / (cavity + 1.0 / spike)
+    at, spread = pull / (cavity + 1.0 / scale), 1.0 / (cavity + 1.0 / scale)
     square = at * at + spread
     # The integral of the slab over that of the spike.
-    log_odds = math.log(share / (1.0 - share)) - 1.5 * math.log(scale) + 0.5 * math.log(spread)
-    log_odds += math.log(square) + 0.5 * at * pull
+    log_odds = math.log(share / (1.0 - share)) + math.log(square / scale)
+    log_odds += 0.5 * (math.log(spread / scale) - math.log(narrow / spike) + (at - near) * pull)
     inclusion = 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else 0.0
     first = at * (at * at + 3.0 * spread) / square
     second = (at**4 + 6.0 * at * at * spread + 3.0 * spread * spread) / square
-    mean = inclusion * first
-    return inclusion, second, mean, max(inclusion * second - mean * mean, LEAST_VARIANCE * spread)
+    small = near * near + narrow
+    mean = inclusion * first + (1.0 - inclusion) * near
+    variance = inclusion * second + (1.0 - inclusion) * small - mean * mean
+    return inclusion, second, small, mean, max(variance, LEAST_VARIANCE * spread)
 
 
-def learned(inclusion: F64, second: F64, prior: Prior) -> tuple[float, float]:
-    """Share of the columns that act, and scale of the slab, by how probably each acts and its square then."""
-    acting = float(inclusion.sum())
-    share = (acting + COLUMNS_WORTH * prior.share) / (inclusion.size + COLUMNS_WORTH)
+def learned(inclusion: F64, second: F64, small: F64, sure: float, prior: Prior) -> tuple[float, float, float]:
+    """Share of the columns that act, scale of the slab, and variance of the spike.
+
+    By how probably each acts, its square if it does, and its square if it does not; and by how ``sure`` the
+    data are of all columns, as the sum of their precisions.
+    """
+    acting, k = float(inclusion.sum()), inclusion.size
+    share = (acting + COLUMNS_WORTH * prior.share) / (k + COLUMNS_WORTH)
     square = float(inclusion @ second) + EFFECTS_WORTH * 3.0 * prior.scale
-    return min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE), square / (3.0 * (acting + EFFECTS_WORTH))
+    scale = square / (3.0 * (acting + EFFECTS_WORTH))
+    spike = float((1.0 - inclusion) @ small) / (k - acting + NOTHING_WORTH)
+    spike = max(min(spike, WIDEST_SPIKE * scale, k / max(sure, SMALLEST)), NARROWEST_SPIKE * scale)
+    return min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE), scale, spike
