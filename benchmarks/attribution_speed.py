@@ -56,7 +56,7 @@ def times(package: ModuleType, X: np.ndarray, y: np.ndarray) -> dict[str, float]
     ordering, n_columns, outcome = asked(package, pipeline, X, y)
     loss = outcome.loss(ordering.table, ordering.table_cols)
     k = len(ordering.mixing)
-    prior = regression.Prior(3.0, n_columns, outcome.variance, np.zeros(k, dtype=bool))
+    prior = regression.Prior.nothing_known(k, 3.0, n_columns, outcome.variance)
     search = causes._Search(loss, 0, ordering.mixing)
     quadratic = search.quadratic(search.stand(np.zeros(k), loss.start))
     start = regression.Posterior.before(prior)

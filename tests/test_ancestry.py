@@ -5,6 +5,7 @@ import pytest
 
 from rootcausal import RCI
 from rootcausal.core.sharp import attribute
+from rootcausal.core.spike_slab import Prior
 from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.core.yes_no import YesNo
 from rootcausal.data import simulate
@@ -121,7 +122,8 @@ def test_no_survivor_leaves_the_prevalence():
 
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
-    ancestry = attribute(YesNo(0.25).loss(None, np.zeros(0, dtype=int)), np.zeros((0, 0)), 5, 1.0, 40.0)
+    prior, loss = Prior.nothing_known(0, 3.0, 5, 1.0), YesNo(0.25).loss(None, np.zeros(0, dtype=int))
+    ancestry = attribute(loss, np.zeros((0, 0)), prior, 40.0)
     assert ancestry.fitted.baseline == pytest.approx(np.log(1 / 3))
 
 

@@ -17,7 +17,7 @@ from rootcausal.core.susie import Sparsity, fit_effects
 from rootcausal.core.yes_no import LogitLoss, YesNo
 from rootcausal.data import simulate
 
-PRIOR = Prior(expected=3.0, n_columns=8, variance=1.0, certain=np.zeros(8, dtype=bool))
+PRIOR = Prior.nothing_known(8, expected=3.0, n_columns=8, variance=1.0)
 
 
 def rare_lognormal(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +205,7 @@ def test_moments_are_those_of_the_prior_and_the_rest(cavity, pull, share, scale,
 
 
 def test_alone_a_column_has_its_exact_posterior():
-    prior = Prior(1.0, 1, 1.0, np.array([False]))
+    prior = Prior.nothing_known(1, 1.0, 1, 1.0)
     found = infer(np.array([[25.0]]), np.array([7.0]), prior, Posterior.before(prior))
     assert found.settled
     inclusion, _, _, mean, _ = by_quadrature(25.0, 7.0, found.share, found.scale, found.spike)
@@ -217,7 +217,7 @@ def test_how_many_act_and_how_strongly_is_learned():
     def learned(coef):
         g = np.random.default_rng(5)
         X = g.standard_normal((2000, 30))
-        prior = Prior(3.0, 30, 1.0, np.zeros(30, dtype=bool))
+        prior = Prior.nothing_known(30, 3.0, 30, 1.0)
         return infer(X.T @ X, X.T @ (X @ coef + g.standard_normal(2000)), prior, Posterior.before(prior))
 
     one, all_weak = np.zeros(30), np.full(30, 0.15)
@@ -230,13 +230,18 @@ def test_how_many_act_and_how_strongly_is_learned():
 
 
 def test_what_is_known_to_act_has_no_spike():
-    """An effect of one standard error is all but gone for others, and stays whole for a known cause."""
+    """An effect of one standard error is all but gone for others, and stays whole for a known cause.
+
+    What is known not to act has none, whatever the data say.
+    """
     curvature, slope = 100.0 * np.eye(6), np.array([10.0, 10.0, 0.0, 0.0, 0.0, 90.0])
-    prior = Prior(3.0, 6, 1.0, np.arange(6) == 0)
+    prior = Prior(3.0, 6, 1.0, np.arange(6) == 0, np.arange(6) == 5)
     found = infer(curvature, slope, prior, Posterior.before(prior))
     assert found.coef[0] == pytest.approx(10.0 / 101.0)
     assert found.coef[1] < 0.03
     assert found.inclusion[0] == 1.0
+    assert found.coef[5] == pytest.approx(0.0, abs=1e-12)
+    assert found.inclusion[5] == 0.0
 
 
 def test_two_columns_that_share_an_effect_come_to_rest():

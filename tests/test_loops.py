@@ -49,7 +49,7 @@ def assert_equal_posteriors(found: Posterior, expected: Posterior) -> None:
 @quick
 @given(seed=seeds, k=st.integers(1, 30), learns=st.booleans(), n_certain=st.integers(0, 2))
 def test_posteriors_are_those_of_the_plain_loop(seed: int, k: int, learns: bool, n_certain: int) -> None:
-    prior = Prior(3.0, k + seed % 5, 1.0, np.arange(k) < n_certain)
+    prior = Prior(3.0, k + seed % 5, 1.0, np.arange(k) < n_certain, np.arange(k) == 3)
     first = [
         loops.infer(*question(seed, k), prior, Posterior.before(prior), True) for loops in (COMPILED, PLAIN)
     ]
@@ -64,7 +64,7 @@ def test_sweeps_end_where_the_plain_ones_do(monkeypatch: pytest.MonkeyPatch, n_s
     """Also where steps are shorter, and after the covariance was made anew."""
     monkeypatch.setattr(spike_slab, "MAX_SWEEPS", n_sweeps)
     monkeypatch.setattr(spike_slab, "TOLERANCE", 0.0)
-    prior = Prior(3.0, 40, 1.0, np.zeros(40, dtype=bool))
+    prior = Prior.nothing_known(40, 3.0, 40, 1.0)
     found, expected = (
         loops.infer(*question(1, 40, n_causes=14, n=900), prior, Posterior.before(prior), True)
         for loops in (COMPILED, PLAIN)

@@ -22,10 +22,11 @@ NO_ODDS = -700.0
 def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bool = True) -> Posterior:
     """:func:`rootcausal.core.spike_slab.infer`."""
     precision, shift = start.precision.copy(), start.shift.copy()
-    mean, inclusion, share, scale, spike, settled = _sweep(
+    mean, inclusion, share, scale, spike, at_rest = _sweep(
         curvature,
         slope,
-        prior.certain,
+        prior.certain | prior.barred,
+        max(prior.n_columns, int((~(prior.certain | prior.barred)).sum())),
         learns,
         precision,
         shift,
@@ -37,14 +38,16 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
         (spike_slab.TOLERANCE * math.sqrt(prior.variance), spike_slab.LEARNED_TOLERANCE),
         (spike_slab.MAX_SWEEPS, spike_slab.SWEEPS_A_STEP, spike_slab.SWEEPS_A_COVARIANCE),
     )
-    return Posterior(mean, inclusion, precision, shift, share, scale, spike, settled)
+    inclusion[prior.certain], inclusion[prior.barred] = 1.0, 0.0
+    return Posterior(mean, inclusion, precision, shift, share, scale, spike, at_rest)
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
 def _sweep(
     curvature: F64,
     slope: F64,
-    certain: np.ndarray,
+    settled: np.ndarray,
+    n_columns: int,
     learns: bool,
     precision: F64,
     shift: F64,
@@ -70,7 +73,7 @@ def _sweep(
         step = 1.0 / (1 + sweep // sweeps[1])
         moved = acting = square = left = sure = free = 0.0
         for j in range(k):
-            if certain[j]:
+            if settled[j]:
                 continue
             own, middle = covariance[j, j], mean[j]
             cavity, pull = 1.0 / own - precision[j], middle / own - shift[j]
@@ -88,10 +91,10 @@ def _sweep(
             _update(covariance, mean, j, add, push - add * middle)
         share_before, scale_before = share, scale
         if learns:
-            share = (acting + worth[0] * before[0]) / (free + worth[0])
+            share = (acting + worth[0] * before[0]) / (n_columns + worth[0])
             share = min(max(share, limits[0]), 1.0 - limits[0])
             scale = (square + worth[1] * 3.0 * before[1]) / (3.0 * (acting + worth[1]))
-            spike = left / (free - acting + worth[2])
+            spike = left / (n_columns - acting + worth[2])
             spike = max(min(spike, limits[2] * scale, free / max(sure, SMALLEST)), limits[1] * scale)
         if (
             moved <= tolerance[0]

@@ -81,6 +81,7 @@ class Ordering:
         in the population, and uncorrelated.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival, and zero where the scores of discrete columns alone decide nothing.
+    acts, does_not_act : (k,) which columns are known to act on the outcome directly, and known not to.
     n_covariates : how many columns at the start of the order are those of covariates.
     unsearched : (u,) the variable of each column at the start that the search did not place: covariates, and
         columns that come first.
@@ -98,6 +99,8 @@ class Ordering:
     sd: F64
     mixing: F64
     margins: F64
+    acts: np.ndarray
+    does_not_act: np.ndarray
     n_covariates: int
     unsearched: Index
     exhausted: Index
@@ -184,7 +187,9 @@ def order_columns(
     if variant.local:
         tested = YesNo.of_moments(columns.moments) if outcome is None else outcome
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
-        kept = kept[passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept]
+        kept = kept[
+            passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept | layout.acts
+        ]
     rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept), tested)
     while rounds.candidates.size:
         rounds.advance()
@@ -251,6 +256,7 @@ class _Rounds:
         self._discrete, self._variable = layout.discrete, layout.variable
         self._opening = None if layout.precedence is None else Opening(layout.precedence)
         self._covariate, self._kept_by_rule = layout.covariate, layout.kept
+        self._acts, self._does_not_act = layout.acts, layout.does_not_act
         self._entropies[self._discrete] = 0.0
         # Whether every root is found by comparing all candidates, so that their entropies are always known.
         self._all_compared = self._opening is None and not (self._discrete | self._kept_by_rule).any()
@@ -334,7 +340,7 @@ class _Rounds:
         if self._screen is not None:
             p_values = self._screen.p_values(root, loading / loading[root], rest, self._variance[rest])
             passes = passing(p_values, self._variable[rest], self._alpha)
-            rest = rest[together | passes | self._kept_by_rule[rest]]
+            rest = rest[together | passes | self._kept_by_rule[rest] | self._acts[rest]]
         self.candidates = rest
 
     def result(self) -> Ordering:
@@ -349,6 +355,8 @@ class _Rounds:
             sd=self._sd[cols],
             mixing=mixing,
             margins=np.array(self._margins),
+            acts=self._acts[cols],
+            does_not_act=self._does_not_act[cols],
             n_covariates=int(self._covariate[cols].sum()),
             unsearched=self._variable[cols[self._kept_by_rule[cols]]],
             exhausted=self._kept[exhausted],

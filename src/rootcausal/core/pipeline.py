@@ -22,7 +22,8 @@ from .ordering import OnRound, Ordering, Variant, order_columns
 from .outcome import Outcome
 from .population import ClassWeights
 from .regression import WEAK_PENALTY, regress, separates
-from .sharp import attribute
+from .sharp import EXPECTED_CAUSES_OF_D, attribute
+from .spike_slab import Prior
 from .table import F64, Index, RawTable
 from .yes_no import YesNo
 
@@ -77,7 +78,14 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
     loss = outcome.loss(ordering.table, ordering.table_cols)
     effective_rows = ordering.weights.effective_rows
     beside, first = ordering.n_covariates, ordering.n_first
-    ancestry = attribute(loss, ordering.mixing, n_columns, outcome.variance, effective_rows, beside, first)
+    prior = Prior(
+        EXPECTED_CAUSES_OF_D,
+        n_columns - beside,
+        outcome.variance,
+        certain=ordering.acts[beside:],
+        barred=ordering.does_not_act[beside:],
+    )
+    ancestry = attribute(loss, ordering.mixing, prior, effective_rows, beside, first)
     fitted, found = ancestry.fitted, replace(ordering, mixing=ancestry.mixing)
     effects = found.effects(ancestry.effects)
     return Attributed(

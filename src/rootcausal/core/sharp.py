@@ -23,9 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
+from scipy.linalg import block_diag
 
 from .direct_causes import find_direct_causes
+from .linear import inverse
 from .outcome import Loss
 from .regression import WEAK_PENALTY, Coefficients
 from .spike_slab import Prior
@@ -61,8 +62,7 @@ class Ancestry:
 def attribute(
     loss: Loss,
     mixing: F64,
-    n_columns: int,
-    variance: float,
+    prior: Prior,
     effective_rows: float,
     n_covariates: int = 0,
     n_first: int = 0,
@@ -74,8 +74,7 @@ def attribute(
     loss : in the errors, in causal order.
     mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
         :class:`~rootcausal.core.ordering.Ordering`).
-    n_columns : all columns of the cohort, also those that the screen dropped.
-    variance : expected of the effect of one standard deviation of a direct cause of D.
+    prior : of the direct effects of these columns, but for those of covariates.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
     n_first : how many columns after them have no causes among the columns.
@@ -85,7 +84,6 @@ def attribute(
     probability, turn, coef, settled = np.zeros(0), np.zeros((0, 0)), np.zeros(0), True
     start = np.append(np.zeros(c), loss.start)
     if n_own:
-        prior = Prior(EXPECTED_CAUSES_OF_D, n_columns - c, variance, np.zeros(n_own, dtype=bool))
         causes = find_direct_causes(loss, own, prior, start, c)
         # What covariates took out of the columns leaves fewer rows to tell effects by.
         rows = max(effective_rows - c, 2.0) if c else effective_rows
@@ -110,8 +108,7 @@ def _from_new_errors(mixing: F64, edges: F64, n_first: int) -> F64:
     left = mixing - edges @ mixing
     left[:n_first] = np.eye(n_first, len(mixing))
     left /= np.linalg.norm(left, axis=1, keepdims=True)
-    turn: F64 = solve_triangular(left, np.eye(len(mixing)), lower=True)
-    return turn
+    return inverse(left).T
 
 
 def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:

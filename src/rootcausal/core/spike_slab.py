@@ -35,6 +35,8 @@ NOTHING_WORTH = 0.3
 WIDEST_SPIKE, FIRST_SPIKE = 0.25, 0.125
 # As good as zero.
 NARROWEST_SPIKE = 1e-9
+# One over the variance of what is known to be zero, likewise.
+NOTHING = 1e20
 # What is divided by is at least this.
 SMALLEST = 1e-300
 # What can be learned of the share of columns that are causes.
@@ -63,12 +65,19 @@ class Prior:
     n_columns : of how many, also those that were left out before.
     variance : of the effect of one of them.
     certain : (k,) which columns are known to act: they have no spike.
+    barred : (k,) which are known not to.
     """
 
     expected: float
     n_columns: int
     variance: float
     certain: np.ndarray
+    barred: np.ndarray
+
+    @classmethod
+    def nothing_known(cls, k: int, expected: float, n_columns: int, variance: float) -> Prior:
+        """The same of k columns none of which is known to act, or not to."""
+        return cls(expected, n_columns, variance, np.zeros(k, dtype=bool), np.zeros(k, dtype=bool))
 
     @property
     def share(self) -> float:
@@ -110,7 +119,8 @@ class Posterior:
         k = prior.certain.size
         zero, precision = np.zeros(k), np.full(k, 1.0 / (3.0 * prior.scale * prior.share))
         precision[prior.certain] = 1.0 / prior.variance
-        inclusion = np.where(prior.certain, 1.0, prior.share)
+        precision[prior.barred] = NOTHING / prior.variance
+        inclusion = np.where(prior.certain, 1.0, np.where(prior.barred, 0.0, prior.share))
         return cls(zero, inclusion, precision, zero, prior.share, prior.scale, FIRST_SPIKE * prior.scale)
 
 
@@ -124,7 +134,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
     start : where to begin, for instance the answer to a similar question.
     learns : whether share, scale and spike are learned, or kept as they are.
     """
-    k, free = slope.size, np.flatnonzero(~prior.certain)
+    k, free = slope.size, np.flatnonzero(~(prior.certain | prior.barred))
     precision, shift = start.precision.copy(), start.shift.copy()
     inclusion, second, small = prior.certain.astype(float), np.zeros(k), np.zeros(k)
     share, scale, spike = start.share, start.scale, start.spike
@@ -192,12 +202,14 @@ def learned(inclusion: F64, second: F64, small: F64, sure: float, prior: Prior) 
     """Share of the columns that act, scale of the slab, and variance of the spike.
 
     By how probably each acts, its square if it does, and its square if it does not; and by how ``sure`` the
-    data are of all columns, as the sum of their precisions.
+    data are of all columns, as the sum of their precisions. Columns that were left out before count as what
+    has no effect: those that are here were chosen by the same outcome.
     """
     acting, k = float(inclusion.sum()), inclusion.size
-    share = (acting + COLUMNS_WORTH * prior.share) / (k + COLUMNS_WORTH)
+    n_columns = max(prior.n_columns, k)
+    share = (acting + COLUMNS_WORTH * prior.share) / (n_columns + COLUMNS_WORTH)
     square = float(inclusion @ second) + EFFECTS_WORTH * 3.0 * prior.scale
     scale = square / (3.0 * (acting + EFFECTS_WORTH))
-    spike = float((1.0 - inclusion) @ small) / (k - acting + NOTHING_WORTH)
+    spike = float((1.0 - inclusion) @ small) / (n_columns - acting + NOTHING_WORTH)
     spike = max(min(spike, WIDEST_SPIKE * scale, k / max(sure, SMALLEST)), NARROWEST_SPIKE * scale)
     return min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE), scale, spike

@@ -19,7 +19,7 @@ from .groups import patients_of
 from .kinds import Wishes
 from .knowledge import Knowledge, precedence_of
 from .matrices import note_holes, note_not_finite, note_usable_readings, readings_for_fit
-from .outcomes import Known, Target
+from .outcomes import Known, Target, names_given
 from .patients import Patients
 from .rules import Findings, note_columns
 
@@ -131,7 +131,8 @@ def _in_memory(
     table, encoding = readings.table, readings.encoding
     if knowledge is not None:
         with findings.noting():
-            encoding = encoding.knowing(precedence_of(knowledge, encoding.names))
+            called = None if of_a_file or target is None else names_given(X, target)
+            encoding = encoding.knowing(precedence_of(knowledge, encoding.names, outcome=called))
     may_miss = wishes is not None and wishes.may_miss
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:

@@ -95,7 +95,7 @@ def open_on_cluster(
     if knowledge is not None:
         elsewhere = {} if outcome is None else _elsewhere(outcome)
         with findings.noting():
-            precedence = precedence_of(knowledge, encoding.names, elsewhere)
+            precedence = precedence_of(knowledge, encoding.names, elsewhere, _called(outcome))
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
         if wishes is not None:
@@ -189,6 +189,13 @@ def _with_outcome(frame: Any, outcome: OnCluster) -> tuple[Any, dict[str, Column
 def _elsewhere(outcome: OnCluster) -> dict[str, str]:
     """Columns that are no variables, and what they are instead."""
     return {what: outcome.ROLES[role] for role, what in outcome.given().items() if isinstance(what, str)}
+
+
+def _called(outcome: OnCluster | None) -> list[str]:
+    """What the columns of the outcome are called."""
+    given = [] if outcome is None else outcome.given().values()
+    names = [what if isinstance(what, str) else getattr(what, "name", None) for what in given]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _checked(

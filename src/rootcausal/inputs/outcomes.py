@@ -373,3 +373,10 @@ def _different(labels: np.ndarray) -> np.ndarray:
             f"event holds labels of different types ({listed(kinds)}): give all of them as numbers, as "
             "texts, or as truth values"
         ) from None
+
+
+def names_given(X: Any, target: Target) -> list[str]:
+    """What the columns of an outcome are called, as far as they have names."""
+    columns = [target.time, target.event] if isinstance(target, FollowUp) else [target.y]
+    names = [one if isinstance(one, str) else own_name(one) for one in columns if one is not None]
+    return [name for name in names if name]
