@@ -66,11 +66,13 @@ class AttributionMethod:
     attribute : given an ordering, the number of columns of the cohort and what their outcome is like; the
         predictions it leads to are those of the population.
     prior : in words, what keeps coefficients finite where the errors separate the classes.
+    takes_known_causes : whether it asks what is known to act on the outcome, or not to.
     """
 
     name: str
     attribute: Callable[[Ordering, int, Outcome], Attributed]
     prior: str
+    takes_known_causes: bool = False
 
 
 def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
@@ -108,7 +110,7 @@ def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attr
 ATTRIBUTIONS = {
     method.name: method
     for method in (
-        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution"),
+        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution", True),
         AttributionMethod(
             "paper", _by_regression, f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)"
         ),
@@ -136,6 +138,11 @@ class Settings:
     prevalence: float | None = None
     imputation_seed: int = 0
     mechanism: str = "linear"
+
+    @property
+    def takes_known_causes(self) -> bool:
+        """Whether what is known to act on the outcome, or not to, is taken in."""
+        return self.mechanism == "linear" and self.attribution.takes_known_causes
 
     def level(self, n_columns: int) -> float:
         """The level of the test: that which was chosen, or one that lets few columns pass by chance.
