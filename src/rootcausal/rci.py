@@ -87,8 +87,8 @@ class RCI(ClassifierMixin, Estimator):
     covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
     coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
         Not there where the mechanism is not linear: what an error adds then differs between patients.
-    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
-        variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
+    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; of those that
+        the t-test dropped, by how clearly it did, and by how many ancestors the others hold. None with
         ``attribution="paper"``, which takes every survivor for an ancestor, and where the mechanism is not
         linear.
     intercept_ : float, log-odds of a patient whose shocks are all average; where the mechanism is not linear,

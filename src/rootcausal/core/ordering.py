@@ -88,6 +88,7 @@ class Ordering:
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
+    p_added : (a,) p-value at which each of these was left out.
     n_pairs : pairs evaluated.
     weights : what a row of each class counts for in the population.
     table : the rows, with each ordered column replaced by its error.
@@ -105,6 +106,7 @@ class Ordering:
     unsearched: Index
     exhausted: Index
     adds_nothing: Index
+    p_added: F64
     n_pairs: int
     weights: ClassWeights
     table: Table
@@ -271,6 +273,7 @@ class _Rounds:
         self._loadings: list[F64] = []  # (k,) covariance of every column with each root's error
         self._margins: list[float] = []
         self._exhausted: list[int] = []
+        self._p_values = np.full(kept.size, np.nan)  # of the last test of each column
         self._n_pairs = 0
 
     def advance(self) -> None:
@@ -339,6 +342,7 @@ class _Rounds:
         self._next = rest[together]
         if self._screen is not None:
             p_values = self._screen.p_values(root, loading / loading[root], rest, self._variance[rest])
+            self._p_values[rest] = p_values
             passes = passing(p_values, self._variable[rest], self._alpha)
             rest = rest[together | passes | self._kept_by_rule[rest] | self._acts[rest]]
         self.candidates = rest
@@ -349,6 +353,7 @@ class _Rounds:
         for place, loading in enumerate(self._loadings):
             mixing[place:, place] = loading[cols[place:]]
         exhausted = np.array(self._exhausted, dtype=np.intp)
+        gone = np.concatenate([cols, exhausted])
         return Ordering(
             order=self._kept[cols],
             mean=self._mean[cols],
@@ -360,7 +365,8 @@ class _Rounds:
             n_covariates=int(self._covariate[cols].sum()),
             unsearched=self._variable[cols[self._kept_by_rule[cols]]],
             exhausted=self._kept[exhausted],
-            adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
+            adds_nothing=np.delete(self._kept, gone),
+            p_added=np.delete(self._p_values, gone),
             n_pairs=self._n_pairs,
             weights=self._weights,
             table=self._table,

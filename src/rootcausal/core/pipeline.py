@@ -15,6 +15,7 @@ from .halves import Attribution
 from .holes import HoledRaw
 from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
+from .left_out import ancestors_left_out
 from .linear import LinearMechanism
 from .model import CausalModel
 from .moments import Columns
@@ -188,7 +189,7 @@ class Learned:
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
-    ancestor_probability : (p,) by variable, zero for those that were dropped; None with the paper's
+    ancestor_probability : (p,) by variable, also of those that were dropped; None with the paper's
         attribution, which takes every survivor for an ancestor.
     complete : works out what is expected of values that new patients lack.
     imputation : what was filled in; None where nothing was missing.
@@ -248,11 +249,27 @@ def learn(
     found = settings.attribution.attribute(ordering, p, outcome)
     probability = None
     if found.ancestor_probability is not None:
-        probability = np.zeros(p)
-        probability[ordering.order] = found.ancestor_probability
-        probability = layout.any_of(probability)
+        probability = layout.any_of(_of_all(found.ancestor_probability, ordering, columns, layout, outcome))
     model = CausalModel(found.mechanism, found.attribution, layout)
     return Learned(model, ordering, found.separated, found.converged, probability, complete, imputation)
+
+
+def _of_all(probability: F64, ordering: Ordering, columns: Columns, layout: Layout, outcome: Outcome) -> F64:
+    """(q,) that each column is an ancestor, by that (k,) of the ordered ones.
+
+    Columns that earlier roots explain wholly have no effect of their own.
+    """
+    every = np.zeros(layout.n_columns)
+    every[ordering.order] = probability
+    if every.size == ordering.order.size + ordering.exhausted.size:
+        return every
+    p_values = outcome.p_values(columns.moments).copy()
+    p_values[ordering.adds_nothing] = ordering.p_added
+    out = ~layout.covariate
+    out[ordering.order], out[ordering.exhausted] = False, False
+    inside = ordering.order[ordering.n_covariates :]
+    every[out] = ancestors_left_out(p_values[out], p_values[inside], every[inside])
+    return every
 
 
 def completion_of(
