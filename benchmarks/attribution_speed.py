@@ -51,19 +51,18 @@ def main() -> None:
 
 def times(package: ModuleType, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Seconds of each part, with the package's own ordering of the cohort."""
-    pipeline, susie = module_of(package, "core.pipeline"), module_of(package, "core.susie")
+    pipeline, regression = module_of(package, "core.pipeline"), module_of(package, "core.spike_slab")
     causes = module_of(package, "core.direct_causes")
     ordering, n_columns, outcome = asked(package, pipeline, X, y)
     loss = outcome.loss(ordering.table, ordering.table_cols)
-    prior = susie.Sparsity(3.0, n_columns, outcome.variance)
     k = len(ordering.mixing)
-    search = causes._Search(loss, 0, ordering.mixing, prior)
-    quadratic = search.quadratic(search.stand(susie.prior_effects(k, prior), loss.start))
-    # Before, the loops were the core's own.
-    loops = getattr(loss, "loops", susie)
+    prior = regression.Prior.nothing_known(k, 3.0, n_columns, outcome.variance)
+    search = causes._Search(loss, 0, ordering.mixing)
+    quadratic = search.quadratic(search.stand(np.zeros(k), loss.start))
+    start = regression.Posterior.before(prior)
     parts: dict[str, Callable[[], Any]] = {
         "sums over rows": lambda: loss.sums(np.append(np.zeros(k), loss.start)),
-        "fit_effects": lambda: loops.fit_effects(quadratic.curvature, quadratic.slope, prior, None, 0.0),
+        "infer": lambda: loss.loops.infer(quadratic.curvature, quadratic.slope, prior, start, True),
         "find_direct_causes": lambda: causes.find_direct_causes(loss, ordering.mixing, prior, loss.start),
     }
     for method in ("sharp", "paper"):

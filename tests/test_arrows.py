@@ -41,7 +41,7 @@ def by_order(model: RCI, *sizes: int) -> np.ndarray:
 def with_levels() -> RCI:
     """Few patients, a nominal variable, and resamples that drop variables."""
     X, y = draw(150)
-    model = RCI(backend="numpy").fit(frame_of(X), y).bootstrap(25)
+    model = RCI(alpha=0.2, backend="numpy").fit(frame_of(X), y).bootstrap(25)
     survival = model.bootstrap_.selection_frequency
     assert model._model.layout.grouped and ((survival > 0) & (survival < 1)).any()
     return model

@@ -225,7 +225,7 @@ def test_damaged_resamples_are_refused(tmp_path, model):
 def test_patients_do_not_travel_with_the_model(tmp_path, cohort, frame):
     marked = frame.copy()
     marked.iloc[0, 0] = 12345.678901234
-    model = RCI().fit(marked, cohort.y)
+    model = RCI(alpha=0.2).fit(marked, cohort.y)
     needle = np.float64(12345.678901234).tobytes()
     assert needle not in pickle.dumps(model)
     with pytest.raises(InputError, match="no cohort at hand"):
@@ -449,7 +449,7 @@ def test_a_rare_finding_may_be_missing_from_a_resample(cohort, frame, variant):
         UserWarning, match="the only patient with 'rare' = '1' (has|does not have) the disease"
     )
     with said if variant == "plus" else nullcontext():
-        model = RCI(variant=variant).fit(rare, cohort.y).bootstrap(12)
+        model = RCI(alpha=0.2, variant=variant).fit(rare, cohort.y).bootstrap(12)
     assert np.isfinite(model.explain(rare).lower).all()
     if variant == "plus":
         survival = model.bootstrap_.selection_frequency[-1]

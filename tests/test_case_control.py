@@ -56,7 +56,7 @@ def test_the_answer_is_nearer_to_the_truth(study: SimulatedCohort, fitted: RCI) 
         for model in (RCI().fit(study.X, study.y), fitted)
     )
     assert weighted > default + 0.1
-    assert weighted > 0.96
+    assert weighted > 0.95
 
 
 def test_risks_are_those_of_the_population() -> None:

@@ -153,14 +153,15 @@ def test_library_warnings_are_single_lines(cohort: Path, monkeypatch: pytest.Mon
 def test_no_dependence_is_a_warning(tmp_path: Path) -> None:
     rows = "".join(f"{k % 7},{k // 2 % 2}\n{k % 7},{1 - k // 2 % 2}\n" for k in range(56))
     (tmp_path / "c.csv").write_text("a,d\n" + rows)
-    result = run("fit", tmp_path / "c.csv", "--target", "d", "--out", tmp_path / "m.rci")
+    screened = ["--target", "d", "--alpha", "0.2"]
+    result = run("fit", tmp_path / "c.csv", *screened, "--out", tmp_path / "m.rci")
     assert result.exit_code == 0, result.output
     assert result.stderr.startswith("warning: ")
     assert result.stderr.count("\n") == 1
     assert "all Shapley values are zero" in result.stdout
     # What the fit said the checks do not say once more; of a model that was fitted before, they do.
     arguments = ["--out", tmp_path / "page.html"]
-    assert "learned nothing" not in run("report", tmp_path / "c.csv", "--target", "d", *arguments).stderr
+    assert "learned nothing" not in run("report", tmp_path / "c.csv", *screened, *arguments).stderr
     again = run("report", tmp_path / "c.csv", "--model", tmp_path / "m.rci", *arguments)
     assert again.stderr.count("the model learned nothing") == 1
     assert "none: no single shock stands out" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")

@@ -45,7 +45,7 @@ def test_parquet_scores_say_how_they_were_made(cohort: Path, model: Path) -> Non
         "version": __version__,
         "command": "explain",
         "model": "model.rci",
-        "alpha": 0.2,
+        "attribution": "sharp",
         "variant": "local_plus",
     }
     assert expected.items() <= made_by.items()
@@ -135,7 +135,7 @@ def test_bad_models_and_bad_patients(cohort: Path, model: Path) -> None:
     assert "no model file" in error(3, "explain", cohort.with_name("no.rci"), cohort)
     cohort.with_name("bad.rci").write_bytes(model.read_bytes()[:100])
     error(3, "explain", cohort.with_name("bad.rci"), cohort)
-    cohort.with_name("new.csv").write_text("x0,X4,x2,x3\n1,2,3,4\n")
+    cohort.with_name("new.csv").write_text("x0,x1,X4,x2,x3\n1,1,2,3,4\n")
     text = error(3, "explain", model, cohort.with_name("new.csv"))
     assert "lacks 1 column that the model needs: 'x4' (is it 'X4'?)" in text
     assert "no column 'id' (--id)" in error(3, "explain", model, cohort, "--id", "id")

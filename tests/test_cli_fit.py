@@ -25,7 +25,7 @@ def test_fit_says_what_it_did(cohort: Path) -> None:
     for k in fitted.causal_order_:
         assert f"{fitted.feature_names_in_[k]}  {fitted.coef_[k]:+.3f}" in printed
     assert f"model written to '{cohort.parent / 'm.rci'}'" in printed
-    assert f"made by rootcausal {__version__} fit: alpha=0.2, " in printed
+    assert f"made by rootcausal {__version__} fit: attribution=sharp, " in printed
     assert "variant=local_plus" in printed
 
 

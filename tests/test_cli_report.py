@@ -50,7 +50,7 @@ def test_with_intervals(pbc: Path) -> None:
     out = pbc.with_name("report.html")
     ok("report", pbc, "--target", "died", "--id", "id", "--drop-missing", "--bootstrap", 5, "--out", out)
     facts = facts_of(out)
-    assert facts["bootstrap"] == {"resamples": 5, "seed": 0} and facts["intervals"] == 8
+    assert facts["bootstrap"] == {"resamples": 5, "seed": 0} and facts["intervals"] == 10
 
 
 def test_redacted_ids(pbc: Path) -> None:

@@ -252,7 +252,7 @@ def test_at_most_two_round_trips_a_root(client: Client, monkeypatch: pytest.Monk
 
 def test_lazy_shapley_values(client: Client, small: pd.DataFrame) -> None:
     X = small.drop(columns="d")
-    model = RCI(missing="refuse").fit(X, small["d"])
+    model = RCI(alpha=0.2, missing="refuse").fit(X, small["d"])
     shuffled = small[small.columns[::-1]]
     lazy = model.shapley_values(in_pieces(shuffled, [0, 200, 300]))
     assert isinstance(lazy, dd.DataFrame)

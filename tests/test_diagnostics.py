@@ -423,7 +423,9 @@ def test_a_misprint_is_named_also_where_it_hides_the_column():
         X, y = chain(seed)
         X, y = X.head(400) + 10.0, y[:400]
         X.loc[7, "b"] *= 100
-        check = verdicts(X, y)["influence"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the misprint alone may decide for this patient
+            check = verdicts(X, y)["influence"]
         named += "row 8 of the table" in check.statement and check.variables[0] == "b"
     assert named >= 9
 

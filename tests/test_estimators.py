@@ -70,7 +70,7 @@ def test_base_value_and_values_make_the_decision(seed: int) -> None:
 
 def test_transform_gives_the_errors_of_training_rows() -> None:
     cohort = simulate(400, 8, random_state=0)
-    model = RCI(variant="plus").fit(cohort.X, cohort.y)
+    model = RCI(variant="plus", attribution="paper").fit(cohort.X, cohort.y)
     errors = model.transform(cohort.X)
     assert errors.shape == (400, 7)
     np.testing.assert_allclose(errors.std(axis=0, ddof=1), 1.0, atol=1e-9)
@@ -104,7 +104,7 @@ def test_new_data_are_matched_by_name() -> None:
 
 def test_scores_leave_out_what_is_not_ranked() -> None:
     cohort = load_pbc()
-    model = RCI().fit(cohort.X, cohort.y)
+    model = RCI(alpha=0.2).fit(cohort.X, cohort.y)
     scores = model.scores(cohort.X)
     dropped = np.setdiff1d(np.arange(10), model.causal_order_)
     assert dropped.size == 2

@@ -124,7 +124,7 @@ MAY_IMPORT = {
         "wording",
     },
     "mechanism_figure": {"core", "errors", "estimator", "figure_names", "figure_style", "inputs"},
-    "rci": {"core", "errors", "estimator", "inputs", "parameters"},
+    "rci": {"core", "estimator", "inputs", "parameters"},
     "regressor": {"core", "estimator", "inputs"},
     "survival": {"core", "diagnostics", "errors", "estimator", "explanation", "inputs", "outcomes", "report"},
     "plots": {

@@ -95,7 +95,7 @@ def test_all_contradictions_come_in_one_error() -> None:
         lambda: Knowledge(
             first=["age", "sex"],
             tiers=[["age", "bmi"], ["bili", "bmi"]],
-            causes=[("bili", "age"), ("alb", "smoking"), ("u", "v"), ("v", "w"), ("c", "site")],
+            causes=[("bili", "age"), ("alb", "smoking"), ("u", "v"), ("v", "w"), ("c", "site"), ("w", "end")],
             not_causes=[("u", "w"), ("q", "q"), ("smoking", "alb"), ("site", "ward"), ("k", "l"), ("l", "k")],
             covariates=["sex", "site", "ward"],
         )

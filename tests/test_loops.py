@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
 
+from rootcausal.backends import effect_kernels
 from rootcausal.backends.compiled_loops import COMPILED
 from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
 from rootcausal.backends.numba_cpu import NumbaTable
 from rootcausal.backends.reference import ReferenceTable
-from rootcausal.core import susie
+from rootcausal.core import spike_slab, susie
 from rootcausal.core.linear import inverse
 from rootcausal.core.loops import PLAIN
-from rootcausal.core.susie import SingleEffects, Sparsity, prior_effects
+from rootcausal.core.spike_slab import Posterior, Prior
+from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects
 
 seeds = st.integers(0, 10_000)
 quick = settings(max_examples=25, deadline=None)
@@ -32,36 +34,58 @@ def question(seed: int, k: int, n_causes: int = 3, n: int = 300) -> tuple[np.nda
 
 def assert_equal_effects(found: SingleEffects, expected: SingleEffects) -> None:
     assert found.settled is expected.settled
-    for name in ("weight", "size", "precision"):
+    for name in ("weight", "size"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11, err_msg=name)
 
 
+def assert_equal_posteriors(found: Posterior, expected: Posterior) -> None:
+    assert found.settled is expected.settled
+    for name in ("coef", "inclusion", "precision", "shift", "share", "scale", "spike"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9, err_msg=name)
+
+
 @quick
-@given(seed=seeds, k=st.integers(1, 30), damping=st.sampled_from([0.0, 0.5, 31.0]))
-def test_effects_are_those_of_the_plain_loop(seed: int, k: int, damping: float) -> None:
-    prior = Sparsity(expected=3.0, n_columns=k + seed % 5, variance=1.0)
-    curvature, slope = question(seed, k)
-    first = [loops.fit_effects(curvature, slope, prior, None, 0.0) for loops in (COMPILED, PLAIN)]
-    assert_equal_effects(*first)
-    curvature, slope = question(seed + 1, k)
-    # What is left to one of weights that add up to it is rounding, of which damping takes the logarithm.
-    start = first[1] if first[1].nowhere.min() > 1e-6 else prior_effects(k, prior)
-    then = [loops.fit_effects(curvature, slope, prior, start, damping) for loops in (COMPILED, PLAIN)]
-    assert_equal_effects(*then)
-    if start.weight.shape != then[1].weight.shape:
-        start = start.with_room(len(then[1].weight))
-    spared, expected = (loops.spared(start, then[1], curvature, prior) for loops in (COMPILED, PLAIN))
-    assert spared == pytest.approx(expected, rel=1e-11, abs=1e-9)
+@given(seed=seeds, k=st.integers(1, 30), learns=st.booleans(), n_certain=st.integers(0, 2))
+def test_posteriors_are_those_of_the_plain_loop(seed: int, k: int, learns: bool, n_certain: int) -> None:
+    prior = Prior(3.0, k + seed % 5, 1.0, np.arange(k) < n_certain, np.arange(k) == 3)
+    first = [
+        loops.infer(*question(seed, k), prior, Posterior.before(prior), True) for loops in (COMPILED, PLAIN)
+    ]
+    assert_equal_posteriors(*first)
+    then = [loops.infer(*question(seed + 1, k), prior, first[1], learns) for loops in (COMPILED, PLAIN)]
+    assert_equal_posteriors(*then)
+    assert learns or then[0].scale == first[1].scale
 
 
-@pytest.mark.parametrize("damping", [0.0, 3.0])
-def test_effects_are_doubled_as_in_the_plain_loop(damping: float) -> None:
-    prior = Sparsity(expected=3.0, n_columns=40, variance=1.0)
-    curvature, slope = question(1, 40, n_causes=14, n=900)
+@pytest.mark.parametrize("n_sweeps", [1, 9, 25])
+def test_sweeps_end_where_the_plain_ones_do(monkeypatch: pytest.MonkeyPatch, n_sweeps: int) -> None:
+    """Also where steps are shorter, and after the covariance was made anew."""
+    monkeypatch.setattr(spike_slab, "MAX_SWEEPS", n_sweeps)
+    monkeypatch.setattr(spike_slab, "TOLERANCE", 0.0)
+    prior = Prior.nothing_known(40, 3.0, 40, 1.0)
     found, expected = (
-        loops.fit_effects(curvature, slope, prior, None, damping) for loops in (COMPILED, PLAIN)
+        loops.infer(*question(1, 40, n_causes=14, n=900), prior, Posterior.before(prior), True)
+        for loops in (COMPILED, PLAIN)
     )
+    assert not expected.settled
+    assert_equal_posteriors(found, expected)
+
+
+@quick
+@given(seed=seeds, k=st.integers(1, 30))
+def test_effects_on_a_column_are_those_of_the_plain_loop(seed: int, k: int) -> None:
+    prior = Sparsity(expected=3.0, n_columns=k + seed % 5, variance=1.0)
+    assert_equal_effects(
+        *(fit(*question(seed, k), prior) for fit in (effect_kernels.fit_effects, fit_effects))
+    )
+
+
+def test_effects_are_doubled_as_in_the_plain_loop() -> None:
+    prior = Sparsity(expected=3.0, n_columns=40, variance=1.0)
+    asked = question(1, 40, n_causes=14, n=900)
+    found, expected = (fit(*asked, prior) for fit in (effect_kernels.fit_effects, fit_effects))
     assert len(expected.weight) > susie.FIRST_EFFECTS
     assert_equal_effects(found, expected)
 
@@ -70,8 +94,8 @@ def test_effects_are_doubled_as_in_the_plain_loop(damping: float) -> None:
 def test_limits_are_those_of_the_plain_loop(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
     monkeypatch.setattr(susie, limit, value)
     prior = Sparsity(expected=3.0, n_columns=40, variance=1.0)
-    curvature, slope = question(1, 40, n_causes=14, n=900)
-    found, expected = (loops.fit_effects(curvature, slope, prior, None, 0.0) for loops in (COMPILED, PLAIN))
+    asked = question(1, 40, n_causes=14, n=900)
+    found, expected = (fit(*asked, prior) for fit in (effect_kernels.fit_effects, fit_effects))
     assert not expected.settled
     assert_equal_effects(found, expected)
 
@@ -83,30 +107,11 @@ def test_tracing_back_leads_to_the_same_ancestors(seed: int, k: int, n_first: in
     mixing = np.tril(g.uniform(-0.8, 0.8, (k, k)) * (g.random((k, k)) < 0.4), -1) + np.eye(k)
     mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
     n_rows = float(g.choice([20.0, 55.5, 1000.0]))
-    direct = PLAIN.fit_effects(*question(seed, k), Sparsity(3.0, k, 1.0), None, 0.0)
-    found, expected = (loops.trace_back(mixing, n_rows, direct, n_first) for loops in (COMPILED, PLAIN))
+    inclusion = g.random(k) * (g.random(k) < 0.5)
+    found, expected = (loops.trace_back(mixing, n_rows, inclusion, n_first) for loops in (COMPILED, PLAIN))
     assert found.settled is expected.settled
-    np.testing.assert_allclose(found.total, expected.total, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(found.probability, expected.probability, rtol=1e-9, atol=1e-11)
-
-
-def test_total_effects_are_those_of_the_expected_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passed on column by column, they solve the system of the whole graph."""
-    g = np.random.default_rng(2)
-    k = 9
-    edges = np.tril(g.uniform(-1, 1, (k, k)), -1)
-    mixing = np.linalg.inv(np.eye(k) - edges) / 3.0
-
-    def told(curvature: np.ndarray, slope: np.ndarray, prior: Sparsity) -> SingleEffects:
-        return SingleEffects(
-            np.ones((1, slope.size)), edges[[slope.size], : slope.size], np.ones((1, slope.size))
-        )
-
-    monkeypatch.setattr("rootcausal.core.tracing.fit_effects", told)
-    direct = SingleEffects(np.ones((1, k)), g.normal(size=(1, k)), np.ones((1, k)))
-    total = PLAIN.trace_back(mixing, 1000.0, direct, 0).total
-    expected = solve_triangular(np.eye(k) - edges.T, direct.coef, unit_diagonal=True)
-    np.testing.assert_allclose(total, expected, rtol=1e-12)
 
 
 @quick

@@ -26,7 +26,6 @@ from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_valu
 from rootcausal.core.ordering import VARIANTS, Ordering
 from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
 from rootcausal.core.population import ClassWeights, standardized
-from rootcausal.core.susie import SingleEffects
 from rootcausal.core.table import F64
 from rootcausal.core.tracing import Traced
 from rootcausal.core.weighted import WeightedTable
@@ -358,9 +357,9 @@ def test_where_nobody_matters_the_risk_is_the_prevalence() -> None:
 def test_paths_are_as_sure_as_the_effective_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
 
-    def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) -> Traced:
+    def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Traced:
         told.append(n_rows)
-        return COMPILED.trace_back(mixing, n_rows, direct, n_first)
+        return COMPILED.trace_back(mixing, n_rows, inclusion, n_first)
 
     monkeypatch.setattr(NumbaTable, "loops", COMPILED._replace(trace_back=trace_back))
     drawn = study(8, 0.02)

@@ -145,7 +145,8 @@ def test_similar_rows_become_neighbours():
 
 
 def test_edges_are_regressions_on_earlier_variables(pbc):
-    cohort, model = pbc
+    cohort = pbc[0]
+    model = RCI(attribution="paper").fit(cohort.X, cohort.y)
     edges = direct_effects(model._model.mechanism.unmixing)
     Z = (cohort.X - cohort.X.mean(axis=0)) / cohort.X.std(axis=0, ddof=1)
     Z = Z[:, model.causal_order_]

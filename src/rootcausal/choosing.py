@@ -48,6 +48,11 @@ def learn_cohort(
     cohort: Cohort, settings: Settings, parameters: Mapping[str, Any], on_round: OnRound | None
 ) -> Chosen:
     """Learn from a cohort; with ``auto``, by a nonlinear mechanism where a linear one is not enough."""
+    if (cohort.layout.acts | cohort.layout.does_not_act).any() and not settings.takes_known_causes:
+        raise InputError(
+            "knowledge says what acts on the outcome, which attribution='sharp' with mechanism='linear' "
+            "alone takes in: leave out these pairs, or choose these two"
+        )
     if settings.mechanism != AUTO:
         said = None
         if settings.mechanism != LINEAR:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.pipeline import Settings
 from .core.table import F64
-from .errors import InputError
 from .estimator import OfOneColumn, told_of_all
 from .inputs.binary import Diagnosis
 from .inputs.knowledge import Knowledge
@@ -21,21 +20,26 @@ from .inputs.patients import Cohort
 from .inputs.target import warn_of_choice
 from .parameters import chosen_settings
 
+# Of its t-test.
+PAPERS_LEVEL = 0.2
+
 
 class RCI(ClassifierMixin, OfOneColumn):
     """Root Causal Inference (Strobl & Lasko 2022): whose shocks led to the diagnosis, patient by patient.
 
     Parameters
     ----------
-    alpha : float in (0, 1], default 0.2
-        Level of the t-test by which local variants drop variables that the diagnosis does not depend on.
+    alpha : float in (0, 1], default None
+        Level of the t-test by which local variants drop variables that the diagnosis does not depend on. None
+        drops nothing of up to 50 columns; of more, the level lets about 20 pass that have no effect, and is
+        never less than 0.2. With ``attribution="paper"`` None is the paper's level, 0.2.
     variant : {"local_plus", "local", "plus", "original"}, default "local_plus"
         Which Direct LiNGAM orders the variables. ``plus`` prunes the search and finds the same roots;
         ``local`` keeps only variables on which the diagnosis depends.
     attribution : {"sharp", "paper"}, default "sharp"
         How shocks become log-odds. ``paper`` regresses the diagnosis on all errors that survived the
-        t-test. ``sharp`` looks for the few direct causes of the diagnosis and the paths that lead to
-        them, and shrinks the rest (see :mod:`rootcausal.core.sharp`).
+        t-test. ``sharp`` looks for the direct causes of the diagnosis and the paths that lead to them; how
+        many there are, and how strong, is learned from the data (see :mod:`rootcausal.core.sharp`).
     backend : {"auto", "numpy", "numba", "cupy", "dask"}, default "auto"
         Where the sums are computed. A dask dataframe is summed on the cluster it belongs to.
     positive : label, default None
@@ -79,8 +83,8 @@ class RCI(ClassifierMixin, OfOneColumn):
     covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
     coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
         Not there where the mechanism is not linear: what an error adds then differs between patients.
-    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; zero for
-        variables that the t-test dropped, which in a small cohort may include weak ancestors. None with
+    ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; of those that
+        the t-test dropped, by how clearly it did, and by how many ancestors the others hold. None with
         ``attribution="paper"``, which takes every survivor for an ancestor, and where the mechanism is not
         linear.
     intercept_ : float, log-odds of a patient whose shocks are all average; where the mechanism is not linear,
@@ -100,7 +104,7 @@ class RCI(ClassifierMixin, OfOneColumn):
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float | None = None,
         variant: str = "local_plus",
         attribution: str = "sharp",
         backend: str = "auto",
@@ -151,9 +155,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         return self._fit(X, self._known(y), groups)
 
     def _settings(self) -> Settings:
-        if self.alpha is None:
-            raise InputError("alpha must be above 0 and at most 1, not None")
-        return chosen_settings(self.variant, self.alpha, self.attribution, self.prevalence, self.mechanism)
+        alpha = PAPERS_LEVEL if self.alpha is None and self.attribution == "paper" else self.alpha
+        return chosen_settings(self.variant, alpha, self.attribution, self.prevalence, self.mechanism)
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes

@@ -73,7 +73,7 @@ def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
     """The rules of what was known; ValueError where these are none."""
     try:
         known = None if knowledge is None else Knowledge.of(knowledge)
-        return known.precedence(names) if known else None
+        return known.precedence(names, outcome=None) if known else None
     except InputError as error:
         raise ValueError(str(error)) from None  # an InputError of reading names the file
 

@@ -38,8 +38,8 @@ class RCISurvival(Estimator):
     ----------
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not go with the martingale residuals
-        of the cohort. None takes the level at which about 20 variables without any effect pass, and never
-        less than 0.2: all of 20 variables, and 40 % of those of 50.
+        of the cohort. None drops nothing of up to 50 columns; of more, the level lets about 20 pass that
+        have no effect, and is never less than 0.2.
     variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..core.loops import Loops
-from .effect_kernels import fit_effects, spared, trace_back
+from .effect_kernels import trace_back
 from .race_kernels import ACCOUNTS
 from .screen_kernels import class_test, take_out
+from .sparse_kernels import infer
 
-COMPILED = Loops(fit_effects, spared, trace_back, ACCOUNTS, take_out, class_test)
+COMPILED = Loops(infer, trace_back, ACCOUNTS, take_out, class_test)

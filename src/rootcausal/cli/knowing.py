@@ -42,15 +42,16 @@ class KnowledgeOptions:
         list[str] | None,
         of_knowledge(
             metavar="COLUMN:COLUMN",
-            help="The first comes before the second, as in smoking:bili; many times, or with commas between.",
+            help="The first comes before the second, as in smoking:bili, or acts on the outcome directly, as "
+            "in arm:died; many times, or with commas between.",
         ),
     ] = None
     not_causes: Annotated[
         list[str] | None,
         of_knowledge(
             metavar="COLUMN:COLUMN",
-            help="The first is no cause of the second, and comes after it; many times, or with commas "
-            "between.",
+            help="The first is no cause of the second, and comes after it, or does not act on the outcome "
+            "directly; many times, or with commas between.",
         ),
     ] = None
     covariate: Annotated[

@@ -383,7 +383,7 @@ class ModelOptions:
             callback=_between_0_and_1,
             metavar="SHARE",
             help="Level of the test that leaves variables out.",
-            show_default="0.2; of times and numbers so that about 20 without effect pass",
+            show_default="none is, up to 50 columns",
         ),
     ] = None
     variant: Annotated[

@@ -1,11 +1,11 @@
-"""Direct causes of the outcome D, the first step of the sharp attribution: a sparse regression.
+"""Direct causes of the outcome D, the first step of the sharp attribution: a regression with a learned prior.
 
-Newton's method, damped against a variational bound. In each pass a quadratic stands for the log-likelihood,
-and the posterior of a sum of single effects for the least squares step. What a pass has to raise is the
-evidence lower bound (ELBO), with the log-likelihood taken at the expected coefficients and its curvature
-(minus the Hessian: observed information) for their spread. Where the whole step does not raise it (few cases,
-heavy tails), the posterior goes only part of the way. The curvature is that of the pass, so from pass to pass
-the bound is another one; late passes share a mean curvature, which settles what that leaves open.
+Newton's method. In each pass a quadratic stands for the log-likelihood, and expectation propagation
+(:mod:`.spike_slab`) makes of it a posterior: a normal factor, the site, for the prior of each coefficient.
+With these sites, the log-likelihood and they together are a concave function, whose Newton step leads to the
+posterior's expectation. Where the whole step does not raise it (few cases, heavy tails), half of
+it is taken, and so on. Late passes learn nothing more of the prior, and share a mean curvature, so that two
+answers that each lead to the other come to rest.
 
 The baseline, and the effects of covariates, are no part of the question, and at their best in each pass
 (profiled out); covariates have a weak penalty, so that those which separate the classes have effects at all.
@@ -21,19 +21,17 @@ from scipy.linalg import block_diag
 
 from .outcome import Loss
 from .regression import WEAK_PENALTY
-from .susie import SingleEffects, Sparsity, prior_effects
+from .spike_slab import Posterior, Prior
 from .table import F64, LossSums
 
 MAX_PASSES = 100
 # Two places can each send the search to the other one, since the curvature there favours it. From this pass
 # on the curvature is the mean of those since, which favours one of the two.
 FIRST_AVERAGED_PASS = 12
-MAX_DAMPINGS = 30
+MAX_HALVINGS = 30
 # Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
-# A late pass that raises the bound by fewer nats than this creeps along a ridge that the data leave level.
-LEVEL = 1e-5
-# A bound that falls by less than this share of the log-likelihood, a sum of rounded terms, has not fallen.
+# What falls by less than this share of the log-likelihood, a sum of rounded terms, has not fallen.
 ROUNDING = 1e-10
 
 
@@ -44,28 +42,28 @@ class DirectCauses:
     ``fixed`` (c + b,) are the effects of the covariates' errors, and the baseline.
     """
 
-    effects: SingleEffects
+    effects: Posterior
     fixed: F64
     settled: bool
 
 
 def find_direct_causes(
-    loss: Loss, mixing: F64, prior: Sparsity, fixed: F64, n_covariates: int = 0
+    loss: Loss, mixing: F64, prior: Prior, fixed: F64, n_covariates: int = 0
 ) -> DirectCauses:
     """Which of the columns act on D directly, and how strongly.
 
     Parameters
     ----------
     loss : in the errors of the covariates, and then of the columns in causal order.
-    mixing : (k, k), standardized columns from errors.
+    mixing : (m, k), from errors to those standardized columns that may act on D directly.
     prior : how many direct causes there may be, and of what size.
     fixed : (c + b,) where to begin with covariates and baseline.
     n_covariates : c, how many errors are those of covariates.
     """
-    search = _Search(loss, n_covariates, mixing, prior)
-    here = search.stand(prior_effects(len(mixing), prior), fixed)
+    search = _Search(loss, n_covariates, mixing)
+    effects = Posterior.before(prior)
+    here = search.stand(np.zeros(len(mixing)), fixed)
     curvature: F64 = np.empty(0)
-    damping = 0.0
     for number in range(MAX_PASSES):
         quadratic = search.quadratic(here)
         n_averaged = number - FIRST_AVERAGED_PASS + 2
@@ -73,24 +71,23 @@ def find_direct_causes(
             curvature = curvature + (quadratic.curvature - curvature) / n_averaged
         else:
             curvature = quadratic.curvature
-        there, damping = search.climb(here, quadratic, curvature, damping)
+        target = quadratic.slope + curvature @ here.coef
+        effects = loss.loops.infer(curvature, target, prior, effects, n_averaged <= 1)
+        there = search.climb(here, quadratic, effects)
         if there is None:
             break
-        moved = float(np.abs((there.effects.coef - here.effects.coef) @ mixing).max()) * (1.0 + damping)
-        late = number > FIRST_AVERAGED_PASS and damping == 0.0
-        level = late and search.gain(here, there, curvature) < LEVEL
+        moved = float(np.abs((effects.coef - here.coef) @ mixing).max())
         here = there
-        if (moved < TOLERANCE or level) and here.effects.settled:
-            return DirectCauses(here.effects, here.fixed, settled=True)
-        damping = damping / 4.0 if damping > 1.0 else 0.0
-    return DirectCauses(here.effects, here.fixed, settled=False)
+        if moved < TOLERANCE and effects.settled:
+            return DirectCauses(effects, here.fixed, settled=True)
+    return DirectCauses(effects, here.fixed, settled=False)
 
 
 @dataclass(frozen=True)
 class _Stand:
     """Where the search stands, and what the rows say there."""
 
-    effects: SingleEffects
+    coef: F64  # (m,) of the columns
     fixed: F64  # (c + b,) effects of covariates, and the baseline
     sums: LossSums
     objective: float  # the log-likelihood, less the penalty of the covariates
@@ -102,9 +99,9 @@ class _Quadratic:
 
     Attributes
     ----------
-    slope, curvature : (k,) gradient and (k, k) information, in the coefficients of standardized columns.
+    slope, curvature : (m,) gradient and (m, m) information, in the coefficients of standardized columns.
     shift : (c + b,) what covariates and baseline have to move by themselves.
-    tilt : (c + b, k) what they move for each unit of a coefficient.
+    tilt : (c + b, m) what they move for each unit of a coefficient.
     """
 
     slope: F64
@@ -120,17 +117,16 @@ class _Search:
     loss: Loss
     n_covariates: int
     mixing: F64
-    prior: Sparsity
 
-    def stand(self, effects: SingleEffects, fixed: F64) -> _Stand:
+    def stand(self, coef: F64, fixed: F64) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
         beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
-        sums = self.loss.sums(np.concatenate((beside, effects.coef @ self.mixing, baseline)))
-        return _Stand(effects, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside))
+        sums = self.loss.sums(np.concatenate((beside, coef @ self.mixing, baseline)))
+        return _Stand(coef, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside))
 
     @cached_property
     def _mix(self) -> F64:
-        """(c + k, c + k): covariates as they are, and columns from errors."""
+        """(c + m, c + k): covariates as they are, and columns from errors."""
         c = self.n_covariates
         return block_diag(np.eye(c), self.mixing) if c else self.mixing
 
@@ -138,7 +134,7 @@ class _Search:
         # The baseline first, whose parameters have no curvature together, and after it the covariates, if
         # there are any.
         c, mix = self.n_covariates, self._mix
-        m = len(mix)
+        m = mix.shape[1]
         gradient, hessian = here.sums.gradient, here.sums.hessian
         mixed, own = mix @ hessian[:m], hessian.diagonal()[m:]
         cross = mixed[:, m:]
@@ -157,24 +153,20 @@ class _Search:
             tilt = np.vstack([along, tilt - with_covariates @ along])
         return _Quadratic(slope, curvature, shift, tilt)
 
-    def climb(
-        self, here: _Stand, quadratic: _Quadratic, curvature: F64, damping: float
-    ) -> tuple[_Stand | None, float]:
-        """The next stand, and the damping that it took for the bound not to fall; None if none was enough."""
-        target = quadratic.slope + curvature @ here.effects.coef
-        for _ in range(MAX_DAMPINGS):
-            effects = self.loss.loops.fit_effects(curvature, target, self.prior, here.effects, damping)
-            move = effects.coef - here.effects.coef
-            shift = quadratic.shift / (1.0 + damping) + quadratic.tilt @ move
-            there = self.stand(effects, here.fixed + shift)
-            if self.gain(here, there, curvature) >= -ROUNDING * abs(here.sums.loglik):
-                return there, damping
-            damping = 2.0 * damping + 1.0
-        return None, damping
+    def climb(self, here: _Stand, quadratic: _Quadratic, effects: Posterior) -> _Stand | None:
+        """The next stand, on the way to what is expected; None where no step leads up."""
+        move = effects.coef - here.coef
+        step = np.concatenate((move, quadratic.shift + quadratic.tilt @ move))
+        m, size = move.size, 1.0
+        for _ in range(MAX_HALVINGS):
+            there = self.stand(here.coef + size * step[:m], here.fixed + size * step[m:])
+            gain = there.objective - here.objective + _of_sites(effects, there.coef, here.coef)
+            if gain >= -ROUNDING * abs(here.sums.loglik):
+                return there
+            size *= 0.5
+        return None
 
-    def gain(self, here: _Stand, there: _Stand, curvature: F64) -> float:
-        """By how much the bound is higher there."""
-        n_effects = len(there.effects.weight)
-        before = here.effects if len(here.effects.weight) == n_effects else here.effects.with_room(n_effects)
-        spared = self.loss.loops.spared(before, there.effects, curvature, self.prior)
-        return there.objective - here.objective + spared
+
+def _of_sites(effects: Posterior, there: F64, here: F64) -> float:
+    """By how much the logarithm of the sites is higher there."""
+    return float((there - here) @ (effects.shift - 0.5 * effects.precision * (there + here)))

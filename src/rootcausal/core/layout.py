@@ -103,6 +103,20 @@ class Layout:
             return np.zeros(self.n_columns, dtype=bool)
         return self.precedence.kept[self.variable]
 
+    @property
+    def acts(self) -> np.ndarray:
+        """(q,) which columns are known to act on the outcome directly."""
+        if self.precedence is None:
+            return np.zeros(self.n_columns, dtype=bool)
+        return self.precedence.acts[self.variable]
+
+    @property
+    def does_not_act(self) -> np.ndarray:
+        """(q,) which columns are known not to."""
+        if self.precedence is None:
+            return np.zeros(self.n_columns, dtype=bool)
+        return self.precedence.does_not[self.variable]
+
     def knowing(self, precedence: Precedence | None) -> Layout:
         """The same columns, and what is known of their variables."""
         return replace(self, precedence=precedence)

@@ -80,12 +80,14 @@ class Ordering:
         in the population, and uncorrelated.
     margins : (k,) by how much each root won its search; lower bounds under pruned search, infinite for
         a root without a rival, and zero where the scores of discrete columns alone decide nothing.
+    acts, does_not_act : (k,) which columns are known to act on the outcome directly, and known not to.
     n_covariates : how many columns at the start of the order are those of covariates.
     unsearched : (u,) the variable of each column at the start that the search did not place: covariates, and
         columns that come first.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
+    p_added : (a,) p-value at which each of these was left out.
     n_pairs : pairs evaluated.
     weights : what a row of each class counts for in the population.
     table : the rows, with each ordered column replaced by its error.
@@ -97,10 +99,13 @@ class Ordering:
     sd: F64
     mixing: F64
     margins: F64
+    acts: np.ndarray
+    does_not_act: np.ndarray
     n_covariates: int
     unsearched: Index
     exhausted: Index
     adds_nothing: Index
+    p_added: F64
     n_pairs: int
     weights: ClassWeights
     table: Table
@@ -184,7 +189,9 @@ def order_columns(
         assert outcome is not None, "local variants ask what the outcome is"
         tested = outcome
         # The first test needs no more than column moments, so no p × p matrix is ever formed.
-        kept = kept[passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept]
+        kept = kept[
+            passing(tested.p_values(columns.moments), layout.variable, alpha) | layout.kept | layout.acts
+        ]
     rounds = _Rounds(raw, columns, kept, variant, alpha, layout.take(kept), tested)
     while rounds.candidates.size:
         rounds.advance()
@@ -251,6 +258,7 @@ class _Rounds:
         self._discrete, self._variable = layout.discrete, layout.variable
         self._opening = None if layout.precedence is None else Opening(layout.precedence)
         self._covariate, self._kept_by_rule = layout.covariate, layout.kept
+        self._acts, self._does_not_act = layout.acts, layout.does_not_act
         self._entropies[self._discrete] = 0.0
         # Whether every root is found by comparing all candidates, so that their entropies are always known.
         self._all_compared = self._opening is None and not (self._discrete | self._kept_by_rule).any()
@@ -265,6 +273,7 @@ class _Rounds:
         self._loadings: list[F64] = []  # (k,) covariance of every column with each root's error
         self._margins: list[float] = []
         self._exhausted: list[int] = []
+        self._p_values = np.full(kept.size, np.nan)  # of the last test of each column
         self._n_pairs = 0
 
     def advance(self) -> None:
@@ -333,8 +342,9 @@ class _Rounds:
         self._next = rest[together]
         if self._screen is not None:
             p_values = self._screen.p_values(root, loading / loading[root], rest, self._variance[rest])
+            self._p_values[rest] = p_values
             passes = passing(p_values, self._variable[rest], self._alpha)
-            rest = rest[together | passes | self._kept_by_rule[rest]]
+            rest = rest[together | passes | self._kept_by_rule[rest] | self._acts[rest]]
         self.candidates = rest
 
     def result(self) -> Ordering:
@@ -343,16 +353,20 @@ class _Rounds:
         for place, loading in enumerate(self._loadings):
             mixing[place:, place] = loading[cols[place:]]
         exhausted = np.array(self._exhausted, dtype=np.intp)
+        gone = np.concatenate([cols, exhausted])
         return Ordering(
             order=self._kept[cols],
             mean=self._mean[cols],
             sd=self._sd[cols],
             mixing=mixing,
             margins=np.array(self._margins),
+            acts=self._acts[cols],
+            does_not_act=self._does_not_act[cols],
             n_covariates=int(self._covariate[cols].sum()),
             unsearched=self._variable[cols[self._kept_by_rule[cols]]],
             exhausted=self._kept[exhausted],
-            adds_nothing=np.delete(self._kept, np.concatenate([cols, exhausted])),
+            adds_nothing=np.delete(self._kept, gone),
+            p_added=np.delete(self._p_values, gone),
             n_pairs=self._n_pairs,
             weights=self._weights,
             table=self._table,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol, Self
 
@@ -15,17 +15,20 @@ from .halves import Attribution, Mechanism
 from .holes import IncompleteRaw
 from .imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .layout import Layout
+from .left_out import ancestors_left_out
 from .model import CausalModel
 from .moments import Columns
 from .ordering import OnRound, Ordering, Variant, order_columns
 from .outcome import Outcome
 from .population import ClassWeights
-from .regression import WEAK_PENALTY, Coefficients, regress, separates
-from .sharp import attribute
+from .regression import WEAK_PENALTY, regress, separates
+from .sharp import EXPECTED_CAUSES_OF_D, attribute
+from .spike_slab import Prior
 from .table import F64, Index, RawTable
 
-# Where the level of the test was not chosen, about so many columns without any effect may pass it; then it is
-# at least that of the paper.
+# Where the level of the test was not chosen, no column is dropped up to so many. Of more, about so many that
+# have no effect may pass, and the level is at least that of the paper.
+NOT_SCREENED = 50
 BY_CHANCE = 20.0
 LEAST_LEVEL = 0.2
 
@@ -42,12 +45,14 @@ class Attributed:
     converged : whether every iteration came to rest before its limit.
     ancestor_probability : (k,) in causal order, zero for covariates; None where every survivor is taken for
         an ancestor.
+    mixing : (k, k) of these errors, by the graph that was found; None where they are those of the search.
     """
 
     attribution: Attribution
     separated: bool
     converged: bool
     ancestor_probability: F64 | None
+    mixing: F64 | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,13 @@ class AttributionMethod:
     attribute : given an ordering, the number of columns of the cohort and what their outcome is like; the
         predictions it leads to are those of the population.
     prior : in words, what keeps coefficients finite where the errors separate the classes.
+    takes_known_causes : whether it asks what is known to act on the outcome, or not to.
     """
 
     name: str
     attribute: Callable[[Ordering, int, Outcome], Attributed]
     prior: str
+    takes_known_causes: bool = False
 
 
 def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
@@ -72,30 +79,36 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
     loss = outcome.loss(ordering.table, ordering.table_cols)
     effective_rows = ordering.weights.effective_rows
     beside, first = ordering.n_covariates, ordering.n_first
-    ancestry = attribute(loss, ordering.mixing, n_columns, outcome.variance, effective_rows, beside, first)
-    fitted = ancestry.fitted
+    prior = Prior(
+        EXPECTED_CAUSES_OF_D,
+        n_columns - beside,
+        outcome.variance,
+        certain=ordering.acts[beside:],
+        barred=ordering.does_not_act[beside:],
+    )
+    ancestry = attribute(loss, ordering.mixing, prior, effective_rows, beside, first)
+    fitted, found = ancestry.fitted, replace(ordering, mixing=ancestry.mixing)
+    effects = found.effects(ancestry.effects)
     return Attributed(
-        _in_population(fitted, ordering, outcome),
+        outcome.attribution(effects, fitted.baseline, ordering.weights),
         separates(loss, fitted),
         fitted.converged,
         ancestry.probability,
+        ancestry.mixing,
     )
 
 
 def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
     """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
     fitted = regress(outcome.loss(ordering.table, ordering.table_cols), ordering.table_cols.size)
-    return Attributed(_in_population(fitted, ordering, outcome), fitted.separated, fitted.converged, None)
-
-
-def _in_population(fitted: Coefficients, ordering: Ordering, outcome: Outcome) -> Attribution:
-    return outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
+    attribution = outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
+    return Attributed(attribution, fitted.separated, fitted.converged, None)
 
 
 ATTRIBUTIONS = {
     method.name: method
     for method in (
-        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution"),
+        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution", True),
         AttributionMethod(
             "paper", _by_regression, f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)"
         ),
@@ -124,6 +137,11 @@ class Settings:
     imputation_seed: int = 0
     mechanism: str = "linear"
 
+    @property
+    def takes_known_causes(self) -> bool:
+        """Whether what is known to act on the outcome, or not to, is taken in."""
+        return self.mechanism == "linear" and self.attribution.takes_known_causes
+
     def level(self, n_columns: int) -> float:
         """The level of the test: that which was chosen, or one that lets few columns pass by chance.
 
@@ -132,7 +150,7 @@ class Settings:
         """
         if self.alpha is not None:
             return self.alpha
-        return min(1.0, max(LEAST_LEVEL, BY_CHANCE / max(1, n_columns)))
+        return 1.0 if n_columns <= NOT_SCREENED else max(LEAST_LEVEL, BY_CHANCE / n_columns)
 
 
 class Searched(Protocol):
@@ -217,7 +235,9 @@ class LinearLearner:
     ) -> Found:
         ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
         attributed = settings.attribution.attribute(ordering, n_columns, outcome)
-        return Found(ordering, ordering.mechanism(raw.shape[1]), attributed)
+        # The search's own errors stay in what is said of it: a sparse graph leaves others.
+        mixing = ordering.mixing if attributed.mixing is None else attributed.mixing
+        return Found(ordering, replace(ordering, mixing=mixing).mechanism(raw.shape[1]), attributed)
 
 
 LINEAR_LEARNER = LinearLearner()
@@ -234,7 +254,7 @@ class Learned:
     separated : whether the errors decide for all patients, or for some, so that only a prior keeps
         coefficients finite.
     converged : whether every iteration came to rest before its limit.
-    ancestor_probability : (p,) by variable, zero for those that were dropped; None with the paper's
+    ancestor_probability : (p,) by variable, also of those that were dropped; None with the paper's
         attribution, which takes every survivor for an ancestor.
     complete : works out what is expected of values that new patients lack.
     imputation : what was filled in; None where nothing was missing.
@@ -295,9 +315,9 @@ def learn(
         imputation = None
     attributed, probability = found.attributed, None
     if attributed.ancestor_probability is not None:
-        probability = np.zeros(p)
-        probability[ordering.order] = attributed.ancestor_probability
-        probability = layout.any_of(probability)
+        assert isinstance(ordering, Ordering), "the search of this mechanism has no tests of single columns"
+        of_places = attributed.ancestor_probability
+        probability = layout.any_of(_of_all(of_places, ordering, columns, layout, outcome))
     return Learned(
         CausalModel(mechanism, attributed.attribution, layout),
         ordering,
@@ -307,6 +327,24 @@ def learn(
         complete,
         imputation,
     )
+
+
+def _of_all(probability: F64, ordering: Ordering, columns: Columns, layout: Layout, outcome: Outcome) -> F64:
+    """(q,) that each column is an ancestor, by that (k,) of the ordered ones.
+
+    Columns that earlier roots explain wholly have no effect of their own.
+    """
+    every = np.zeros(layout.n_columns)
+    every[ordering.order] = probability
+    if every.size == ordering.order.size + ordering.exhausted.size:
+        return every
+    p_values = outcome.p_values(columns.moments).copy()
+    p_values[ordering.adds_nothing] = ordering.p_added
+    out = ~layout.covariate
+    out[ordering.order], out[ordering.exhausted] = False, False
+    inside = ordering.order[ordering.n_covariates :]
+    every[out] = ancestors_left_out(p_values[out], p_values[inside], every[inside])
+    return every
 
 
 def completion_of(

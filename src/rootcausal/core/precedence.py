@@ -29,15 +29,24 @@ class Precedence:
     before, after : (m,) pairs of variables of one stage, the first of which comes before the second; by the
         first, ascending. They are complete: with a before b and b before c, also a before c, so that a rule
         holds when b is left out.
+    acts, does_not : (p,) which variables are known to act on the outcome directly, and known not to.
     """
 
     stage: Index
     before: Index
     after: Index
+    acts: np.ndarray
+    does_not: np.ndarray
 
     @classmethod
-    def of(cls, stage: Index, pairs: Sequence[tuple[int, int]] = ()) -> Precedence:
-        """Rules by stage, and by ``pairs`` (before, after) of variables.
+    def of(
+        cls,
+        stage: Index,
+        pairs: Sequence[tuple[int, int]] = (),
+        acts: Sequence[int] = (),
+        does_not: Sequence[int] = (),
+    ) -> Precedence:
+        """Rules by stage, by ``pairs`` (before, after) of variables, and by what variables do to the outcome.
 
         ValueError where these go round, or where more than :data:`MOST_PAIRS` follow from them.
 
@@ -53,7 +62,9 @@ class Precedence:
         some = sorted(reached)
         before = np.repeat(np.array(some, dtype=np.intp), [reached[variable].size for variable in some])
         after = np.concatenate([np.empty(0, dtype=np.intp), *(reached[variable] for variable in some)])
-        return cls(np.asarray(stage, dtype=np.intp), before, after)
+        marks = np.zeros((2, len(stage)), dtype=bool)
+        marks[0, list(acts)], marks[1, list(does_not)] = True, True
+        return cls(np.asarray(stage, dtype=np.intp), before, after, *marks)
 
     @property
     def covariate(self) -> np.ndarray:
@@ -70,7 +81,13 @@ class Precedence:
         place = np.full(self.stage.size, -1)
         place[variables] = np.arange(variables.size)
         both = (place[self.before] >= 0) & (place[self.after] >= 0)
-        return Precedence(self.stage[variables], place[self.before[both]], place[self.after[both]])
+        return Precedence(
+            self.stage[variables],
+            place[self.before[both]],
+            place[self.after[both]],
+            self.acts[variables],
+            self.does_not[variables],
+        )
 
     def known(self, variables: Index) -> np.ndarray:
         """(m, m), ``[i, j]``: whether the rules put the j-th of these variables before the i-th."""

@@ -1,17 +1,18 @@
-"""The default attribution, "sharp": which survivors of the screen are ancestors of D, and what they add.
+"""The default attribution, "sharp": which columns are ancestors of D, and what they add.
 
-The paper regresses D on all errors that pass a liberal t-test, so its ranks carry every null that
-slipped through. But D is a (logistic) function of its parents only, and parents are few: with
-log-odds = Σ_j w_j X_j and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji for each unit (paper, Equation 3).
-The same holds of a log-hazard and of an expected value (see :mod:`.outcome`). So this looks for
+The paper regresses D on all errors that pass a liberal t-test, so each effect carries the noise of all paths
+that the data cannot rule out. But D is a (logistic) function of its parents only: with log-odds = Σ_j w_j X_j
+and X = M E, a shock on i adds δ_i = Σ_j w_j M_ji for each unit (paper, Equation 3). The same holds of a
+log-hazard and of an expected value (see :mod:`.outcome`). So this looks for
 
-1. the direct causes (parents) of D: a sparse w, by a sum of single effects in the likelihood of D;
+1. the direct causes (parents) of D: w, with a prior whose sparsity and size are learned (:mod:`.spike_slab`);
 2. the direct causes of each column that matters: sparse regressions on the columns before it;
 3. δ and the probability of being an ancestor, by following the paths back from D.
 
-A null error now has to be a direct cause of D, or of one of its ancestors, before it adds anything. All
-of this is arithmetic on the correlations of the columns and on the likelihood's gradient and Hessian, which
-are sums over rows.
+Errors are what is left of the columns by the same regressions, so their effects add up to Σ_j w_j X_j to the
+last digit: what is believed of the graph moves the shares of the errors, and not the risk. All of this is
+arithmetic on the correlations of the columns and on the likelihood's gradient and Hessian, which are sums
+over rows.
 
 Covariates are no part of that question: columns are what covariates leave of them, and the covariates stand
 beside them in the regression, with no more than a weak penalty.
@@ -22,14 +23,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from .direct_causes import find_direct_causes
+from .linear import inverse
 from .outcome import Loss
 from .regression import WEAK_PENALTY, Coefficients
-from .susie import Sparsity
+from .spike_slab import Prior
 from .table import F64
 
-# Tuned on simulated cohorts (seeds below 1,000): the results hardly move with any of them.
+# Where the data say nothing; from there it is learned.
 EXPECTED_CAUSES_OF_D = 3.0
 MAX_BASELINES = 100
 # Log-odds, or what the outcome has, by which the last step may still move the baseline.
@@ -40,57 +43,72 @@ LONGEST_STEP = 1e6
 
 @dataclass(frozen=True)
 class Ancestry:
-    """Coefficients of the errors, and the probability (k,) that each one's column causes D."""
+    """What was found of the ancestors of D.
+
+    Attributes
+    ----------
+    fitted : coefficients of the errors that the loss is in.
+    mixing : (k, k), of the errors of the graph that was found; lower triangular.
+    effects : (k,) of these errors.
+    probability : (k,) that each one's column causes D; zero for covariates.
+    """
 
     fitted: Coefficients
+    mixing: F64
+    effects: F64
     probability: F64
 
 
 def attribute(
     loss: Loss,
     mixing: F64,
-    n_columns: int,
-    variance: float,
+    prior: Prior,
     effective_rows: float,
     n_covariates: int = 0,
     n_first: int = 0,
 ) -> Ancestry:
-    """Shrink the effect of each error by how probably its column is an ancestor of D.
+    """What each error adds, and how probably its column is an ancestor of D.
 
     Parameters
     ----------
     loss : in the errors, in causal order.
     mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
         :class:`~rootcausal.core.ordering.Ordering`).
-    n_columns : all columns of the cohort, also those that the screen dropped.
-    variance : expected of the effect of one standard deviation of a direct cause of D.
+    prior : of the direct effects of these columns, but for those of covariates.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
     n_first : how many columns after them have no causes among the columns.
     """
-    n_own = len(mixing) - n_covariates
-    if n_covariates:
-        mixing = mixing[n_covariates:, n_covariates:]
-        mixing = mixing / np.linalg.norm(mixing, axis=1, keepdims=True)
-    probability, coef, settled = np.zeros(0), np.zeros(0), True
-    start = np.append(np.zeros(n_covariates), loss.start)
+    c, n_own = n_covariates, len(mixing) - n_covariates
+    own = mixing[c:, c:] / np.linalg.norm(mixing[c:, c:], axis=1, keepdims=True)
+    probability, turn, coef, settled = np.zeros(0), np.zeros((0, 0)), np.zeros(0), True
+    start = np.append(np.zeros(c), loss.start)
     if n_own:
-        prior = Sparsity(EXPECTED_CAUSES_OF_D, n_columns - n_covariates, variance)
-        causes = find_direct_causes(loss, mixing, prior, start, n_covariates)
+        causes = find_direct_causes(loss, own, prior, start, c)
         # What covariates took out of the columns leaves fewer rows to tell effects by.
-        rows = max(effective_rows - n_covariates, 2.0) if n_covariates else effective_rows
-        traced = loss.loops.trace_back(mixing, rows, causes.effects, n_first)
+        rows = max(effective_rows - c, 2.0) if c else effective_rows
+        traced = loss.loops.trace_back(own, rows, causes.effects.inclusion, n_first)
         probability, settled = traced.probability, causes.settled and traced.settled
-        coef, start = traced.total * np.diagonal(mixing), causes.fixed
-        if n_first > 1:
-            # They were taken out of each other, and act as they were measured.
-            coef[:n_first] = mixing[:n_first, :n_first].T @ traced.total[:n_first]
-    elif not n_covariates:
-        return Ancestry(Coefficients(coef, loss.start), probability)
-    fixed, balanced = _refit(loss, coef, start, n_covariates)
-    beside, baseline = fixed[:n_covariates], fixed[n_covariates:]
-    fitted = Coefficients(np.append(beside, coef), baseline, converged=settled and balanced)
-    return Ancestry(fitted, np.append(np.zeros(n_covariates), probability))
+        coef, start = own.T @ causes.effects.coef, causes.fixed
+        turn = _from_new_errors(own, traced.edges, n_first)
+    elif not c:
+        return Ancestry(Coefficients(coef, loss.start), mixing, coef, probability)
+    fixed, balanced = _refit(loss, coef, start, c)
+    fitted = Coefficients(np.append(fixed[:c], coef), fixed[c:], converged=settled and balanced)
+    turn = block_diag(np.eye(c), turn)
+    found = np.tril(mixing @ turn)
+    return Ancestry(fitted, found, turn.T @ fitted.coef, np.append(np.zeros(c), probability))
+
+
+def _from_new_errors(mixing: F64, edges: F64, n_first: int) -> F64:
+    """(k, k): the errors of least squares by those that these edges leave, of unit variance.
+
+    Columns that come first keep the errors that they have.
+    """
+    left = mixing - edges @ mixing
+    left[:n_first] = np.eye(n_first, len(mixing))
+    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    return inverse(left).T
 
 
 def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:

@@ -1,4 +1,4 @@
-"""SuSiE (Wang et al. 2020), the regression of the sharp attribution: which few of many columns matter.
+"""SuSiE (Wang et al. 2020), the regression behind the graph: which few of many columns act on a column.
 
 The coefficients are a sum of effects, each of which sits on one column or on none. Given the others,
 the posterior of one effect is exact: a weight for each column and a normal distribution for its size.
@@ -74,13 +74,11 @@ class SingleEffects:
     ----------
     weight : (l, k) probability that effect l sits on column k; what a row lacks to one is "nowhere".
     size : (l, k) its expected coefficient if it does.
-    precision : (l, k) one over the variance of that coefficient.
     settled : whether cycling came to rest before its limit.
     """
 
     weight: F64
     size: F64
-    precision: F64
     settled: bool = True
 
     @cached_property
@@ -93,42 +91,10 @@ class SingleEffects:
         """(k,): expected coefficients (posterior means)."""
         return (self.weight * self.size).sum(axis=0)
 
-    @property
-    def nowhere(self) -> F64:
-        """(l,): probability that an effect does not exist, or sits on a column that is not at hand."""
-        return np.maximum(1.0 - self.weight.sum(axis=1), SMALLEST)
-
     def with_room(self, n_effects: int) -> SingleEffects:
         """The same, with effects that are nowhere added to make up the number."""
         added = np.zeros((n_effects - len(self.weight), self.weight.shape[1]))
-        return replace(
-            self,
-            weight=np.vstack([self.weight, added]),
-            size=np.vstack([self.size, added]),
-            precision=np.vstack([self.precision, added + 1.0]),
-        )
-
-    def spread(self, curvature: F64) -> float:
-        """Expected w @ curvature @ w, of coefficients w less their expectation."""
-        mean = self.weight * self.size
-        second = self.weight * (1.0 / self.precision + self.size**2)
-        return float(second.sum(axis=0) @ np.diagonal(curvature) - np.vdot(mean @ curvature, mean))
-
-    def divergence(self, prior: Sparsity) -> float:
-        """Kullback-Leibler divergence from the prior, in nats."""
-        place, nowhere = prior.log_chances(*self.weight.shape)
-        second = 1.0 / self.precision + self.size**2
-        size = 0.5 * (np.log(self.precision * prior.variance) + second / prior.variance - 1.0)
-        here = np.log(np.maximum(self.weight, SMALLEST)) - place[:, None] + size
-        return float(np.vdot(self.weight, here) + self.nowhere @ (np.log(self.nowhere) - nowhere))
-
-
-def spared(before: SingleEffects, after: SingleEffects, curvature: F64, prior: Sparsity) -> float:
-    """By how much less the bound takes off the log-likelihood at the expected coefficients, in nats."""
-    cost_before, cost = (
-        0.5 * effects.spread(curvature) + effects.divergence(prior) for effects in (before, after)
-    )
-    return cost_before - cost
+        return replace(self, weight=np.vstack([self.weight, added]), size=np.vstack([self.size, added]))
 
 
 def prior_effects(k: int, prior: Sparsity) -> SingleEffects:
@@ -136,61 +102,34 @@ def prior_effects(k: int, prior: Sparsity) -> SingleEffects:
     shape = (min(FIRST_EFFECTS, k), k)
     place, _ = prior.log_chances(*shape)
     weight = np.repeat(np.exp(place), k).reshape(shape)
-    return SingleEffects(weight, np.zeros(shape), np.full(shape, 1.0 / prior.variance))
+    return SingleEffects(weight, np.zeros(shape))
 
 
-def fit_effects(
-    curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects | None = None, damping: float = 0.0
-) -> SingleEffects:
+def fit_effects(curvature: F64, slope: F64, prior: Sparsity) -> SingleEffects:
     """Posterior of the coefficients w under the log-likelihood ``slope @ w − w @ curvature @ w / 2``.
 
     Parameters
     ----------
     curvature, slope : (k, k) and (k,): the information matrix (minus the Hessian), and the gradient at w = 0.
     prior : how many effects there may be, and of what size.
-    start : where to begin, for instance the answer to a similar question.
-    damping : weight of the Kullback-Leibler divergence from ``start`` beside the bound (a proximal term):
-        with 0 the answer does not depend on it but for where cycling begins; with more it stays nearer.
     """
-    anchor = effects = prior_effects(len(slope), prior) if start is None else start
+    effects = prior_effects(len(slope), prior)
     for _ in range(MAX_DOUBLINGS):
-        effects = _cycle(curvature, slope, prior, effects, anchor, damping)
+        effects = _cycle(curvature, slope, prior, effects)
         all_placed = effects.weight.sum(axis=1).min() >= 0.5
         if not (all_placed and effects.inclusion.min() < 0.5):
             return effects
         # Large effects take several to make up, so a column may be left over although it matters.
-        more = 2 * len(effects.weight)
-        effects, anchor = effects.with_room(more), anchor.with_room(more)
+        effects = effects.with_room(2 * len(effects.weight))
     return replace(effects, settled=False)
 
 
-def _cycle(
-    curvature: F64,
-    slope: F64,
-    prior: Sparsity,
-    start: SingleEffects,
-    anchor: SingleEffects,
-    damping: float,
-) -> SingleEffects:
-    """Coordinate ascent on the bound, one effect at a time.
-
-    The best distribution of one effect given the others has natural parameters that are linear in what the
-    data, the prior and the anchor say, so damping is a weighted mean of them.
-    """
+def _cycle(curvature: F64, slope: F64, prior: Sparsity, start: SingleEffects) -> SingleEffects:
+    """Coordinate ascent on the bound, one effect at a time."""
     weight, size = start.weight.copy(), start.size.copy()
-    free = 1.0 / (1.0 + damping)
     place, nowhere = prior.log_chances(*weight.shape)
-    place = place[:, None] - 0.5 * math.log(prior.variance)
-    precision = np.broadcast_to(np.diagonal(curvature) + 1.0 / prior.variance, weight.shape)
-    pull: F64 = np.zeros_like(weight)
-    if damping:
-        held = 1.0 - free
-        pull = held * anchor.precision * anchor.size
-        before = np.log(np.maximum(anchor.weight, SMALLEST) * np.sqrt(anchor.precision))
-        place = free * place + held * (before - 0.5 * anchor.precision * anchor.size**2)
-        nowhere = free * nowhere + held * np.log(anchor.nowhere)
-        precision = free * precision + held * anchor.precision
-    place = place - 0.5 * np.log(precision)
+    precision = np.diagonal(curvature) + 1.0 / prior.variance
+    place = place[:, None] - 0.5 * (math.log(prior.variance) + np.log(precision))
     spread = 1.0 / precision
     coef = (weight * size).sum(axis=0)
     own = (weight * size) @ curvature
@@ -200,10 +139,8 @@ def _cycle(
         coef_before = coef
         for e in range(len(weight)):
             left = left_over + own[e]
-            if damping:
-                left = free * left + pull[e]
-            mean = spread[e] * left
-            # Undamped: the logarithm of prior probability times Bayes factor.
+            mean = spread * left
+            # The logarithm of prior probability times Bayes factor.
             log_evidence = place[e] + 0.5 * mean * left
             top = max(np.maximum.reduce(log_evidence), nowhere[e])
             odds = np.exp(log_evidence - top)
@@ -213,5 +150,5 @@ def _cycle(
             weight[e], size[e], own[e] = odds, mean, mine
         coef = (weight * size).sum(axis=0)
         if np.abs(coef - coef_before).max() <= tolerance:
-            return SingleEffects(weight, size, precision)
-    return SingleEffects(weight, size, precision, settled=False)
+            return SingleEffects(weight, size)
+    return SingleEffects(weight, size, settled=False)

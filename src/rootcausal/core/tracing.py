@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .susie import SingleEffects, Sparsity, fit_effects
+from .linear import direct_effects, inverse
+from .susie import Sparsity, fit_effects
 from .table import F64
 
 EXPECTED_CAUSES_OF_A_COLUMN = 2.0
 # Of effects between standardized columns; that of effects on D is the outcome's.
 VARIANCE_ON_A_COLUMN = 0.25
-# Paths through a column that is less probably an ancestor than this are not followed.
+# What acts on a column that is less probably an ancestor than this is not asked.
 NEGLIGIBLE = 1e-3
 
 
@@ -20,12 +21,12 @@ class Traced:
 
     Attributes
     ----------
-    total : (k,) expected effect on D of a unit of each standardized column, along all paths.
+    edges : (k, k) expected effects between standardized columns, ``[i, j]`` of j on i.
     probability : (k,) that a column is an ancestor of D.
     settled : whether every regression came to rest.
     """
 
-    total: F64
+    edges: F64
     probability: F64
     settled: bool
 
@@ -35,17 +36,22 @@ def causes_of_a_column(k: int) -> Sparsity:
     return Sparsity(EXPECTED_CAUSES_OF_A_COLUMN, k, VARIANCE_ON_A_COLUMN)
 
 
-def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) -> Traced:
-    """Which columns are ancestors of D, given the effects of those that act on it directly.
+def least_squares(mixing: F64) -> F64:
+    """(k, k): each column regressed on all before it."""
+    return direct_effects(inverse(mixing))
+
+
+def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Traced:
+    """Which columns are ancestors of D, given how probably each acts on it directly.
 
     A column is an ancestor if it is a direct cause of D or of an ancestor. Going through the columns in
-    reverse causal order, each one's probability and effect are final before they are passed on to its causes;
-    the first ``n_first`` have none. Rows of the graph are independent a posteriori and a path visits each
-    once, so the expected total effect is the total effect in the expected graph.
+    reverse causal order, each one's probability is final before it is passed on to its causes; the first
+    ``n_first`` have none. Rows of the graph are independent a posteriori, so the expected total effect is the
+    total effect in the expected graph. Columns that are no ancestors keep the effects of least squares.
     """
     k = len(mixing)
-    correlation = mixing @ mixing.T
-    total, not_ancestor = direct.coef.copy(), 1.0 - direct.inclusion
+    correlation, edges = mixing @ mixing.T, least_squares(mixing)
+    not_ancestor = 1.0 - inclusion
     prior, settled = causes_of_a_column(k), True
     for effect in range(k - 1, max(n_first, 1) - 1, -1):
         here = 1.0 - not_ancestor[effect]
@@ -58,6 +64,6 @@ def trace_back(mixing: F64, n_rows: float, direct: SingleEffects, n_first: int) 
             precision * correlation[:effect, :effect], precision * correlation[:effect, effect], prior
         )
         settled = settled and causes.settled
-        total[:effect] += total[effect] * causes.coef
+        edges[effect, :effect] = causes.coef
         not_ancestor[:effect] *= 1.0 - here * causes.inclusion
-    return Traced(total, 1.0 - not_ancestor, settled)
+    return Traced(edges, 1.0 - not_ancestor, settled)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ..core.arrows import WEAKEST_EDGE
 from ..core.layout import Layout
 from ..core.model import CausalModel
+from ..core.population import ClassWeights
 from ..core.table import F64, Index
 from ..name_hints.exogenous import says_first
 from ..screening.leakage import deciding_levels
@@ -22,6 +24,8 @@ ROWS_AT_MOST = 20_000
 ERRORS_AT_MOST = 100
 # Differences below this part of the spread of an error come from rounding.
 ROUNDING = 1e-9
+# Of an error's variance, for errors that others make up to the last digit.
+RIDGE = 1e-12
 # Share of patients of whom all must have been measured for these to stand for all.
 FEWEST_MEASURED = 0.3
 # A regression wants so many patients a variable.
@@ -208,12 +212,15 @@ def gather(checked: Checked, score: np.ndarray) -> Evidence:
     importance = model.attribution.importance()
     places = np.sort(np.argsort(-importance, kind="stable")[:ERRORS_AT_MOST])
     values = X if rows.size == X.shape[0] else X[rows]
+    layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
     errors = model.mechanism.errors(values, places)
+    if model.mechanism.kind == "linear":
+        apart = int(layout.kept[model.column_order[places]].sum())
+        errors = uncorrelated(errors, population_weights(known[rows], checked.prevalence), apart)
     errors = np.asfortranarray(errors)
     varies = errors.min(axis=0, initial=np.inf) < errors.max(axis=0, initial=-np.inf)
     places, errors = places[varies], columns_of(errors, varies)
     columns = model.column_order[places]
-    layout = Layout.numbers(X.shape[1]) if model.layout is None else model.layout
     left_out, can_log = _left_out(model, score, X, rows), checked.may_be_logged()
     return Evidence(
         ties_restored(standardized(errors)),
@@ -239,6 +246,30 @@ def gather(checked: Checked, score: np.ndarray) -> Evidence:
         outside_measured=None if missing is None else ~missing[np.ix_(rows, left_out)],
         row_noun=checked.row_noun,
     )
+
+
+def uncorrelated(errors: F64, weights: F64, n_apart: int) -> F64:
+    """What errors (n, k), in causal order, leave once regressed on all before them, as the search left them.
+
+    A model shrinks weak arrows, and leaves a trace of them in its errors that is no sign of a hidden cause.
+    The first ``n_apart`` may go together. ``weights`` (n,) are those of the population.
+    """
+    centred = errors - weights @ errors / weights.sum()
+    gram = (centred * weights[:, None]).T @ centred
+    scale = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
+    root = np.linalg.cholesky(gram / np.outer(scale, scale) + RIDGE * np.eye(scale.size))
+    left: F64 = solve_triangular(root, (centred / scale).T, lower=True).T
+    left[:, :n_apart] = errors[:, :n_apart]
+    return left
+
+
+def population_weights(known: np.ndarray, prevalence: float | None) -> F64:
+    """(n,) how much each patient counts in the population."""
+    count = np.array([1.0, 1.0]) if prevalence is None else np.bincount(known, minlength=2).astype(float)
+    if prevalence is None or not count.all():
+        return np.ones(known.shape[0])
+    weights = ClassWeights.of(prevalence, count)
+    return np.where(known == 1, weights.cases, weights.controls)
 
 
 def _left_out(model: CausalModel, score: np.ndarray, X: F64, rows: Index) -> Index:

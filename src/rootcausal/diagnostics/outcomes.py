@@ -74,7 +74,7 @@ class OutcomeChecks(ABC):
         """All that are made of this outcome, in their order."""
 
 
-class YesNoChecks(OutcomeChecks):
+class BinaryChecks(OutcomeChecks):
     """Of a diagnosis, yes or no."""
 
     kind = "binary"
@@ -184,7 +184,7 @@ class SurvivalChecks(OutcomeChecks):
         yield influence.check_influence(strongest, fit, checked, n_events).saying(beside)
 
 
-class NumberChecks(OutcomeChecks):
+class ContinuousChecks(OutcomeChecks):
     """Of a number, such as a score of severity."""
 
     kind = "continuous"
@@ -230,7 +230,7 @@ class NumberChecks(OutcomeChecks):
 
 #: By the names that attributions have for them.
 OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
-    one.kind: one for one in (YesNoChecks, SurvivalChecks, NumberChecks)
+    one.kind: one for one in (BinaryChecks, SurvivalChecks, ContinuousChecks)
 }
 
 

@@ -104,7 +104,8 @@ def open_on_cluster(
     if knowledge is not None:
         elsewhere = {} if target is None else _elsewhere(target)
         with findings.noting():
-            precedence = precedence_of(knowledge, encoding.names, elsewhere)
+            called = [] if target is None else target.names()
+            precedence = precedence_of(knowledge, encoding.names, elsewhere, called)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
         if hints is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -28,6 +28,8 @@ Names = tuple[str, ...]
 Pairs = tuple[tuple[str, str], ...]
 # Unknown names that are said, each with a similar one unless it is too long: looking takes its time.
 UNKNOWN_SAID, LONGEST_COMPARED = 20, 200
+# What rules may call the outcome, whatever its own name is.
+OUTCOME = "outcome"
 _BY_NUMBER = re.compile(r"x\d+")
 
 
@@ -37,7 +39,8 @@ class Knowledge:
 
     Columns are given by name (of an array: "x0" or 0). Rules that contradict each other are refused, all in
     one error. ``causes`` and ``not_causes`` are rules for the order, not for single arrows: they say what
-    comes first, and not that there is an effect.
+    comes first, and not that there is an effect. But the outcome comes after all columns anyway; a rule that
+    names it, as it is called or as "outcome", says what acts on it directly.
 
     Parameters
     ----------
@@ -45,8 +48,10 @@ class Knowledge:
         They come before all tiers, and no test drops them.
     tiers : lists of columns; all of one tier come before all of the next. Columns that are named in none of
         ``covariates``, ``first`` and ``tiers`` belong to the last tier, which may be empty for that.
-    causes : pairs (a, b): a comes before b.
-    not_causes : pairs (a, b): a is no cause of b, directly or by others, so that b comes before a.
+    causes : pairs (a, b): a comes before b. Where b is the outcome, a acts on it directly, such as the arm of
+        a trial: no test drops it, and its effect is not shrunk as one that may be none.
+    not_causes : pairs (a, b): a is no cause of b, directly or by others, so that b comes before a. Where b is
+        the outcome, a does not act on it directly; by others it may.
     covariates : columns that are adjusted for, before all others, and never offered as root causes.
 
     Examples
@@ -96,15 +101,24 @@ class Knowledge:
         named += [name for pair in (*self.causes, *self.not_causes) for name in pair]
         return list(dict.fromkeys(named))
 
-    def precedence(self, names: Sequence[str], elsewhere: Mapping[str, str] | None = None) -> Precedence:
+    def precedence(
+        self,
+        names: Sequence[str],
+        elsewhere: Mapping[str, str] | None = None,
+        outcome: Collection[str] | None = (),
+    ) -> Precedence:
         """The rules among the columns of a table.
 
         Parameters
         ----------
         names : (p,) the variables.
         elsewhere : what other columns are, by name, such as "the target": who names one of them is told.
+        outcome : what the outcome may be called; None: rules that end at no variable are about the outcome,
+            as in models, whose rules were read before.
         """
-        self._refuse_unknown(names, elsewhere or {})
+        ends = self._called(names, outcome)
+        self._refuse_unknown(names, elsewhere or {}, ends)
+        refuse_all(self._contradictions(ends))
         places = {name: place for place, name in enumerate(names)}
         stages, others = self._stages()
         stage = np.full(len(names), others, dtype=np.intp)
@@ -112,9 +126,11 @@ class Knowledge:
             stage[places[name]] = its_stage
         if (stage == COVARIATE).all():
             raise InputError("all columns are covariates, and none is left to be a root cause")
-        pairs = [(places[earlier], places[later]) for earlier, later, _ in self._rules()]
+        pairs = [(places[earlier], places[later]) for earlier, later, _ in self._rules(ends)]
+        acts = [places[name] for name, effect in self.causes if effect in ends]
+        does_not = [places[name] for name, effect in self.not_causes if effect in ends]
         try:
-            return Precedence.of(stage, pairs)
+            return Precedence.of(stage, pairs, acts, does_not)
         except ValueError as error:  # no contradiction is left by now
             raise InputError(
                 f"causes and not_causes say too much ({error}): say it by tiers instead"
@@ -184,7 +200,9 @@ class Knowledge:
         (('bili', 'smoking'),)
         """
         paths, no_paths = _paths_of(matrix, names)
-        return cls(causes=paths, not_causes=without_circles(no_paths))
+        known = cls(causes=paths, not_causes=without_circles(no_paths))
+        refuse_all(known._contradictions(()))  # the outcome is no column of such a matrix
+        return known
 
     @classmethod
     def from_tetrad(cls, file: str | PathLike[str]) -> Knowledge:
@@ -233,17 +251,33 @@ class Knowledge:
 
     # --- contradictions -----------------------------------------------------------------------------------
 
-    def _rules(self) -> list[Rule]:
-        """The pairs as (earlier, later, by which words).
+    def _ends(self) -> set[str]:
+        """What pairs lead to and nothing else names: the outcome may be among it."""
+        placed = {*self.covariates, *self.first, *(name for tier in self.tiers for name in tier)}
+        pairs = (*self.causes, *self.not_causes)
+        return {effect for _, effect in pairs} - placed - {cause for cause, _ in pairs}
+
+    def _called(self, names: Sequence[str], outcome: Collection[str] | None) -> set[str]:
+        """What pairs call the outcome; for the arguments see :meth:`precedence`."""
+        ends = self._ends().difference(names)
+        return ends if outcome is None else ends & {OUTCOME, *outcome}
+
+    def _rules(self, outcome: Collection[str]) -> list[Rule]:
+        """The pairs as (earlier, later, by which words), but for those about the outcome.
 
         Of columns that are all first, or all covariates, none causes another anyway: where not_causes says
         so in a circle, there is nothing to keep to.
         """
         together = (set(self.first), set(self.covariates))
-        free = [pair for pair in self.not_causes if any(names.issuperset(pair) for names in together)]
+        both = set(self.causes).intersection(self.not_causes)
+        causes, not_causes = (
+            [pair for pair in pairs if pair[1] not in outcome or pair in both]
+            for pairs in (self.causes, self.not_causes)
+        )
+        free = [pair for pair in not_causes if any(names.issuperset(pair) for names in together)]
         nothing_new = {pair for pair in going_round(free) if pair[0] != pair[1]}
-        rules = [(a, b, "causes") for a, b in self.causes]
-        return rules + [(b, a, "not_causes") for a, b in self.not_causes if (a, b) not in nothing_new]
+        rules = [(a, b, "causes") for a, b in causes]
+        return rules + [(b, a, "not_causes") for a, b in not_causes if (a, b) not in nothing_new]
 
     def _stages(self) -> tuple[dict[str, int], int]:
         """The stage of each column that has a place, and that of all others."""
@@ -251,14 +285,16 @@ class Knowledge:
         stages |= dict.fromkeys(self.first, FIRST) | dict.fromkeys(self.covariates, COVARIATE)
         return stages, FIRST + max(1, len(self.tiers))
 
-    def _contradictions(self) -> Iterator[str]:
+    def _contradictions(self, outcome: Collection[str] | None = None) -> Iterator[str]:
+        """``outcome`` is what pairs call it; before a table is there, it may be whatever they lead to."""
+        outcome = self._ends() if outcome is None else outcome
         yield from self._misplaced()
         stages, others = self._stages()
         where = {name: f"in tier {stage - FIRST}" for name, stage in stages.items()}
         where |= dict.fromkeys(self.first, "in first") | dict.fromkeys(self.covariates, "a covariate")
         unlisted = "in no tier, so in the last one" if self.tiers else "not named there, so after them"
         rules, unplaced = list[Rule](), set[str]()
-        for earlier, later, words in self._rules():
+        for earlier, later, words in self._rules(outcome):
             for name in (earlier, later):
                 if name not in stages:
                     stages[name], where[name] = others, unlisted
@@ -281,8 +317,10 @@ class Knowledge:
             if len(found) > 1:
                 yield f"{quoted(name)} is in {' and in '.join(found)}: keep one of them"
 
-    def _refuse_unknown(self, names: Sequence[str], elsewhere: Mapping[str, str]) -> None:
-        there = set(names)
+    def _refuse_unknown(
+        self, names: Sequence[str], elsewhere: Mapping[str, str], outcome: Collection[str] = ()
+    ) -> None:
+        there = {*names, *outcome}
         unknown = [name for name in self.columns if name not in there]
         if not unknown:
             return
@@ -296,7 +334,10 @@ class Knowledge:
 
 
 def precedence_of(
-    given: Any, names: Sequence[str], elsewhere: Mapping[str, str] | None = None
+    given: Any,
+    names: Sequence[str],
+    elsewhere: Mapping[str, str] | None = None,
+    outcome: Collection[str] | None = (),
 ) -> Precedence | None:
     """The rules of a :class:`Knowledge`, or of a dict of its fields; None where these say nothing.
 
@@ -310,9 +351,9 @@ def precedence_of(
             refuse_all(known._contradictions())
         if findings:
             with findings.noting():
-                known._refuse_unknown(names, elsewhere or {})
+                known._refuse_unknown(names, elsewhere or {}, known._called(names, outcome))
         findings.refuse()
-    return known.precedence(names, elsewhere) if known else None
+    return known.precedence(names, elsewhere, outcome) if known else None
 
 
 def note_known(
@@ -334,7 +375,7 @@ def note_known(
             what[roles.id_column] = "the --id column"
         what |= {column: f"the {option} column" for option, column in roles.outcome.named}
         with findings.noting():
-            precedence_of(roles.knowledge, features, what)
+            precedence_of(roles.knowledge, features, what, [column for _, column in roles.outcome.named])
 
 
 def _hint(name: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from ..core.outcome import Outcome
 from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..wording import listed, quoted, shown
+from .from_frame import own_name
 from .patients import Patients
 from .rules import Findings, with_example
 from .target import labels_of, one_spelling, row_labels
@@ -122,6 +123,12 @@ class Target(ABC):
     def given(self) -> dict[str, Any]:
         """What the user gave, by role: names of columns, or dask Series."""
         return {role: getattr(self, role) for role in self.ROLES}
+
+    def names(self) -> list[str]:
+        """What the columns of the outcome are called, as far as they have names."""
+        given = (getattr(self, role) for role in self.ROLES)
+        named = [one if isinstance(one, str) else own_name(one) for one in given]
+        return [name for name in named if name]
 
     @abstractmethod
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:

@@ -113,7 +113,8 @@ def _in_memory(
     table, encoding = readings.table, readings.encoding
     if knowledge is not None:
         with findings.noting():
-            encoding = encoding.knowing(precedence_of(knowledge, encoding.names))
+            called = None if of_a_file or target is None else target.names()
+            encoding = encoding.knowing(precedence_of(knowledge, encoding.names, outcome=called))
     may_miss = hints is not None and hints.may_miss
     whole = note_not_finite(table, encoding.names, LARGEST, findings, may_miss)
     if may_miss and not whole:

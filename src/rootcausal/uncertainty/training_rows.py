@@ -92,8 +92,11 @@ class TrainingRows:
         digest = hashlib.sha256((words + self._kinds() + chosen_of).encode())
         if self.layout is not None and self.layout.precedence is not None:
             known = self.layout.precedence
-            for rules in (known.stage, known.before, known.after):
-                digest.update(f"{rules.size}: ".encode() + rules.astype("<i8").tobytes())
+            rules = [known.stage, known.before, known.after]
+            if (known.acts | known.does_not).any():  # resamples of before still belong
+                rules += [known.acts, known.does_not]
+            for some in rules:
+                digest.update(f"{some.size}: ".encode() + some.astype("<i8").tobytes())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         if self.groups is not None:
