@@ -110,7 +110,6 @@ class FollowUp(Target):
         return survival, facts
 
     def refuse_itself(self, known: Known, table: F64, names: Sequence[str]) -> None:
-
         times = known.values[:, 0]  # noqa: PD011
         refuse_itself(times, table, names, "the time of follow-up", linear=False)
 
