@@ -68,9 +68,6 @@ class Diagnosis(Target):
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         return encode_known(given_by(X, self.y), classes, n_rows)
 
-    def given(self) -> dict[str, Any]:
-        return {"y": self.y}
-
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
         """Rows are counted by label."""
         name, title, findings = columns["y"].name, columns["y"].title, Findings()

@@ -66,9 +66,6 @@ class Amount(Target):
         refuse_missing(int(missing.sum()), "y")
         return values
 
-    def given(self) -> dict[str, Any]:
-        return {"y": self.y}
-
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
         """Mean and variance are sums."""
         y, findings = columns["y"], Findings()

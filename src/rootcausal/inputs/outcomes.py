@@ -119,9 +119,9 @@ class Target(ABC):
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         """What is known of new patients, by the classes of the model."""
 
-    @abstractmethod
     def given(self) -> dict[str, Any]:
         """What the user gave, by role: names of columns, or dask Series."""
+        return {role: getattr(self, role) for role in self.ROLES}
 
     @abstractmethod
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:

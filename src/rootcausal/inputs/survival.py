@@ -128,7 +128,7 @@ class FollowUp(Target):
             )
         if event is None:
             raise InputError("the time of follow-up and the event come together: give both time and event")
-        return {"time": time, "event": event}
+        return super().given()
 
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
         time, event, wanted = columns["time"], columns["event"], self.positive

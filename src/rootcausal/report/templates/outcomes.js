@@ -5,6 +5,7 @@
 
 const { outcome: facts } = content;
 const hasKnown = document.getElementById("block-known") !== null;
+const hasRecalibrated = document.getElementById("block-recalibrated") !== null;
 const hasPredictedInterval = document.getElementById("block-predicted-interval") !== null;
 
 function odds(logOdds) {
@@ -58,6 +59,15 @@ const ofRisks = {
   withoutCause: (n) => (n ? `In ${count(n, rowNoun)} no root cause stands out.` : "In every patient some root cause stands out."),
   alike: "a group of patients with the same root cause",
   towards: ["more towards the outcome", "less towards the outcome"],
+  thePrediction: "the risk",
+  itDoes: (value) => `It ${told.does(value)}. `,
+  inCard: (value) => [element("span", { class: "shapley" }, told.does(value))],
+  inTable: (value) => told.beside(value),
+  inDot: (value) => told.does(value),
+  barText: (bar) => told.beside(bar.value),
+  barTitle: ({ count: n, from, to }) => `${Math.round(from * 100)} to ${Math.round(to * 100)} %: ${count(n, rowNoun)}`,
+  heatEnd: (value) => told.beside(value),
+  happened: (row) => ["What happened: ", ...told.happenedShort(row)],
   noShock: (way) => `No shock ${way} this patient's ${told.it}.`,
   picture: () => ({ parts: [], draw: () => {} }),
   toText: (predictor) => percent(told.predict(predictor)),
@@ -74,11 +84,9 @@ const ofDiagnosis = {
   predict: (predictor) => 1 / (1 + Math.exp(-predictor)),
   predictorAt: (risk) => Math.log(risk / (1 - risk)),
   opening: () => [content.prevalence === null ? "Under this model, the risk of “" : `Under this model, in ${population()}, the risk of “`, "” is "],
-  afterOpening: () => "",
   haveIt: () => "have it",
   notableSize: () => `the log-odds by ${content.notable} or more, which is a risk of 50 % by two points`,
   notableRule: () => `a shock stands out, as a root cause or as protective, where it changes the log-odds by at least ${content.notable}: the odds by a factor of ${Math.exp(content.notable).toFixed(2)}, or a risk of 50 % by two points`,
-  happened: (row) => ["What happened: ", ...told.happenedShort(row)],
   happenedShort: (row) => [told.happenedRank(row) ? "“" : "not “", named(outcome), "”"],
   happenedRank: (row) => cell("known", row, 0, 1),
   happenedKinds: [["yes", "had it"], ["no", "did not"]],
@@ -87,7 +95,6 @@ const ofDiagnosis = {
   scaleClass: "scale",
   scaleWord: " log-odds",
   itDoes: () => "",
-  thePrediction: "the risk",
   titles: () => [[term("Base risk"), `: all ${ofAverage} average (not the prevalence)`], "This patient's risk"],
   besidePrediction: (predictor) => element("small", { class: "scale" }, ` log-odds ${signed(predictor)}`),
   beside: (value) => signed(value),
@@ -108,7 +115,6 @@ const ofDiagnosis = {
   scaleSwitch: "Show log-odds",
   predictionsTitle: "Risks",
   predictionsAxis: { label: "risk", tickFormat: (risk) => `${Math.round(risk * 100)}%` },
-  barTitle: riskBarTitle,
   addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: "added log-odds" }),
   addedWords: "What each variable's shock adds to the log-odds",
   sizeHead: "Mean size (log-odds)",
@@ -138,10 +144,6 @@ const ofDiagnosis = {
   base: () => ["Base value", `${signed(content.base_value, 4)}: ${content.made.bent ? "mean log-odds over shocks as the cohort has them" : `log-odds of a patient whose ${ofAverage} are all average`}; not the prevalence`],
 };
 
-function riskBarTitle({ count: n, from, to }) {
-  return `${Math.round(from * 100)} to ${Math.round(to * 100)} %: ${count(n, rowNoun)}`;
-}
-
 /** The hazard until a time of a patient whose shocks are all average; between edges it runs evenly. */
 function cumulativeHazard(time) {
   const { times, hazards } = facts;
@@ -169,6 +171,12 @@ function onHazard(value) {
 }
 
 /** The ends of the interval of a patient's prediction, if there is one. */
+/** What a patient of the fit would be told by a model that had not seen them, "91 %"; null for new patients. */
+function recalibratedText(row) {
+  const risk = hasRecalibrated ? cell("recalibrated", row, 0, 1) : NaN;
+  return Number.isNaN(risk) ? null : told.predictedText(risk);
+}
+
 function predictedInterval(row) {
   return hasPredictedInterval ? [0, 1].map((end) => cell("predicted-interval", row, end, 2)) : null;
 }
@@ -183,44 +191,35 @@ const ofEvent = {
   prediction: `risk by ${facts.when}`,
   inList: (predictor) => `${told.prediction}: ${told.toText(predictor)}`,
   opening: () => ["Under this model, the risk of “", `” by ${facts.when} is `],
-  afterOpening: () => "",
   haveIt: () => `would have had it by ${facts.when}`,
   notableSize: () => `the hazard ${ratio(content.notable)}-fold or more`,
   notableRule: () => `a shock stands out, as a root cause or as protective, where it makes the hazard at least ${ratio(content.notable)} times as high or as low`,
-  happened: (row) => ["What happened: ", ...told.happenedShort(row)],
   happenedShort: (row) => happened(row),
   happenedRank: (row) => cell("known", row, 0, 2),
   happenedKinds: [["yes", "had it"], ["no", "last seen without it"]],
   happenedKind: (row) => (cell("known", row, 1, 2) ? "yes" : "no"),
   happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedKind(row) === "yes").length} had it within their follow-up.`,
   listHead: `Risk by ${facts.when}`,
-  itDoes: (value) => `It ${onHazard(value)}. `,
-  thePrediction: "the risk",
   titles: () => [`Risk by ${facts.when} with all ${ofAverage} average`, `This patient's risk by ${facts.when}`],
   besidePrediction: (predictor) => (predictor === content.base_value ? "" : element("small", {}, ` hazard × ${ratio(predictor)}`)),
   picture: survivalPicture,
   predictionsTitle: `Risks by ${facts.when}`,
   predictionsAxis: { label: `risk by ${facts.when}`, tickFormat: (risk) => `${Math.round(risk * 100)}%` },
-  barTitle: riskBarTitle,
   beside: (value) => `×${ratio(value)}`,
   does: onHazard,
   inDot: (value) => `hazard × ${ratio(value)}`,
   unitText: " hazard",
-  inCard: (value) => [element("span", { class: "shapley" }, onHazard(value))],
   range: (lower, upper) => `of the hazard ratio ${ratio(lower)} to ${ratio(upper)}`,
   withoutTitle: `Risk by ${facts.when} without this shock`,
   byLevelTitle: `Risk by ${facts.when}, by level`,
   tableHeads: ["Hazard", `Risk by ${facts.when} without`],
-  inTable: (value) => `×${ratio(value)}`,
   waterfallCaption: () => `Each bar is how many times as high one shock makes the hazard${covariates.length ? "; the grey one is what covariates do together" : ""}. Below: the hazard, as so many times that of a patient whose ${ofAverage} are all average. Above: the same as risk by ${facts.when}${riskWord === null ? "" : `, ${riskWord}: see the checks`}${whiskersSaid()}.`,
-  heatEnd: (value) => `×${ratio(value)}`,
-  barText: (bar) => `×${ratio(bar.value)}`,
   axis: (domain, narrow) => ({ label: "hazard ratio", ticks: doublings(domain, narrow ? 4 : 8), tickFormat: ratioTick }),
   predictionAxis: `risk by ${facts.when}`,
   addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: "hazard times" }),
   addedWords: "How many times as high each variable's shock makes the hazard",
   sizeHead: "Typical size (hazard ratio)",
-  sizeText: (value) => ratio(value),
+  sizeText: ratio,
   effectHeads: ["Hazard ratio of one SD", ...(content.bootstrap === null ? [] : ["95 % interval"])],
   effectCells: (one) => [ratio(one.coef), ...effectInterval(one, (end) => ratio(end))],
   besideButtons: "how many times as high a shock of one standard deviation (SD) makes the hazard",
@@ -327,8 +326,6 @@ const ofNumber = {
   inList: (predictor) => `${told.toText(predictor)} expected`,
   predictionTicks: [],
   opening: () => ["Under this model, the expected value of “", "” is "],
-  afterOpening: () => "",
-  itDoes: (value) => `It ${onValue(value)}. `,
   thePrediction: "the expected value",
   titles: () => [`Expected of a patient whose ${ofAverage} are all average`, "Expected of this patient"],
   besidePrediction: () => "",
@@ -337,17 +334,13 @@ const ofNumber = {
   barTitle: ({ count: n, from, to }) => `${amount(from)} to ${inUnit(amount(to))}: ${count(n, rowNoun)}`,
   beside: signedAmount,
   does: onValue,
-  inDot: onValue,
   unitText: facts.unit ? ` ${facts.unit}` : "",
-  inCard: (value) => [element("span", { class: "shapley" }, onValue(value))],
   range: (lower, upper) => `${signedAmount(lower)} to ${inUnit(signedAmount(upper))}`,
   withoutTitle: "Expected without this shock",
   byLevelTitle: "Expected by level",
   tableHeads: [`Adds${unitNote}`, `Expected without${unitNote}`],
-  inTable: signedAmount,
   waterfallCaption: () => `Each bar is what one shock adds to or takes from the expected value${facts.unit ? `, in ${facts.unit}` : ""}${covariates.length ? "; the grey one is what covariates do together" : ""}${whiskersSaid()}.`,
   heatEnd: (value) => inUnit(signedAmount(value)),
-  barText: (bar) => signedAmount(bar.value),
   axis: (domain, narrow) => ({ label: `expected value${unitNote}`, ticks: narrow ? 4 : 8, tickFormat: (value) => measured(value) }),
   addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: `added${unitNote}` }),
   addedWords: "What each variable's shock adds",
