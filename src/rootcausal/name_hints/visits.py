@@ -220,6 +220,8 @@ def _glued(names: Sequence[str]) -> list[_Read]:
         if parts is not None:
             by_letters[parts[1]][parts[2]] = name
     for letters, numbers in by_letters.items():
+        if len(numbers) > _MOST_NUMBERS:
+            continue
         stems = {number[:-1] for number in numbers if len(number) > 1 and number[-1] == "0"}
         times = {
             stem: {n.removeprefix(stem) for n in numbers if n.startswith(stem) and n != stem}

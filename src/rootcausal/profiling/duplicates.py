@@ -115,9 +115,9 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
     numbers = {c.name: c.numbers for c in columns if kinds[c.name] == "number" and c.numbers is not None}
     # Measured in another unit at another site, a number says where; and patients are numbered by their arm.
     groups = [c for c in asked if not (says_site(c.name) or says_treatment(c.name) or c.name in finer)]
-    for cells in groups:
-        assert cells.codes is not None
-        if (place := cut_of(cells.codes, [*numbers.values()])) is not None:
+    places = cut_of([c.codes for c in groups if c.codes is not None], [*numbers.values()])
+    for cells, place in zip(groups, places, strict=True):
+        if place is not None:
             finer[cells.name] = [*numbers][place]
     return about(
         "coarser",

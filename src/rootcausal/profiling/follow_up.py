@@ -40,9 +40,9 @@ def times_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Counte
     ]
 
 
-def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape]) -> tuple[str, bool] | None:
-    """The time of follow-up that goes with an event, and whether names say so; None where there is none."""
-    times = times_of([cells for cells in columns if cells.name != event], kinds)
+def time_beside(event: str, times: Sequence[Counted], columns: Sequence[Counted]) -> tuple[str, bool] | None:
+    """Which of some times goes with an event, and whether names say so; None where there is none."""
+    times = [cells for cells in times if cells.name != event]
     named = [cells.name for cells in times if belong_together(cells.name, event)]
     if named:
         return named[0], True
@@ -57,9 +57,9 @@ def time_beside(event: str, columns: Sequence[Counted], kinds: dict[str, Shape])
 
 def pairs_of(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[tuple[str, str]]:
     """(time, event) of the table, by their names; death comes first, since it is what most ask about."""
-    found = []
+    found, times = [], times_of(columns, kinds)
     for event in candidates(columns, kinds):
-        beside = time_beside(event, columns, kinds)
+        beside = time_beside(event, times, columns)
         if beside is not None and beside[1]:
             found.append((beside[0], event))
     return sorted(found, key=lambda pair: not any(word in pair[1].casefold() for word in DEATH))

@@ -26,6 +26,7 @@ from .follow_up import (
     in_words,
     pairs_of,
     time_beside,
+    times_of,
 )
 from .leakage import (
     CASES,
@@ -243,7 +244,11 @@ def _follow_up_found(
     if of_time is not None:
         return of_time, target, find_pair(target, of_time, sure=True)
     cells = next(cells for cells in columns if cells.name == target)
-    beside = time_beside(target, columns, kinds) if 2 <= cells.n_different <= MOST_LABELS else None
+    beside = (
+        time_beside(target, times_of(columns, kinds), columns)
+        if 2 <= cells.n_different <= MOST_LABELS
+        else None
+    )
     if beside is None:
         return target, None, []
     time, sure = beside

@@ -20,8 +20,8 @@ FEWEST_ROWS = 12
 FEWEST_LEVELS = 3
 # Fewer rows of a level may agree in another column by chance.
 ROWS_A_LEVEL = 5
-# Rows by which nearly all columns are told not to be in the order of another.
-FIRST_LOOK = 64
+# Rows by which nearly all columns are told not to be in the order of another, or cut.
+FIRST_LOOK, ROWS_TO_ACQUIT = 64, 40
 
 
 def is_copy(correlation: float) -> bool:
@@ -105,20 +105,36 @@ def is_cut(levels: Index, numbers: F64) -> bool:
     return all(one[1] < other[0] for one, other in pairwise(ends))
 
 
-def cut_of(levels: Index, numbers: Sequence[F64]) -> int | None:
-    """The place of the first of some numbers (n,) that was cut into these levels (n,)."""
-    # A few rows of each level acquit nearly all numbers.
-    rows = [np.flatnonzero(levels == level)[:ROWS_A_LEVEL] for level in range(int(levels.max()) + 1)]
-    rows = [of for of in rows if of.size]
-    if len(rows) < 2 or not numbers:
-        return None
-    values = np.stack([number[np.concatenate(rows)] for number in numbers])
-    starts = np.cumsum([0, *(of.size for of in rows[:-1])])
-    low, high = (end.reduceat(values, starts, axis=1) for end in (np.minimum, np.maximum))
-    order = np.argsort(low, axis=1)
-    low, high = (np.take_along_axis(ends, order, axis=1) for ends in (low, high))
-    could = np.flatnonzero((high[:, :-1] < low[:, 1:]).all(axis=1)).tolist()
-    return next((place for place in could if is_cut(levels, numbers[place])), None)
+def cut_of(levels: Sequence[Index], numbers: Sequence[F64]) -> list[int | None]:
+    """For each column of levels (n,) the place of the first of some numbers (n,) that was cut into them."""
+    if not (levels and numbers):
+        return [None] * len(levels)
+    # A few rows acquit nearly all numbers; of rare levels, some rows of each.
+    spread = np.unique(np.linspace(0, levels[0].size - 1, ROWS_TO_ACQUIT).astype(np.intp))
+    few = np.stack([number[spread] for number in numbers])
+    found = []
+    for column in levels:
+        if np.unique(column[spread][column[spread] >= 0]).size > 1:
+            could = _apart(column[spread], few)
+        else:
+            rows = [np.flatnonzero(column == level)[:ROWS_A_LEVEL] for level in range(int(column.max()) + 1)]
+            some = np.concatenate([np.empty(0, dtype=np.intp), *rows])
+            could = _apart(column[some], np.stack([number[some] for number in numbers]))
+        found.append(next((place for place in could if is_cut(column, numbers[place])), None))
+    return found
+
+
+def _apart(levels: Index, values: F64) -> list[int]:
+    """Which rows of values (m, n) have a range for each level (n,) to itself."""
+    order = np.argsort(levels, kind="stable")
+    order = order[levels[order] >= 0]
+    starts = np.flatnonzero(np.diff(levels[order], prepend=-1))
+    if starts.size < 2:
+        return []
+    low, high = (end.reduceat(values[:, order], starts, axis=1) for end in (np.minimum, np.maximum))
+    ranked = np.argsort(low, axis=1)
+    low, high = (np.take_along_axis(ends, ranked, axis=1) for ends in (low, high))
+    return np.flatnonzero((high[:, :-1] < low[:, 1:]).all(axis=1)).tolist()
 
 
 def decides(fine: Index, coarse: Index, least: int = ROWS_A_LEVEL) -> bool:
