@@ -22,7 +22,7 @@ from command_line import ok
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics.outcomes import table
 from rootcausal.files.writing import write_tables
-from rootcausal.screening.leakage import as_markdown as limits_as_markdown
+from rootcausal.screening.leakage import LIMITS, NEVER
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -171,6 +171,11 @@ TABLE_OF_CHECKS = re.compile(
 )
 
 
+LIMITS_OF_LEAKS = re.compile(
+    r"(?<=^<!-- limits -->\n).*?(?=<!-- end of the limits -->)", re.DOTALL | re.MULTILINE
+)
+
+
 def as_markdown(kind: str) -> str:
     """The checks of one outcome, as their declarations have them."""
     rows = [
@@ -181,9 +186,17 @@ def as_markdown(kind: str) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-LIMITS_OF_LEAKS = re.compile(
-    r"(?<=^<!-- limits -->\n).*?(?=<!-- end of the limits -->)", re.DOTALL | re.MULTILINE
-)
+def limits_as_markdown() -> str:
+    """The limits of leaks, as their table has them."""
+    rows = [("limit", "doubtful from", "broken from", "of what, and why there"), ("---",) * 4]
+    for name, one in LIMITS.items():
+        sizes = ((one.doubtful, one.p_doubtful), (one.broken, one.p_broken))
+        said = (
+            "never" if size == NEVER else f"{size:g}" + (f" (p < {p:g})" if p < 1.0 else "")
+            for size, p in sizes
+        )
+        rows.append((name, *said, one.why))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def with_tables_of_checks(text: str) -> str:

@@ -46,11 +46,11 @@ SPEC = CheckSpec(
             "Values and ranks may rest on one or two patients.",
             "collect more of them before you read the ranks.",
         ),
-        "cannot tell, yes_no has few": Text(
+        "cannot tell, binary has few": Text(
             f"{FEW}there are only {{n}} patients of the rarer kind, cases or controls{EACH}",
             advice="collect more patients of the rarer kind before you read the ranks.",
         ),
-        "cannot tell, yes_no is certain": Text(
+        "cannot tell, binary is certain": Text(
             f"{FEW}the shocks tell cases and controls apart without a single exception{EACH}",
             advice="ask whether one of the columns was measured after the diagnosis, or defines it.",
         ),
@@ -58,7 +58,7 @@ SPEC = CheckSpec(
             f"{FEW}the shocks tell for certain who has the event first{EACH}",
             advice="ask whether one of the columns was measured after the event, or is it.",
         ),
-        "cannot tell, number is certain": Text(
+        "cannot tell, continuous is certain": Text(
             f"{FEW}the shocks tell the outcome without a single exception{EACH}",
             advice="ask whether one of the columns was measured after the outcome, or is it.",
         ),

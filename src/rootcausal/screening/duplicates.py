@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from ..core.table import F64, LARGEST, Index
 
@@ -85,6 +84,8 @@ def _are_in_one_order(values: F64, column: F64) -> bool:
         return False
     if levels.size == own.size:
         return np.array_equal(place, own_place) or np.array_equal(place, levels.size - 1 - own_place)
+    from scipy.stats import spearmanr  # takes a while to load, and is hardly ever asked
+
     return is_rounded_copy(float(spearmanr(values, column).statistic))
 
 

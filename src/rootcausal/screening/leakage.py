@@ -242,15 +242,3 @@ def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     _, a, b = np.intersect1d(own, theirs, return_indices=True)
     expected = float(n_own[a] @ n_theirs[b]) / times.size
     return n_equal / times.size if n_equal >= TIMES_EXPECTED * expected else 0.0
-
-
-def as_markdown() -> str:
-    """The limits, for the guide."""
-    rows = [("limit", "doubtful from", "broken from", "of what, and why there"), ("---", "---", "---", "---")]
-    for name, one in LIMITS.items():
-        doubtful, broken = (
-            "never" if size == NEVER else f"{size:g}" + (f" (p < {p:g})" if p < 1.0 else "")
-            for size, p in ((one.doubtful, one.p_doubtful), (one.broken, one.p_broken))
-        )
-        rows.append((name, doubtful, broken, one.why))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
