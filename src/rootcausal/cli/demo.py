@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..wording import shown, together
+from ..wording import percent, shown, together
 from .console import (
     made_with,
     provenance,
