@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .backends.choose import check_backend, without_gpu
 from .core.completion import Completion
 from .core.model import CausalModel
+from .core.noise import contents
 from .core.pipeline import Settings
 from .core.quantiles import CohortQuantiles, quantiles_of
 from .core.table import F64, Index
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from .diagnostics import Diagnosis
     from .diagnostics.findings import Found
     from .explanation import Explanation
+    from .recalibration import Calibration
     from .summary import Summary
+    from .uncertainty.cross_validation import Fold
     from .uncertainty.resample import Bootstrap
     from .uncertainty.training_rows import TrainingRows
     from .unshrunk.effects import Effects
@@ -370,12 +373,57 @@ class Estimator(TransformerMixin, BaseEstimator):
         if not is_seed(plain(random_state)):
             raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
         told = list(fold_by_fold(rows, folds, int(random_state)))
+        self._keep_calibration(rows, told, int(random_state))
         figures = OUTCOMES[self.outcome].performance(told, self._model.attribution, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
+
+    def _keep_calibration(self, rows: TrainingRows, told: list[Fold], random_state: int) -> None:
+        """Keep what risks are worth of patients whom a model has not seen."""
+        from .recalibration import calibration_of
+
+        X = rows.X if self._completion is None else self._completion.fill(rows.X)
+        stated, attribution = self._model.predictor(X), self._model.attribution
+        found = calibration_of(rows, told, random_state, stated, attribution)
+        kept = {} if found is None else found.to_dict()
+        self.provenance_ = {**self.provenance_, "calibration": kept}
+
+    @property
+    def _calibration(self) -> Calibration | None:
+        """That of :meth:`cross_validate`; where nobody asked for it and it takes little time, by itself."""
+        from .recalibration import SEED, Calibration, told_in_folds, worth_asking
+
+        rows = self._cohort
+        asked = "calibration" in self.provenance_ or rows is None or not rows.unchanged
+        if not asked and rows is not None and worth_asking(rows):
+            self._keep_calibration(rows, told_in_folds(rows), SEED)
+        return Calibration.of_dict(self.provenance_.get("calibration", {}))
+
+    def _of_fit(self, matrix: Matrix) -> np.ndarray:
+        """(n,) which patients are of the fit: by the same values or, where these are gone, by quantiles."""
+        values, rows = matrix.values if matrix.measured is None else matrix.measured, self._cohort
+        if rows is not None:
+            return np.isin(contents(values, np.arange(values.shape[1])), rows.contents)
+        same = len(values) == self.provenance_["rows"] and self._quantiles is not None
+        if same and self._quantiles is not None:
+            same = self._quantiles.are_of(matrix.drawn(self._encoding.layout), self._model)
+        return np.full(len(values), same)
+
+    def _recalibrated(self, explanation: Explanation, matrix: Matrix) -> Explanation:
+        """With the risks of patients of the fit as they would be told if the model had not seen them."""
+        calibration = self._calibration
+        if calibration is None:
+            return explanation
+        of_fit = self._of_fit(matrix) & explanation.scored
+        if not of_fit.any():
+            return explanation
+        risks = np.full(of_fit.size, np.nan)
+        stated, attribution = explanation.predictor[of_fit], explanation._model.attribution
+        risks[of_fit] = calibration.recalibrated(stated, attribution)
+        return replace(explanation, recalibrated=risks)
 
     def transform(self, X: Any) -> F64:
         """(n, k): unit-variance errors of the variables in ``causal_order_``, columns in table order."""
@@ -449,7 +497,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
         made, sets = self.provenance_, self.merged_sets_
-        return Explanation.of(model, resamples, matrix, variables, ids, made, sets, self._usual)
+        found = Explanation.of(model, resamples, matrix, variables, ids, made, sets, self._usual)
+        return self._recalibrated(found, matrix)
 
     def _with_ids(self, X: Any, ids: Any, name: str = "ids") -> tuple[Any, Any]:
         """The variables of X, and one id a row, or None; a column that ``ids`` names is no variable."""
@@ -515,7 +564,10 @@ class Estimator(TransformerMixin, BaseEstimator):
         from .saving import save
 
         check_is_fitted(self)
-        self._remember_effects()
+        with suppress(ValueError):  # of a model that could not be read back, which is said when it is written
+            self._model.check()
+            self._remember_effects()
+            _ = self._calibration
         save(self, path)
 
     @classmethod

@@ -81,6 +81,10 @@ class Explanation:
     covariate_effect : (n,) what they add together, on the scale of ``values``; zero where there are none.
     covariate_interval : (2, n) ends of its 95 % interval: over resamples, and over covariates that were not
         measured. None without covariates, and where ``lower`` is None.
+    recalibrated : (n,) of patients of the fit the risk that ``predicted`` would be if the model had not seen
+        them, going by what happened to patients of the fit whom models of the others were asked about; NaN of
+        all others. None of a number, where nobody is of the fit, and where it is not known: a large cohort
+        has it after :meth:`rootcausal.RCI.cross_validate`.
     sets : variables that are read as one, each with ``name``, ``members`` and ``places``; none unless the
         model has ``merged_sets_``. ``values`` are those of each variable all the same: read those of members
         only by their sum, ``set_values``. Whatever lists root causes (``root_causes``, ``to_frame``, figures,
@@ -110,6 +114,7 @@ class Explanation:
     imputation_sd: F64 | None = None
     sampling_sd: F64 | None = None
     covariate_interval: F64 | None = None
+    recalibrated: F64 | None = None
     sets: tuple[MergedSet, ...] = ()
     _set_spread: dict[str, F64] = field(default_factory=dict, repr=False)
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
@@ -200,7 +205,15 @@ class Explanation:
         rows = np.flatnonzero(self.scored)
 
         of_patients = ("values", "errors", "data", "scored", "imputed", "beyond", "covariate_effect")
-        unsure = ("lower", "upper", "frequency", "rank_stability", "imputation_sd", "sampling_sd")
+        unsure = (
+            "lower",
+            "upper",
+            "frequency",
+            "rank_stability",
+            "imputation_sd",
+            "sampling_sd",
+            "recalibrated",
+        )
         tables = {name: getattr(self, name) for name in (*of_patients, *unsure)}
         among: dict[str, Any] = {name: None if one is None else one[rows] for name, one in tables.items()}
         ends = self.covariate_interval

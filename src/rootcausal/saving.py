@@ -22,6 +22,7 @@ from .inputs.knowledge import Knowledge
 from .inputs.naming import namings_of
 from .inputs.rules import IN_PYTHON, Findings
 from .outcomes import OUTCOMES
+from .recalibration import Calibration
 from .uncertainty.resample import Bootstrap
 from .unshrunk.effects import Effects
 
@@ -124,6 +125,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
+    Calibration.of_dict(saved.provenance.get("calibration", {}))
     if "effects" in saved.provenance:
         Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +21,13 @@ from .inputs.kinds import Variable
 from .inputs.levels import level_texts
 from .outcomes import Words, words_of
 from .unshrunk.effects import FIRTH, WHY, Effects
-from .wording import amount, one_line, plural, short_names
+from .wording import amount, listed, one_line, plural, short_names
 
 LEAST_P = 0.001
 NAME_LETTERS = 30
+NAMED = 20
 MISSING = "–"
+MOST_LINES = 200
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class Summary:
     def frame(self) -> Any:
         """A pandas DataFrame, one row for each column of the fit, by ``term``; see :class:`Term`."""
         columns = {
-            name: np.array([asdict(term)[name] for term in self.terms], dtype=kind)
+            name: np.array([getattr(term, name) for term in self.terms], dtype=kind)
             for name, kind in _FRAME_TYPES.items()
         }
         return frame_of(columns, None).set_index("term")
@@ -226,11 +228,15 @@ class Summary:
             said.append("Where relations are bent, the model's effect differs between patients.")
         for note in dict.fromkeys(term.note for term in self.terms if term.note):
             names = [one_line(term.label, NAME_LETTERS) for term in self.terms if term.note == note]
-            said.append(f"{', '.join(names)}: {note}.")
+            said.append(f"{listed(names, NAMED)}: {note}.")
         return said
 
     def __str__(self) -> str:
-        return "\n".join([self.heading, "", *self.lines(), "", *self.notes])
+        shown, said = self.terms, list[str]()
+        if len(shown) > MOST_LINES:
+            shown = tuple(self.strongest()[:MOST_LINES])
+            said = [f"The {MOST_LINES} surest of {len(self.terms):,}; frame has all."]
+        return "\n".join([self.heading, "", *self.lines(shown), "", *said, *self.notes])
 
     __repr__ = __str__
 

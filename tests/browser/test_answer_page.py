@@ -167,7 +167,7 @@ def test_the_list_is_sorted_and_filtered_and_tells_what_happened(watched, made):
     bili, values = column_of(explanation, "bili"), explanation.values
     led = (values.argmax(axis=1) == bili) & (values[:, bili] >= 0.1) & (cohort.y == 1)
     assert page.locator("#list-count").inner_text().startswith(f"{led.sum()} of 258 patients")
-    assert {line.locator("td").nth(2).inner_text() for line in rows.all()} == {"“died”"}
+    assert {line.locator("td").nth(3).inner_text() for line in rows.all()} == {"“died”"}
     page.locator("#list-text").fill("no such id")
     assert rows.count() == 0
     page.locator("#list-text").fill("10")

@@ -61,7 +61,7 @@ def test_hostile_names_are_shown_as_text(watched, tmp_path):
     model.report(table, path, ids=ids, units=units, target="<i>died</i>", notes=["<u>note</u>"])
     page = every_view(watched, path)
     scripts = page.evaluate("document.scripts.length")
-    assert scripts == 5  # content, two blocks, libraries, the page's own
+    assert scripts == 6  # content, three blocks, libraries, the page's own
     for view in VIEWS:
         page.locator(f"#tab-{view}").click()
         assert page.locator("img, iframe, object, b, i, u, main script").count() == 0

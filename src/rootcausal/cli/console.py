@@ -403,9 +403,14 @@ def say_what_was_found(diagnosis: "Diagnosis") -> None:
 
 def say_what_is_known(model: "Fitted") -> None:
     """Print what was found when a model was made: the checks in a line, and each warning in another."""
+    from ..recalibration import in_words
+
     found = model._found
     how = "rootcausal check, of the cohort of the fit, says whether its assumptions hold"
     say(f"checks of the model: {found.in_short(how)}")
+    calibration = model._calibration
+    if calibration is not None:
+        say(f"calibration: {in_words(calibration, model._model.attribution)}")
     for text in found.fit:
         say(f"the fit warned: {one_line(text, LIMIT_LETTERS)}")
     for text in found.table[:DOUBTS_SAID]:

@@ -16,6 +16,7 @@ from ..core.table import F64, Index
 from ..errors import InputError
 from ..outcomes import Words, words_of
 from ..provenance import left_out, parameters_in_words
+from ..recalibration import in_words
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
@@ -103,6 +104,9 @@ def page_content(
     expected = expected_values(explanation, causal)
     if expected is not None and n * k * 4 * 4 / 3 < BYTES_IN_FULL - _size(blocks):
         blocks["expected"] = _packed(expected, "<f4")
+    if explanation.recalibrated is not None:
+        blocks["recalibrated"] = _packed(explanation.recalibrated, numbers)
+    calibration = model._calibration
     bootstrap = None
     if model.bootstrap_ is not None:
         bootstrap = {"resamples": len(model.bootstrap_.models), "seed": int(model.bootstrap_.random_state)}
@@ -146,6 +150,7 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
+        "calibration": "" if calibration is None else in_words(calibration, causal.attribution),
         "effects": _effects(model, target, units),
         "made": _made(model, notes, diagnosis),
     }

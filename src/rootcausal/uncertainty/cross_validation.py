@@ -22,12 +22,14 @@ class Fold:
 
     Attributes
     ----------
+    rows : (n,) which rows of the cohort these are.
     known : what happened to them.
     predictor : (n,) log-odds, log-hazard or expected value.
     predicted : (n,) risk, risk by the horizon or expected value.
     null : what is predicted of everybody where no variable is known.
     """
 
+    rows: Index
     known: np.ndarray
     predictor: F64
     predicted: F64
@@ -50,7 +52,7 @@ def fold_by_fold(cohort: TrainingRows, folds: int, random_state: int) -> Iterato
         nobody = outcome.attribution(np.zeros(0), outcome.start, ClassWeights.of(None, np.ones(1)))
         null = nobody.predicted(np.array([nobody.base_value]))
         predicted = learned.model.attribution.predicted(predictor)
-        yield Fold(cohort.y[inside], predictor, predicted, float(null[0]))
+        yield Fold(inside, cohort.y[inside], predictor, predicted, float(null[0]))
 
 
 def _folds(cohort: TrainingRows, folds: int, rng: np.random.Generator) -> Index:

@@ -12,6 +12,7 @@ import numpy as np
 from ..backends.choose import has_missing
 from ..backends.on_demand import in_threads
 from ..core.layout import Layout
+from ..core.noise import U64, contents
 from ..core.outcome import Outcome
 from ..core.pipeline import Settings
 from ..core.table import F64, Index
@@ -51,6 +52,11 @@ class TrainingRows:
     def near(self) -> F64:
         """(q,) about where each column lies: its mean."""
         return self.X.mean(axis=0)
+
+    @cached_property
+    def contents(self) -> U64:
+        """(n,) hashes of what each row holds, by which a patient of the fit is known again."""
+        return contents(self.X, np.arange(self.X.shape[1]))
 
     @cached_property
     def outcome_of_all(self) -> Outcome:

@@ -98,13 +98,24 @@ class Effects:
 
     def to_dict(self) -> dict[str, Any]:
         """As a model file remembers them; infinite and missing numbers are None."""
-        lists = {name: _plain(getattr(self, name)) for name in ("sd", "estimate", "error", "freedom")}
         plain = {name: getattr(self, name) for name in ("method", "rows", "copies", "clustered", "none")}
+        if self.none:
+            return {**plain, "sd": _plain(self.sd)}
+        lists = {name: _plain(getattr(self, name)) for name in ("sd", "estimate", "error", "freedom")}
         return {**plain, **lists, "why": list(self.why)}
 
     @classmethod
     def of_dict(cls, found: Mapping[str, Any], n_columns: int) -> Self:
         """The same; ValueError, or what wrong types raise, where these cannot be effects."""
+        if found["none"]:
+            nothing = [None] * n_columns
+            found = {
+                "estimate": nothing,
+                "error": nothing,
+                "freedom": nothing,
+                "why": [""] * n_columns,
+                **found,
+            }
         types = {"method": str, "rows": int, "copies": int, "clustered": bool, "none": str, "why": list}
         for name, kind in types.items():
             if type(found[name]) is not kind:

@@ -53,6 +53,7 @@ function drawAbout() {
         ? `none: ${seedless(made)}`
         : `${content.bootstrap.seed}, for the resamples; ${seedless(made)}`),
       line(...told.base()),
+      content.calibration ? line("Calibration", `${content.calibration[0].toUpperCase()}${content.calibration.slice(1)}.`) : [],
       made.separated ? line("Caution", told.separated) : [],
       made.unsettled ? line("Caution", "The attribution did not settle within its limits: coefficients may change with small changes of the cohort.") : [],
     ),

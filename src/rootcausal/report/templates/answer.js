@@ -61,9 +61,15 @@ function inShort(one) {
   return [element("strong", {}, ...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
 }
 
+/** "(a; b) ", of lists of elements; nothing where there are none. */
+function inBrackets(items) {
+  if (!items.length) return [];
+  return ["(", ...items.flatMap((item, place) => (place ? ["; ", ...item] : item)), ") "];
+}
+
 function inWords(row, harmful, protective) {
   const [before, after] = told.opening();
-  const ends = predictedInterval(row);
+  const [ends, unseen] = [predictedInterval(row), recalibratedText(row)];
   const lead = element(
     "p",
     { class: "lead" },
@@ -71,7 +77,10 @@ function inWords(row, harmful, protective) {
     named(outcome),
     `${after}${told.toText(predictor(row))} `,
     ...(riskWord === null ? [] : ["(", riskMark("span"), ") "]),
-    ...(ends === null ? [] : [`(95 % interval ${range(ends.map(told.predictedText))}) `]),
+    ...inBrackets([
+      ...(ends === null ? [] : [[`95 % interval ${range(ends.map(told.predictedText))}`]]),
+      ...(unseen === null || unseen === told.toText(predictor(row)) ? [] : [[term("recalibrated"), ` ${unseen}`]]),
+    ]),
     `for this patient, and ${told.toText(content.base_value)} ${content.made.bent ? "at the mean log-odds of all patients' shocks" : `for one whose ${ofAverage} are all average`}. `,
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
   );

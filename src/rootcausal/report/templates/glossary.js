@@ -19,6 +19,9 @@ function terms() {
     content.bootstrap === null
       ? null
       : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the shock works the way that it does here in at least ${FIRM_FROM} % of them, so that its 95 % interval keeps away from zero. Likely: in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer.`],
+    hasRecalibrated
+      ? ["Recalibrated", `The model knows what happened to the patients that it learned from. Recalibrated is the risk that they would be told if it had not seen them: a fifth of them at a time was told by a model of the others, and what happened to those who were told so much is what counts.`]
+      : null,
     content.intervals === null
       ? null
       : ["95 % interval", "It holds the middle 95 % of what the resamples say, and what values that were not measured leave open. It need not hold the value that the model itself found: where it does not, the resamples seldom found that value. An interval that ends at exactly 0 says that some resamples left the variable out: there it was no cause at all."],

@@ -25,12 +25,13 @@ function factsOfPatients() {
 const LIST_COLUMNS = [
   ["label", "Patient", (one) => one.label],
   ["prediction", () => `${told.listHead}${riskNote}`, (one) => one.predictor],
+  ["recalibrated", "Recalibrated", (one) => cell("recalibrated", one.row, 0, 1)],
   ["top", () => told.topHead, (one) => (one.top === null ? "\uffff" : variables[one.top].name)],
   ["happened", "What happened", (one) => told.happenedRank(one.row)],
 ];
 
 function listColumns() {
-  return LIST_COLUMNS.filter(([key]) => key !== "happened" || hasKnown);
+  return LIST_COLUMNS.filter(([key]) => (key !== "happened" || hasKnown) && (key !== "recalibrated" || hasRecalibrated));
 }
 
 function drawList() {
@@ -135,14 +136,15 @@ function listLine(one) {
     {},
     element("th", { scope: "row" }, patientLink(one.row)),
     element("td", {}, told.toText(one.predictor)),
+    ...(hasRecalibrated ? [element("td", {}, recalibratedText(one.row) ?? "")] : []),
     element("td", { class: "text" }, one.top === null ? "none stands out" : named(shortened(variables[one.top].name, 60))),
     ...(hasKnown ? [element("td", { class: "text" }, ...told.happenedShort(one.row))] : []),
   );
 }
 
 function listCsv() {
-  const heads = ["patient", "predicted", "top_cause", ...(hasKnown ? ["what_happened"] : [])];
-  const rows = listed().map((one) => [one.label, told.predict(one.predictor), one.top === null ? "" : variables[one.top].name, ...(hasKnown ? [told.happenedKind(one.row) || told.happenedRank(one.row)] : [])]);
+  const heads = ["patient", "predicted", ...(hasRecalibrated ? ["recalibrated"] : []), "top_cause", ...(hasKnown ? ["what_happened"] : [])];
+  const rows = listed().map((one) => [one.label, told.predict(one.predictor), ...(hasRecalibrated ? [recalibratedText(one.row) === null ? "" : cell("recalibrated", one.row, 0, 1)] : []), one.top === null ? "" : variables[one.top].name, ...(hasKnown ? [told.happenedKind(one.row) || told.happenedRank(one.row)] : [])]);
   return csvOf([heads, ...rows]);
 }
 

@@ -5,6 +5,7 @@
 
 const { outcome: facts } = content;
 const hasKnown = document.getElementById("block-known") !== null;
+const hasRecalibrated = document.getElementById("block-recalibrated") !== null;
 const hasPredictedInterval = document.getElementById("block-predicted-interval") !== null;
 
 function odds(logOdds) {
@@ -170,6 +171,12 @@ function onHazard(value) {
 }
 
 /** The ends of the interval of a patient's prediction, if there is one. */
+/** What a patient of the fit would be told by a model that had not seen them, "91 %"; null for new patients. */
+function recalibratedText(row) {
+  const risk = hasRecalibrated ? cell("recalibrated", row, 0, 1) : NaN;
+  return Number.isNaN(risk) ? null : told.predictedText(risk);
+}
+
 function predictedInterval(row) {
   return hasPredictedInterval ? [0, 1].map((end) => cell("predicted-interval", row, end, 2)) : null;
 }

@@ -69,6 +69,7 @@ function riskSummary(row) {
 function notesOf(row) {
   const ends = predictedInterval(row);
   return [
+    ...(recalibratedText(row) === null ? [] : [[term("Recalibrated"), ` ${recalibratedText(row)}`]]),
     ...(ends === null ? [] : [[term("95 % interval"), ` ${range(ends.map(told.predictedText))}`]]),
     ...(hasKnown ? [told.happened(row)] : []),
   ];

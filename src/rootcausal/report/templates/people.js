@@ -12,7 +12,7 @@ function hundredPeople(row) {
     .create("svg")
     .attr("class", "people")
     .attr("role", "img")
-    .attr("aria-label", peopleWords(here, base))
+    .attr("aria-label", peopleWords(here, base, recalibratedText(row)))
     .attr("viewBox", `0 0 ${PEOPLE_A_LINE * size} ${(100 / PEOPLE_A_LINE) * size}`);
   picture
     .selectAll("circle")
@@ -22,13 +22,13 @@ function hundredPeople(row) {
     .attr("cx", (_, place) => (place % PEOPLE_A_LINE) * size + size / 2)
     .attr("cy", (_, place) => Math.floor(place / PEOPLE_A_LINE) * size + size / 2)
     .attr("r", size * 0.36);
-  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, peopleWords(here, base)));
+  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, peopleWords(here, base, recalibratedText(row))));
 }
 
-function peopleWords(here, base) {
+function peopleWords(here, base, unseen) {
   const more = here - base;
   const change = more === 0 ? "as many as" : `${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than`;
-  return `Of 100 patients like this one, ${here} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).`;
+  return `Of 100 patients like this one, ${here} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null ? "" : ` Recalibrated: ${unseen}.`}`;
 }
 
 /** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */

@@ -15,7 +15,7 @@ const full = content.numbers === "<f8" ? Float64Array : Float32Array;
 const BLOCK_TYPES = {
   errors: full, data: full, shapley: full, "interval-of": Uint16Array, lower: Int16Array, upper: Int16Array, frequency: Uint8Array,
   imputed: Uint8Array, "by-level": Int16Array, covariates: full, "covariates-interval": Int16Array, "covariates-expected": Uint8Array,
-  known: full, "predicted-interval": full, expected: Float32Array,
+  known: full, "predicted-interval": full, recalibrated: full, expected: Float32Array,
 };
 
 function unpack(name) {
