@@ -24,6 +24,8 @@ from outcome_cohorts import OF_NUMBERS, OF_TIMES, Drawn, names_it, speaks
 from rows_file import read_rows, write_rows
 
 from rootcausal import RCIRegressor, RCISurvival, __version__
+from rootcausal.outcomes.continuous import CONTINUOUS
+from rootcausal.outcomes.survival import SURVIVAL
 
 FOLDER = Path(__file__).parent.parent / "results" / "outcome-checks"
 OUTCOMES = {"survival": (RCISurvival, OF_TIMES), "number": (RCIRegressor, OF_NUMBERS)}
@@ -36,18 +38,7 @@ DRAWS = 100
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 MOST_BROKEN, MOST_DOUBTFUL = 0.02, 0.10
 # What an outcome's own checks are called; the others look at columns and errors alone.
-OWN = {
-    "survival": (
-        "gives_away",
-        "calibrated",
-        "proportional_hazards",
-        "straight",
-        "follow_up",
-        "few_events",
-        "influence",
-    ),
-    "number": ("gives_away", "terminal", "calibrated", "straight", "even_spread", "influence"),
-}
+OWN = {"survival": SURVIVAL.checks, "number": CONTINUOUS.checks}
 OTHERS = ("non_gaussian", "independent", "linear", "unconfounded", "logarithm", "in_range")
 CHECKS = tuple(dict.fromkeys([*OWN["survival"], *OWN["number"], *OTHERS]))
 Row = dict[str, object]
