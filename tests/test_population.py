@@ -26,6 +26,7 @@ from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_valu
 from rootcausal.core.ordering import VARIANTS, Ordering
 from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
 from rootcausal.core.population import ClassWeights, standardized
+from rootcausal.core.schema import flattened
 from rootcausal.core.table import F64
 from rootcausal.core.tracing import Traced
 from rootcausal.core.weighted import WeightedTable
@@ -247,8 +248,8 @@ def test_the_share_of_the_sample_changes_nothing(make: MakeTable, attribution: s
         found = learn(raw, columns, replace(chosen, prevalence=share))
         assert found.ordering.order.tolist() == expected.ordering.order.tolist()
         np.testing.assert_allclose(found.ordering.mixing, expected.ordering.mixing, atol=1e-12)
-        for name, numbers in expected.model.attribution.arrays().items():
-            again = found.model.attribution.arrays()[name]
+        for name, numbers in flattened([expected.model.attribution], all_of_it=True).items():
+            again = flattened([found.model.attribution], all_of_it=True)[name]
             np.testing.assert_allclose(again, numbers, rtol=1e-12, atol=1e-12)
         if attribution == "sharp":
             np.testing.assert_allclose(found.ancestor_probability, expected.ancestor_probability, atol=1e-12)
@@ -273,8 +274,8 @@ def test_tables_agree(seed: int, share: float) -> None:
     for model in models[1:]:
         assert model.ordering.order.tolist() == models[0].ordering.order.tolist()
         np.testing.assert_allclose(model.ordering.mixing, models[0].ordering.mixing, atol=1e-9)
-        for name, numbers in models[0].model.attribution.arrays().items():
-            again = model.model.attribution.arrays()[name]
+        for name, numbers in flattened([models[0].model.attribution], all_of_it=True).items():
+            again = flattened([model.model.attribution], all_of_it=True)[name]
             np.testing.assert_allclose(again, numbers, rtol=1e-9, atol=1e-9)
 
 

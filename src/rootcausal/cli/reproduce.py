@@ -75,7 +75,7 @@ def reproduce(
 
     Rows are kept as they come: the same command goes on where it was stopped.
     The tables: rbo (accuracy), mse, speedup, scaling; the cohorts: pbc, fhs.
-    Beyond the paper: nonlinear, RCI on relations that bend.
+    Beyond the paper: nonlinear, RCI on nonlinear relations.
 
     rootcausal reproduce --quick
     rootcausal reproduce rbo --reps 20 --methods RCI,HPC,my_module:MyMethod

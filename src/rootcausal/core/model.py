@@ -22,13 +22,13 @@ ROWS_PER_BLOCK = 4096
 class CausalModel:
     """Everything needed to score a patient.
 
-    Both halves know columns. What is asked of the model is answered by variable: one of several columns has
-    one error and one Shapley value. Covariates are in both halves, and have neither: what they add to the
+    Both parts know columns. What is asked of the model is answered by variable: one of several columns has
+    one error and one Shapley value. Covariates are in both parts, and have neither: what they add to the
     predictor is told of all together.
 
     Attributes
     ----------
-    mechanism, attribution : the two halves, of q columns.
+    mechanism, attribution : the two parts, of q columns.
     layout : which of p variables each column belongs to, and which are covariates; None where each column is
         a variable and a number.
     """
@@ -167,7 +167,7 @@ class CausalModel:
         """(q, p): by how much each variable's Shapley value grows for each unit of each column.
 
         So the spread of what a patient's columns might have been becomes that of the values. Exact where both
-        halves are linear, and elsewhere right for patients near the average.
+        parts are linear, and elsewhere right for patients near the average.
         """
         slopes = np.zeros((self.n_columns, self.n_variables))
         of_columns = self.mechanism.slopes() * self.attribution.unit_effects
