@@ -253,6 +253,16 @@ def test_plots(animal: Animal) -> None:
         plots.heatmap(explanation),
         plots.graph(resampled(animal)),
     ]
+    found = resampled(animal).summary()
+    assert len(found.frame) == len(found.terms)
+    assert "per SD" in str(found)
+    for term in found.terms:
+        assert not term.estimable or (term.lower <= term.effect <= term.upper and 0.0 <= term.p <= 1.0)
+    if found.none:
+        with pytest.raises(InputError, match="no effects without a prior"):
+            plots.forest(resampled(animal))
+    else:
+        drawn.append(plots.forest(resampled(animal)))
     for axes in drawn:
         assert finite(axes.get_xlim(), axes.get_ylim())
 
