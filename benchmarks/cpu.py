@@ -15,12 +15,12 @@ from measure import best_of, machine, table
 from paper_search import as_the_paper_orders
 
 from rootcausal import RCI, DirectLiNGAM
-from rootcausal.backends import numba_cpu
-from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
-from rootcausal.core.table import F64, Index
+from rootcausal.backends.cpu import rows as numba_cpu
+from rootcausal.backends.cpu.rows import NumbaRaw, NumbaTable
 from rootcausal.data import load_pbc, simulate
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering, order_columns
+from rootcausal.method.table import F64, Index
 from rootcausal.outcomes.binary import Binary
 
 

@@ -29,9 +29,9 @@ from scipy.optimize import nnls
 
 import rootcausal
 from rootcausal import RCI
-from rootcausal.backends import dask_parts
-from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_rows import DaskRaw, DaskTable
+from rootcausal.backends.cluster import parts as dask_parts
+from rootcausal.backends.cluster.frame import FrameRows
+from rootcausal.backends.cluster.rows import DaskRaw, DaskTable
 from rootcausal.data import simulate
 
 N_COLUMNS = 60

@@ -20,14 +20,14 @@ from rows_file import read_rows, write_rows
 from scipy.special import expit
 
 from rootcausal import __version__
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core import ordering
-from rootcausal.core.layout import NO_LEVELS, Layout
-from rootcausal.core.model import CausalModel
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
-from rootcausal.core.search import Root
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.data import simulate
+from rootcausal.method.layout import NO_LEVELS, Layout
+from rootcausal.method.model import CausalModel
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering import ordering
+from rootcausal.method.ordering.search import Root
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.metrics import rank_biased_overlap
 from rootcausal.outcomes.binary import Binary
 
@@ -180,8 +180,8 @@ def render(rows: list[dict[str, float]]) -> str:
         "(rank-biased overlap), its mean over cohorts:",
         "",
         "- *as numbers*: no column is said to be discrete.",
-        "- *levels*: the likelihood ratio of `core/levels.py`; ± is the standard error of its gain over *as "
-        "numbers*, cohort by cohort.",
+        "- *levels*: the likelihood ratio of `method/ordering/levels.py`; ± is the standard error of its "
+        "gain over *as numbers*, cohort by cohort.",
         "- *order known*: the search is told a causal order of the graph; all else is as above.",
         "- *closed*: the gain of *levels*, as a share of that of *order known*; the goal is "
         f"{GOAL:.0%} from 1,000 rows on.",

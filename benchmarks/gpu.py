@@ -14,11 +14,11 @@ import numpy as np
 from measure import best_of, machine, table
 
 from rootcausal import RCI
-from rootcausal.backends.cupy_gpu import CupyRaw
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
+from rootcausal.backends.cpu.rows import NumbaRaw
+from rootcausal.backends.cuda.rows import CupyRaw
 from rootcausal.data import simulate
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering, order_columns
 from rootcausal.outcomes.binary import Binary
 
 # Operations on the float64 pipe for each residual (backends/pair_sums.cu).

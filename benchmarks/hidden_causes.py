@@ -21,10 +21,10 @@ from rows_file import read_rows, write_rows
 from scipy.special import expit
 
 from rootcausal import RCI, __version__
-from rootcausal.core.merged import Sets, joined, with_sets
 from rootcausal.data import simulate
 from rootcausal.data.exogenous_errors import FAMILIES, draw_errors
 from rootcausal.data.simulate import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from rootcausal.method.confounded_sets import Sets, joined, with_sets
 from rootcausal.metrics import rank_biased_overlap
 
 N, P = 1000, 20

@@ -21,14 +21,14 @@ from rows_file import read_rows, write_rows
 from scipy.special import expit
 
 from rootcausal import __version__
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.layout import Layout
-from rootcausal.core.model import CausalModel
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings, learn
-from rootcausal.core.precedence import FIRST, Precedence
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.data import simulate
+from rootcausal.method.layout import Layout
+from rootcausal.method.model import CausalModel
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.precedence import FIRST, Precedence
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings, learn
 from rootcausal.metrics import rank_biased_overlap
 from rootcausal.outcomes.binary import Binary
 

@@ -13,11 +13,11 @@ import numpy as np
 from measure import best_of, machine, table
 
 from rootcausal.backends.choose import choose_table
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, Ordering, order_columns
-from rootcausal.core.precedence import FIRST, Precedence
 from rootcausal.data import simulate
+from rootcausal.method.layout import Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering, order_columns
+from rootcausal.method.ordering.precedence import FIRST, Precedence
 from rootcausal.outcomes.binary import Binary
 
 TIERS = 5

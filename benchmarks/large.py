@@ -18,9 +18,9 @@ import numpy as np
 from measure import best_of, machine
 
 from rootcausal import RCI
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.moments import describe_columns, welch_t
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.data import simulate
+from rootcausal.method.moments import describe_columns, welch_t
 from rootcausal.metrics import rank_biased_overlap
 
 

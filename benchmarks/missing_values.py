@@ -19,13 +19,13 @@ from scipy.special import expit
 
 from rootcausal import __version__
 from rootcausal.backends.choose import choose_table
-from rootcausal.core.model import CausalModel
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned, learn
 from rootcausal.data import simulate
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.model import CausalModel
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import Learned, learn
 from rootcausal.metrics import rank_biased_overlap
 from rootcausal.outcomes.binary import Binary
-from rootcausal.parameters import chosen_settings
 
 FIRST_SEED = 30_000
 FRESH_ROWS = 400

@@ -21,10 +21,10 @@ from measure import best_of, machine, table
 from rows_file import read_rows, write_rows
 
 from rootcausal import RCI, RCIRegressor, RCISurvival, __version__
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.data import SimulatedCohort, simulate
-from rootcausal.estimator import Estimator
+from rootcausal.estimators.base import Estimator
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.metrics import rank_biased_overlap
 
 SIZES = [(n, p) for n in (300, 1000, 3000) for p in (10, 30, 50)]

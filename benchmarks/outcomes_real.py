@@ -20,7 +20,7 @@ from lifelines import datasets
 from rootcausal import RCI, RCISurvival
 from rootcausal.data import load_pbc
 from rootcausal.outcomes.survival import concordance
-from rootcausal.uncertainty.cross_validation import _folds
+from rootcausal.resampling.cross_validation import _folds
 
 FOLDS = 5
 SEEDS = 10

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from rootcausal.core import ordering
-from rootcausal.core.entropy import entropy, pair_score
-from rootcausal.core.search import Root
-from rootcausal.core.table import F64, Index, Table
+from rootcausal.method.ordering import ordering
+from rootcausal.method.ordering.entropy import entropy, pair_score
+from rootcausal.method.ordering.search import Root
+from rootcausal.method.table import F64, Index, Table
 
 
 class PaperSearch:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rootcausal.core.outcome import Outcome
 from rootcausal.data import simulate
+from rootcausal.method.outcome import Outcome
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.survival import Survival
 

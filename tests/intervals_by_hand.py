@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rootcausal.explanation import Explanation
+from rootcausal.explaining.explanation import Explanation
+from rootcausal.explaining.what_if import WhatIf
 from rootcausal.inputs.levels import TableInWords, columns_of_level, place_of
-from rootcausal.what_if import WhatIf
 
 
 def percentiles(draws: Any) -> np.ndarray:

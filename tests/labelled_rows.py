@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rootcausal.core import ordering, pipeline
+from rootcausal.method import pipeline
+from rootcausal.method.ordering import ordering
 from rootcausal.outcomes.binary import Binary
 
 

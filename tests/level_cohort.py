@@ -8,17 +8,17 @@ from labelled_rows import learn
 
 from rootcausal import RCI
 from rootcausal.backends.choose import choose_table
-from rootcausal.core.layout import Layout
-from rootcausal.core.model import CausalModel
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned
-from rootcausal.explanation import Explanation
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.explaining.explanation import Explanation
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.matrices import Matrix
-from rootcausal.parameters import chosen_settings
-from rootcausal.uncertainty.resample import Bootstrap, bootstrap
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.method.layout import Layout
+from rootcausal.method.model import CausalModel
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import Learned
+from rootcausal.resampling.bootstrap import Bootstrap, bootstrap
+from rootcausal.resampling.training_rows import TrainingRows
 
 VARIABLES = (
     Variable("age", "number"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from rootcausal.core.layout import NO_LEVELS, Layout
+from rootcausal.method.layout import NO_LEVELS, Layout
 
 
 @dataclass(frozen=True, eq=False)

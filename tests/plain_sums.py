@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from rootcausal.core.halves import Sampled
-from rootcausal.core.table import F64, Index
+from rootcausal.method.model_parts import Sampled
+from rootcausal.method.table import F64, Index
 from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, _spread
 from rootcausal.nonlinear.rows import LARGEST_RATIO, Designs, LevelledSums
 from rootcausal.nonlinear.shapley import REPLICATES, Permutations

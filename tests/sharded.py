@@ -7,8 +7,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rootcausal.core.loops import Loops
-from rootcausal.core.table import (
+from rootcausal.method.loops import Loops
+from rootcausal.method.table import (
     F64,
     ColumnMoments,
     Index,

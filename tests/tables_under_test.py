@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sharded import ShardedRaw
 
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.table import RawTable
+from rootcausal.method.table import RawTable
 
 MakeTable = Callable[[np.ndarray, np.ndarray | None], RawTable]
 
@@ -27,7 +27,7 @@ def sharded(n_parts: int) -> MakeTable:
 
 def cupy_table(X: np.ndarray, y: np.ndarray | None) -> RawTable:
     pytest.importorskip("cupy", reason="CuPy is not installed")
-    from rootcausal.backends.cupy_gpu import CupyRaw
+    from rootcausal.backends.cuda.rows import CupyRaw
 
     return CupyRaw(X, y)
 

@@ -8,16 +8,16 @@ from labelled_rows import learn
 from tables_under_test import TABLES
 
 from rootcausal.backends.choose import choose_table
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw, ReferenceTable
-from rootcausal.core import sharp
-from rootcausal.core.direct_causes import _Search, find_direct_causes
-from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
-from rootcausal.core.precedence import Precedence
-from rootcausal.core.regression import WEAK_PENALTY
+from rootcausal.method.attribution import sparse as sharp
+from rootcausal.method.attribution.direct_causes import _Search, find_direct_causes
+from rootcausal.method.attribution.regression import WEAK_PENALTY
+from rootcausal.method.layout import DUMMY, NO_LEVELS, Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.precedence import Precedence
+from rootcausal.method.pipeline import ATTRIBUTIONS, Learned, Settings
 from rootcausal.outcomes.binary import Binary
 
 SITE, AGE, CAUSE, EFFECT, NOISE = range(5)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from rootcausal import RCI
-from rootcausal.core.left_out import ancestors_left_out
-from rootcausal.core.sharp import attribute
-from rootcausal.core.spike_slab import Prior
-from rootcausal.core.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
+from rootcausal.method.attribution.left_out import ancestors_left_out
+from rootcausal.method.attribution.sparse import attribute
+from rootcausal.method.attribution.spike_slab import Prior
+from rootcausal.method.attribution.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 from rootcausal.outcomes.binary import Binary
 

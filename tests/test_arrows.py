@@ -11,12 +11,12 @@ from level_cohort import VARIABLES, WARD, draw, fitted, frame_of, layout_of, lea
 from page_facts import facts_of
 
 from rootcausal import RCI, DirectLiNGAM, plots
-from rootcausal.arrows import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
 from rootcausal.cli.console import words_of_model
 from rootcausal.cli.fit import ARROWS_SHOWN, say_arrows
-from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
-from rootcausal.graph_figure import arc_ends, draw_graph
+from rootcausal.explaining.graph import Arrow, Graph, arrows_to_outcome, graph_of, graph_without_outcome
+from rootcausal.method.ordering.precedence import Precedence
+from rootcausal.plots.graph import arc_ends, draw_graph
 
 
 def knowing(model: RCI, stage, pairs=()) -> RCI:

@@ -134,7 +134,7 @@ def test_a_backend_that_is_not_installed_names_its_extra(
     frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
-    monkeypatch.delitem(__import__("sys").modules, "rootcausal.backends.cupy_gpu", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "rootcausal.backends.cuda.rows", raising=False)
     with pytest.raises(MissingExtraError, match=r"rootcausal\[cuda13\]"):
         RCI(backend="cupy").fit(frame, y)
 

@@ -15,14 +15,14 @@ from hypothesis.extra.numpy import arrays
 from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.outcomes.binary import Binary
-from rootcausal.uncertainty import resample as bootstrap_module
-from rootcausal.uncertainty.spread import interval, ranks, spread_of_values
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.resampling import bootstrap as bootstrap_module
+from rootcausal.resampling.intervals import interval, ranks, spread_of_values
+from rootcausal.resampling.training_rows import TrainingRows
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_ranks_are_stable_where_the_variable_is_a_root_cause_of_that_rank(stated
 
 def test_blocks_of_patients_do_not_change_the_spread(frame, model, monkeypatch):
     whole = model.explain(frame)
-    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", 40 * 5 * 7)
+    monkeypatch.setattr("rootcausal.resampling.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
     pieces = model.explain(frame)
     for name in ("lower", "upper", "frequency", "rank_stability"):
         assert np.array_equal(getattr(whole, name), getattr(pieces, name))
@@ -129,7 +129,7 @@ def test_blocks_of_patients_do_not_change_what_if(frame, model, monkeypatch):
     explanation = model.explain(frame)
     column = int(model.causal_order_[0])
     draws = [m.with_shock(frame.to_numpy(), column, 1.5) for m in model.bootstrap_.models]
-    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", 40 * 5 * 7)
+    monkeypatch.setattr("rootcausal.resampling.intervals.VALUES_A_BLOCK", 40 * 5 * 7)
     answer = explanation.what_if(column, error=1.5)
     expected = interval(np.stack([log_odds for log_odds, _ in draws]))
     assert answer.log_odds_interval == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -140,7 +140,7 @@ def test_blocks_of_patients_do_not_change_what_if(frame, model, monkeypatch):
 def test_what_if_holds_a_block_of_draws_and_its_answer(frame, model, monkeypatch):
     many = model.explain(pd.concat([frame] * 20))
     block = 20_000
-    monkeypatch.setattr("rootcausal.uncertainty.spread.VALUES_A_BLOCK", block)
+    monkeypatch.setattr("rootcausal.resampling.intervals.VALUES_A_BLOCK", block)
     tracemalloc.start()
     answer = many.what_if("x0")
     peak = tracemalloc.get_traced_memory()[1]

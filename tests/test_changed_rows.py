@@ -78,7 +78,7 @@ def test_rows_that_were_copied_need_no_check(
     X, y = cohort
     frame = pd.DataFrame(X, columns=list("abcd"), copy=True)
     single = X.astype(np.float32)
-    monkeypatch.setattr("rootcausal.uncertainty.training_rows.checksum", None)
+    monkeypatch.setattr("rootcausal.resampling.training_rows.checksum", None)
     for table in (frame, pl.DataFrame(X), single, X.tolist()):
         model = RCI(alpha=0.5).fit(table, y)
         expected = model.bootstrap(2).bootstrap_.models[0].attribution.coef
@@ -108,9 +108,9 @@ def test_an_explanation_keeps_its_measurements(cohort: tuple[np.ndarray, np.ndar
 
 
 def test_every_block_of_an_array_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rootcausal.uncertainty.training_rows import checksum
+    from rootcausal.resampling.training_rows import checksum
 
-    monkeypatch.setattr("rootcausal.uncertainty.training_rows.VALUES_A_BLOCK", 12)
+    monkeypatch.setattr("rootcausal.resampling.training_rows.VALUES_A_BLOCK", 12)
     X = np.random.default_rng(0).standard_normal((10, 5))
     for rows in (X.copy(), np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         before = checksum(rows)

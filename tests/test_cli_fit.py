@@ -13,7 +13,7 @@ from command_line import error, ok, run
 
 from rootcausal import RCI, __version__
 from rootcausal.cli import check
-from rootcausal.long_work import progress
+from rootcausal.progress import bars as progress
 
 
 def test_fit_says_what_it_did(cohort: Path) -> None:

@@ -15,8 +15,8 @@ from command_line import error
 from joblib import delayed
 
 from rootcausal.cli.application import StopSignals
-from rootcausal.long_work.workers import in_workers
-from rootcausal.uncertainty.resample_file import read_resamples
+from rootcausal.progress.workers import in_workers
+from rootcausal.resampling.bootstrap_file import read_resamples
 
 LONG_ENOUGH = 120.0  # seconds, on a busy machine
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}
@@ -64,7 +64,7 @@ def no_one_is_left(group: int) -> bool:
 
 # Starts workers at once, and saves so often that the signal usually comes while a file is written.
 RESAMPLING = (
-    "import rootcausal.uncertainty.resample as bootstrap, rootcausal.cli as cli\n"
+    "import rootcausal.resampling.bootstrap as bootstrap, rootcausal.cli as cli\n"
     "bootstrap.SECONDS_BETWEEN_SAVES = 0\n"
     "bootstrap.TRIED_HERE = 0\n"
     "cli.main()\n"

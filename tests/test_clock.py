@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from survival_oracle import nelson_aalen
 
-from rootcausal.core.table import EVENT, INTERVAL, PART, SCORE
+from rootcausal.method.table import EVENT, INTERVAL, PART, SCORE
 from rootcausal.outcomes.follow_up import MOST_INTERVALS, Clock
 
 # coxph(Surv(time, event) ~ 1, ties = "efron") of R's survival 3.5-3, residuals(type = "martingale").

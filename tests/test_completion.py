@@ -7,14 +7,14 @@ import pytest
 from labelled_rows import learn
 
 from rootcausal.backends.choose import choose_table
-from rootcausal.core import completion as completion_module
-from rootcausal.core import gaussian
-from rootcausal.core.completion import Completion
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned
 from rootcausal.data import simulate
-from rootcausal.parameters import chosen_settings
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.layout import Layout
+from rootcausal.method.missing import completion as completion_module
+from rootcausal.method.missing import gaussian
+from rootcausal.method.missing.completion import Completion
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import Learned
 
 
 def known(q: int = 7, columns: tuple[int, ...] = (0, 2, 3, 5, 6)) -> Completion:
@@ -137,7 +137,8 @@ def test_columns_that_the_screen_dropped_tell_of_others() -> None:
 
 
 def test_at_most_so_many_columns_beside_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rootcausal.core import imputation, pipeline
+    from rootcausal.method import pipeline
+    from rootcausal.method.missing import imputation
 
     for module in (imputation, pipeline):
         monkeypatch.setattr(module, "MOST_COLUMNS", 1)

@@ -19,7 +19,7 @@ from rootcausal import RCI, InputError, Knowledge, plots
 from rootcausal.cli.console import words_of_model
 from rootcausal.cli.explain import Asked, _Scores
 from rootcausal.inputs.patients import Patients
-from rootcausal.uncertainty.spread import interval, ranks
+from rootcausal.resampling.intervals import interval, ranks
 from rootcausal.wording import together
 
 NUMBERS = Knowledge(covariates=["x1", "x4"])

@@ -15,7 +15,7 @@ from rootcausal.data import load_pbc, simulate
 from rootcausal.files.writing import write_tables
 from rootcausal.outcomes.binary import area
 from rootcausal.outcomes.survival import brier, concordance
-from rootcausal.uncertainty.cross_validation import _folds, fold_by_fold
+from rootcausal.resampling.cross_validation import _folds, fold_by_fold
 
 
 @pytest.fixture(scope="module")

@@ -22,14 +22,15 @@ from labelled_rows import order_columns
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError
-from rootcausal.backends import dask_parts, dask_rows
-from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_rows import DaskRaw, DaskTable
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
+from rootcausal.backends.cluster import parts as dask_parts
+from rootcausal.backends.cluster import rows as dask_rows
+from rootcausal.backends.cluster.frame import FrameRows
+from rootcausal.backends.cluster.rows import DaskRaw, DaskTable
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.data import simulate
 from rootcausal.inputs.binary import LabelRows
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS
 
 CASES = sorted((Path(__file__).parent / "data").glob("*.npz"))
 

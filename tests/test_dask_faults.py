@@ -28,8 +28,8 @@ from dask_cluster import cluster_of, same_model
 from distributed import Client
 
 from rootcausal import RCI, InputError, MissingExtraError
-from rootcausal.backends import dask_rows
-from rootcausal.backends.dask_rows import DaskTable
+from rootcausal.backends.cluster import rows as dask_rows
+from rootcausal.backends.cluster.rows import DaskTable
 from rootcausal.data import simulate
 
 

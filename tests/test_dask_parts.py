@@ -20,9 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import RCI, DirectLiNGAM, RCIRegressor, RCISurvival
-from rootcausal.backends import dask_parts, dask_rows
-from rootcausal.backends.dask_parts import Branches, grain_edges
-from rootcausal.backends.dask_reading import cuts_of
+from rootcausal.backends.cluster import parts as dask_parts
+from rootcausal.backends.cluster import rows as dask_rows
+from rootcausal.backends.cluster.parts import Branches, grain_edges
+from rootcausal.backends.cluster.reading import cuts_of
 from rootcausal.data import simulate
 
 

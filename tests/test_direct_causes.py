@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from rootcausal import RCI
 from rootcausal.backends.reference import ReferenceTable
-from rootcausal.core import direct_causes, regression, sharp, susie
-from rootcausal.core.direct_causes import DirectCauses, _Search, find_direct_causes
-from rootcausal.core.loops import PLAIN
-from rootcausal.core.schema import flattened
-from rootcausal.core.spike_slab import Posterior, Prior, infer, matched
-from rootcausal.core.susie import Sparsity, fit_effects
 from rootcausal.data import simulate
+from rootcausal.method.attribution import direct_causes, regression, susie
+from rootcausal.method.attribution import sparse as sharp
+from rootcausal.method.attribution.direct_causes import DirectCauses, _Search, find_direct_causes
+from rootcausal.method.attribution.spike_slab import Posterior, Prior, infer, matched
+from rootcausal.method.attribution.susie import Sparsity, fit_effects
+from rootcausal.method.loops import PLAIN
+from rootcausal.method.schema import flattened
 from rootcausal.outcomes.binary import Binary, LogitLoss
 
 PRIOR = Prior.nothing_known(8, expected=3.0, n_columns=8, variance=1.0)

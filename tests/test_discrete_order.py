@@ -15,22 +15,29 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tables_under_test import TABLES, MakeTable, sharded
 
-from rootcausal.backends import threads as threads_module
-from rootcausal.backends.level_kernels import CompiledLevelRows
+from rootcausal.backends.cpu import threads as threads_module
+from rootcausal.backends.cpu.level_kernels import CompiledLevelRows
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.level_rows import LevelRows
-from rootcausal.backends.numba_cpu import NumbaRaw
 from rootcausal.backends.reference import CumulativeLogit, ReferenceRaw, entropy_sums
-from rootcausal.core import ordering as ordering_module
-from rootcausal.core import search as search_module
-from rootcausal.core.entropy import entropy
-from rootcausal.core.layout import NO_LEVELS, Layout
-from rootcausal.core.levels import WEAK, Levels, gains, newton_step, starting_thresholds, with_levels
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS, Ordering, passing
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
-from rootcausal.core.population import ClassWeights, standardized
-from rootcausal.core.table import LARGEST_PREDICTOR, LevelSums, Table
 from rootcausal.data import simulate
+from rootcausal.method.layout import NO_LEVELS, Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering import ordering as ordering_module
+from rootcausal.method.ordering import search as search_module
+from rootcausal.method.ordering.entropy import entropy
+from rootcausal.method.ordering.levels import (
+    WEAK,
+    Levels,
+    gains,
+    newton_step,
+    starting_thresholds,
+    with_levels,
+)
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering, passing
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings
+from rootcausal.method.population import ClassWeights, standardized
+from rootcausal.method.table import LARGEST_PREDICTOR, LevelSums, Table
 
 seeds = st.integers(0, 10_000)
 kinds = st.sampled_from(["nb", "nbon", "wnnb", "nbnonbwn", "bbonwbo", "nnnnnb", "wwnn", "bow"])

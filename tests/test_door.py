@@ -273,7 +273,7 @@ def test_an_interrupted_fit_leaves_the_old_model_whole(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rootcausal.choosing.learn_cohort", interrupted)
+    monkeypatch.setattr("rootcausal.estimators.mechanism_choice.learn_cohort", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[["a", "b"]], 1 - y)
     np.testing.assert_array_equal(model.predict_proba(X), expected)

@@ -9,11 +9,11 @@ from labelled_rows import order_columns
 from tables_under_test import TABLES
 
 from rootcausal import RCI, DirectLiNGAM, Knowledge
-from rootcausal.core.exogenous import set_apart
-from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.precedence import Precedence
+from rootcausal.method.layout import DUMMY, NO_LEVELS, Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.exogenous import set_apart
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.precedence import Precedence
 
 NAMES = ["site", "age", "sex", "bili", "noise"]
 

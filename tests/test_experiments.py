@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from rootcausal.errors import InputError
+from rootcausal.estimators.classifier import RCI
 from rootcausal.experiments import bent_tables, paper, tasks
 from rootcausal.experiments import paper_tables as tables
 from rootcausal.experiments.methods import METHODS, families, find_method
@@ -24,7 +25,6 @@ from rootcausal.experiments.summary import mean_of, paired, ratio_of_means, summ
 from rootcausal.experiments.table_text import ResultTable, Text
 from rootcausal.experiments.tasks import Accuracy, Timing
 from rootcausal.metrics import rank_biased_overlap
-from rootcausal.rci import RCI
 
 
 def small_tasks(*methods: str, sets: int = 3) -> list[Accuracy]:

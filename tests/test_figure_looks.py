@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rootcausal import RCI, InputError, figure_style, plots
+from rootcausal import RCI, InputError, plots
 from rootcausal.data import load_pbc, simulate
+from rootcausal.plots import style as figure_style
 from rootcausal.wording import shortened
 
 pytest.importorskip("matplotlib").use("Agg")
-PAGE_STYLE = Path(plots.__file__).parent / "report" / "templates" / "page.css"
+PAGE_STYLE = Path(plots.__file__).parent.parent / "report" / "templates" / "page.css"
 KINDS = ["waterfall", "beeswarm", "prevalence", "heatmap", "graph"]
 
 

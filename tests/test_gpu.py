@@ -11,14 +11,14 @@ from labelled_rows import order_columns
 from mixed_tables import mixed
 
 from rootcausal import RCI, DirectLiNGAM, InputError, RCIRegressor, RCISurvival
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core import ordering as ordering_module
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
+from rootcausal.method.layout import Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering import ordering as ordering_module
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.precedence import Precedence
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.survival import Survival
 
@@ -70,7 +70,7 @@ def test_the_share_of_the_sample_changes_nothing_on_the_gpu() -> None:
 def test_same_order_as_the_cpu_with_discrete_columns(
     n: int, pairs_worth_counting: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rootcausal.backends.cupy_gpu import CupyRaw
+    from rootcausal.backends.cuda.rows import CupyRaw
 
     monkeypatch.setattr(ordering_module, "PAIRS_NOT_WORTH_COUNTING", pairs_worth_counting)
     for seed in range(3):
@@ -90,7 +90,7 @@ def test_same_order_as_the_cpu_with_discrete_columns(
 def test_the_sums_of_every_loss_are_those_of_plain_numpy(
     n: int, values_a_strip: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rootcausal.backends import cupy_gpu
+    from rootcausal.backends.cuda import rows as cupy_gpu
 
     monkeypatch.setattr(cupy_gpu, "VALUES_A_STRIP", values_a_strip)
     X, followed, survival = graded(Survival, n, 5, 0)
@@ -175,8 +175,8 @@ def test_accounts_on_the_card_lose_no_root(
     n: int, p: int, capacity: int, tiers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where pairs are chosen in every round, some do not fit into a call, and columns join later."""
-    from rootcausal.backends import card_search
-    from rootcausal.backends.cupy_gpu import CupyRaw
+    from rootcausal.backends.cuda import search as card_search
+    from rootcausal.backends.cuda.rows import CupyRaw
 
     monkeypatch.setattr(card_search, "NOT_WORTH_CHOOSING", 0.0)
     monkeypatch.setattr(card_search, "CAPACITY", capacity)
@@ -207,7 +207,7 @@ def test_direct_lingam_on_the_gpu() -> None:
 
 
 def test_a_table_larger_than_the_card_is_refused_with_its_size() -> None:
-    from rootcausal.backends.cupy_gpu import CupyRaw
+    from rootcausal.backends.cuda.rows import CupyRaw
 
     # A view of one row: as large as the card believes, without the memory.
     X = np.broadcast_to(np.zeros((1, 1000)), (100_000_000, 1000))

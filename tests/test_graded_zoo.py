@@ -21,7 +21,7 @@ from zoo import EXHAUSTED, NO_DEPENDENCE, UNSETTLED
 from zoo_fits import assert_no_nan, assert_well_said, documented_warnings, finite
 
 from rootcausal import Explanation, InputError, RCIRegressor, RCISurvival, plots
-from rootcausal.core.pipeline import ATTRIBUTIONS
+from rootcausal.method.pipeline import ATTRIBUTIONS
 
 pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

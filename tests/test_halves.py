@@ -14,13 +14,13 @@ from page_facts import facts_of
 from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.core.model import ROWS_PER_BLOCK, CausalModel
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.quantiles import CohortQuantiles
 from rootcausal.data import simulate
 from rootcausal.files import model_arrays
+from rootcausal.method.model import ROWS_PER_BLOCK, CausalModel
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.quantiles import CohortQuantiles
 from rootcausal.outcomes.binary import LogOddsAttribution
-from rootcausal.uncertainty.resample import Bootstrap
+from rootcausal.resampling.bootstrap import Bootstrap
 
 
 @pytest.fixture(scope="module", params=["local_plus", "plus"])

@@ -14,7 +14,7 @@ import scipy.stats
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, load
 from rootcausal.backends import choose
-from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
+from rootcausal.backends.cpu.rows import NumbaRaw, NumbaTable
 from rootcausal.diagnostics.reverse_causation import log_density
 
 MECHANISMS = ["linear", "nonlinear", "auto"]

@@ -20,12 +20,12 @@ from zoo import Animal
 from zoo_fits import every_animal, fitted
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, plots
-from rootcausal.core.merged import MOST_MEMBERS, Merged, joined, with_sets
-from rootcausal.core.model import CausalModel
 from rootcausal.data import simulate
 from rootcausal.diagnostics import Checked, confounding
+from rootcausal.explaining.reported_values import named_sets
 from rootcausal.inputs.kinds import Variable
-from rootcausal.listed_values import named_sets
+from rootcausal.method.confounded_sets import MOST_MEMBERS, Merged, joined, with_sets
+from rootcausal.method.model import CausalModel
 
 READ_AS_ONE = "are read as one"
 COPPER_BILI = "copper + bili"

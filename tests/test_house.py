@@ -15,212 +15,135 @@ SOURCE = Path(__file__).parent.parent / "src" / "rootcausal"
 # What each room (a package, or a module at the top) may import of the others; "__init__" is the public face.
 # An import inside a function counts, and so does one that only a type checker reads.
 MAY_IMPORT = {
-    "errors": set(),
     "version": set(),
-    "core": set(),
+    "errors": set(),
+    "method": set(),
     "wording": set(),
     "metrics": {"errors"},
-    "backends": {"core", "errors"},
-    "drawing": {"core"},
-    "figure_style": {"core", "errors"},
-    "long_work": {"core"},
+    "backends": {"errors", "method"},
+    "progress": {"method"},
     "name_hints": {"wording"},
-    "outcomes": {"core", "errors", "wording"},
-    "nonlinear": {"backends", "core", "errors"},
-    "screening": {"backends", "core"},
-    "data": {"core", "errors", "outcomes"},
-    "files": {"core", "errors", "nonlinear", "outcomes", "version", "wording"},
-    "mechanisms": {"core", "nonlinear"},
-    "diagnostics": {"backends", "core", "name_hints", "outcomes", "screening", "wording"},
-    "inputs": {"backends", "core", "errors", "files", "name_hints", "outcomes", "screening", "wording"},
-    "uncertainty": {
+    "outcomes": {"errors", "method", "wording"},
+    "nonlinear": {"backends", "errors", "method"},
+    "screening": {"backends", "method"},
+    "data": {"errors", "method", "outcomes"},
+    "files": {"errors", "method", "nonlinear", "outcomes", "version", "wording"},
+    "diagnostics": {"backends", "method", "name_hints", "outcomes", "screening", "wording"},
+    "inputs": {"backends", "errors", "files", "method", "name_hints", "outcomes", "screening", "wording"},
+    "resampling": {
         "backends",
-        "core",
         "errors",
         "files",
-        "long_work",
-        "mechanisms",
+        "method",
+        "nonlinear",
         "outcomes",
+        "progress",
         "version",
         "wording",
     },
-    "choosing": {"core", "diagnostics", "errors", "inputs", "mechanisms", "nonlinear"},
-    "parameters": {"core", "errors", "inputs", "wording"},
-    "profiling": {"core", "errors", "files", "inputs", "name_hints", "outcomes", "screening", "wording"},
-    "arrows": {"core", "uncertainty"},
-    "listed_values": {"core", "inputs", "uncertainty"},
-    "provenance": {"core", "inputs", "outcomes", "screening", "uncertainty", "version", "wording"},
-    "unshrunk": {"backends", "core", "outcomes", "uncertainty"},
-    "what_if": {"core", "errors", "inputs", "outcomes", "uncertainty", "wording"},
-    "graph_figure": {"arrows", "figure_style"},
-    "handing_over": {"core", "errors", "listed_values"},
-    "lingam": {"core", "errors", "inputs", "long_work", "parameters", "provenance"},
-    "recalibration": {"core", "errors", "outcomes", "uncertainty", "unshrunk", "wording"},
-    "explanation": {"core", "errors", "handing_over", "inputs", "listed_values", "uncertainty", "what_if"},
-    "summary": {"core", "handing_over", "inputs", "outcomes", "unshrunk", "wording"},
-    "comparators": {"backends", "core", "data", "errors", "inputs", "lingam", "outcomes"},
-    "saving": {
-        "backends",
-        "core",
-        "diagnostics",
+    "profiling": {"errors", "files", "inputs", "method", "name_hints", "outcomes", "screening", "wording"},
+    "likelihood": {"backends", "errors", "method", "outcomes", "resampling", "wording"},
+    "explaining": {
         "errors",
-        "files",
         "inputs",
+        "likelihood",
+        "method",
         "outcomes",
-        "recalibration",
-        "uncertainty",
-        "unshrunk",
-    },
-    "figure_names": {
-        "core",
-        "errors",
-        "explanation",
-        "figure_style",
-        "inputs",
-        "listed_values",
-        "outcomes",
+        "resampling",
+        "screening",
+        "version",
         "wording",
     },
     "report": {
-        "arrows",
         "backends",
-        "core",
         "diagnostics",
-        "drawing",
         "errors",
-        "explanation",
+        "explaining",
         "files",
         "inputs",
+        "likelihood",
+        "method",
         "outcomes",
-        "provenance",
-        "recalibration",
-        "uncertainty",
+        "resampling",
         "version",
         "wording",
     },
-    "swarm_figure": {"core", "explanation", "figure_style"},
-    "forest_figure": {"figure_style", "summary"},
-    "figure_axes": {"explanation", "figure_names", "figure_style", "outcomes", "wording"},
-    "waterfall_figure": {"explanation", "figure_names", "figure_style", "outcomes", "wording"},
-    "estimator": {
+    "estimators": {
         "backends",
-        "choosing",
-        "core",
         "diagnostics",
         "errors",
-        "explanation",
+        "explaining",
         "files",
         "inputs",
-        "long_work",
+        "likelihood",
+        "method",
+        "nonlinear",
         "outcomes",
-        "parameters",
-        "provenance",
-        "recalibration",
+        "progress",
         "report",
-        "saving",
-        "summary",
-        "uncertainty",
-        "unshrunk",
+        "resampling",
         "wording",
     },
-    "mechanism_figure": {"core", "errors", "estimator", "figure_names", "figure_style", "inputs"},
-    "rci": {"core", "estimator", "inputs", "parameters"},
-    "regressor": {"core", "estimator", "inputs"},
-    "survival": {"core", "diagnostics", "errors", "estimator", "explanation", "inputs", "outcomes", "report"},
-    "plots": {
-        "arrows",
-        "drawing",
-        "errors",
-        "estimator",
-        "explanation",
-        "figure_axes",
-        "figure_names",
-        "figure_style",
-        "forest_figure",
-        "graph_figure",
-        "inputs",
-        "lingam",
-        "mechanism_figure",
-        "outcomes",
-        "swarm_figure",
-        "waterfall_figure",
-        "wording",
-    },
+    "__init__": {"errors", "estimators", "explaining", "inputs", "version"},
+    "comparators": {"backends", "data", "errors", "estimators", "inputs", "method", "outcomes"},
+    "plots": {"errors", "estimators", "explaining", "inputs", "method", "outcomes", "wording"},
     "experiments": {
         "backends",
         "comparators",
-        "core",
         "data",
         "errors",
+        "estimators",
         "files",
-        "long_work",
+        "method",
         "metrics",
         "outcomes",
-        "rci",
+        "progress",
         "version",
         "wording",
     },
-    "loading": {"rci", "regressor", "saving", "survival"},
-    "__init__": {
-        "errors",
-        "explanation",
-        "inputs",
-        "lingam",
-        "loading",
-        "rci",
-        "regressor",
-        "survival",
-        "version",
-    },
     "cli": {
-        "arrows",
         "data",
         "diagnostics",
         "errors",
-        "estimator",
+        "estimators",
         "experiments",
-        "explanation",
+        "explaining",
         "files",
         "inputs",
-        "loading",
+        "likelihood",
         "name_hints",
         "outcomes",
-        "parameters",
         "profiling",
-        "provenance",
-        "rci",
-        "recalibration",
         "report",
         "version",
-        "what_if",
         "wording",
     },
     "__main__": {"cli"},
 }
 # Whose methods call these rooms: they name it in annotations, and never import it at run time.
-NAMES_FOR_TYPES = {"report": {"estimator"}, "saving": {"estimator"}}
+NAMES_FOR_TYPES = {"report": {"estimators"}}
 
 LIBRARIES = {
     "numba": {
-        "backends/numba_cpu.py",
-        "backends/compiled.py",
-        "backends/threads.py",
-        "backends/power_of_two.py",
+        "backends/cpu/rows.py",
+        "backends/cpu/compiler.py",
+        "backends/cpu/threads.py",
+        "backends/cpu/power_of_two.py",
     },
-    "llvmlite": {"backends/power_of_two.py"},
+    "llvmlite": {"backends/cpu/power_of_two.py"},
 }
 DASK = {
-    "backends/dask_rows.py",
-    "backends/dask_frame.py",
-    "backends/dask_holes.py",
-    "backends/dask_reading.py",
+    "backends/cluster/rows.py",
+    "backends/cluster/frame.py",
+    "backends/cluster/missing.py",
+    "backends/cluster/reading.py",
     "inputs/from_cluster.py",
     "files/dask_parquet.py",
 }
 LIBRARIES |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
 LIBRARIES |= {
-    "cupy": {"backends/card.py", "backends/card_search.py", "backends/cupy_gpu.py"},
-    "cupyx": {"backends/card.py"},
+    "cupy": {"backends/cuda/device.py", "backends/cuda/search.py", "backends/cuda/rows.py"},
+    "cupyx": {"backends/cuda/device.py"},
 }
 
 
@@ -325,7 +248,7 @@ def test_rooms_named_for_types_are_not_imported() -> None:
         assert runs <= MAY_IMPORT[room_of(name)], name
 
 
-@pytest.mark.parametrize("room", ["uncertainty", "inputs", "diagnostics", "files", "backends", "errors"])
+@pytest.mark.parametrize("room", ["resampling", "inputs", "diagnostics", "files", "backends", "errors"])
 @pytest.mark.parametrize(
     "line",
     [
@@ -337,17 +260,17 @@ def test_rooms_named_for_types_are_not_imported() -> None:
         "if TYPE_CHECKING:\n    from ..{room} import Anything",
     ],
 )
-def test_the_core_may_not_import_what_stands_on_it(room: str, line: str) -> None:
-    source = (SOURCE / "core" / "regression.py").read_text(encoding="utf-8")
-    assert forbidden("core/regression.py", f"{source}\n{line.format(room=room)}\n") == {room}
+def test_the_method_may_not_import_what_stands_on_it(room: str, line: str) -> None:
+    source = (SOURCE / "method" / "moments.py").read_text(encoding="utf-8")
+    assert forbidden("method/moments.py", f"{source}\n{line.format(room=room)}\n") == {room}
 
 
-def test_the_core_may_not_import_the_public_face() -> None:
+def test_the_method_may_not_import_the_public_face() -> None:
     for line in ("from .. import RCI", "import rootcausal", "from rootcausal import RCI"):
-        assert forbidden("core/regression.py", line) == {"__init__"}
+        assert forbidden("method/moments.py", line) == {"__init__"}
 
 
-def test_the_core_knows_numpy_and_scipy_only() -> None:
+def test_the_method_knows_numpy_and_scipy_only() -> None:
     allowed = {
         "numpy",
         "scipy",
@@ -362,7 +285,7 @@ def test_the_core_knows_numpy_and_scipy_only() -> None:
         "itertools",
     }
     for name, path in modules():
-        if room_of(name) == "core":
+        if room_of(name) == "method":
             libraries = {full.split(".")[0] for full in imports(name, path.read_text(encoding="utf-8"))}
             assert libraries <= allowed, name
 
@@ -389,6 +312,6 @@ def test_the_guide_shows_the_house_as_it_is() -> None:
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         assert f"| `{path.parent.name}/` | {docstring.splitlines()[0]} |" in guide
     named = re.findall(r"`([\w/]+/(?:\w+\.py)?)`", guide)
-    assert "core/table.py" in named
+    assert "method/table.py" in named
     for name in named:
         assert (root / name).exists() or (SOURCE / name).exists(), name

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from tampering import with_array
 
-import rootcausal.estimator
-import rootcausal.uncertainty.learning as learning
+import rootcausal.estimators.base
+import rootcausal.resampling.learning as learning
 from rootcausal import RCI
 from rootcausal.backends.choose import incomplete_part
-from rootcausal.core import imputation as imputation_module
-from rootcausal.core.holes import DRAWS
-from rootcausal.core.imputation import Imputed, impute, worth_filling
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import learn
 from rootcausal.diagnostics import Checked, Diagnosis, diagnose
 from rootcausal.errors import InputError
+from rootcausal.method.layout import Layout
+from rootcausal.method.missing import imputation as imputation_module
+from rootcausal.method.missing.imputation import Imputed, impute, worth_filling
+from rootcausal.method.missing.sums import DRAWS
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import learn
 from rootcausal.outcomes.binary import Binary
 
 

@@ -21,7 +21,7 @@ from zoo import of_all_kinds
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.options import chosen_kinds
-from rootcausal.core.completion import Completion
+from rootcausal.explaining.provenance import _doubts_of_imputation, _what_was_filled_in
 from rootcausal.files.model_file import COMPLETION
 from rootcausal.inputs.binary import Diagnosis, DiagnosisColumn
 from rootcausal.inputs.from_file import read_labelled_cohort, read_new_patients, stream_new_patients
@@ -29,7 +29,7 @@ from rootcausal.inputs.kinds import TOO_MANY_LEVELS, ColumnHints, Variable
 from rootcausal.inputs.patients import Cohort
 from rootcausal.inputs.roles import Roles
 from rootcausal.inputs.validate import open_cohort
-from rootcausal.provenance import _doubts_of_imputation, _what_was_filled_in
+from rootcausal.method.missing.completion import Completion
 
 X, y = of_all_kinds(np.random.default_rng(0), 300)
 STAGES, WARDS = ("low", "mid", "high"), ("ICU", "north", "ER", "south")
@@ -516,7 +516,7 @@ def test_numbers_of_variables_that_no_model_has_are_refused(number: Any, saved: 
 
 @pytest.fixture
 def completed(model: RCI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    from rootcausal import saving
+    from rootcausal.estimators import saving
 
     kept = Completion(np.arange(6.0), np.array([1, 4]), np.array([[2.0, 0.5], [0.5, 1.0]]))
     made = saving.SavedModel

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rootcausal import InputError, Knowledge
-from rootcausal.core.precedence import Opening, Precedence
 from rootcausal.inputs import knowledge
 from rootcausal.inputs.contradictions import CIRCLES_AT_MOST, SAID_AT_MOST
 from rootcausal.inputs.knowledge import UNKNOWN_SAID, precedence_of
 from rootcausal.inputs.knowledge_files import fields_of_file
+from rootcausal.method.ordering.precedence import Opening, Precedence
 
 NAMES = ["site", "age", "sex", "smoking", "bmi", "bili", "alb"]
 KNOWN = Knowledge(
@@ -245,11 +245,11 @@ def test_rules_are_complete(p: int, data: st.DataObject) -> None:
 
 
 def test_chains_that_say_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 100)
+    monkeypatch.setattr("rootcausal.method.ordering.precedence.MOST_PAIRS", 100)
     long = Knowledge(causes=list(pairwise(range(40))))
     assert "say it by tiers instead" in refused(lambda: long.precedence([f"x{k}" for k in range(40)]))
     # The limit is on what follows, not on what is said: 10 pairs of a chain of 5, and 15 of one of 6.
-    monkeypatch.setattr("rootcausal.core.precedence.MOST_PAIRS", 10)
+    monkeypatch.setattr("rootcausal.method.ordering.precedence.MOST_PAIRS", 10)
     names = [f"x{k}" for k in range(6)]
     assert Knowledge(causes=list(pairwise(range(5)))).precedence(names).before.size == 10
     assert "say it by" in refused(lambda: Knowledge(causes=list(pairwise(range(6)))).precedence(names))

@@ -22,7 +22,7 @@ from rootcausal.cli.knowing import pairs_named, tiers_named
 from rootcausal.data import load_pbc
 from rootcausal.inputs.binary import Diagnosis
 from rootcausal.inputs.validate import open_cohort
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.resampling.training_rows import TrainingRows
 
 COHORT = load_pbc()
 NAMES = [str(name) for name in COHORT.feature_names]
@@ -114,7 +114,7 @@ def test_knowledge_is_a_parameter_like_any_other() -> None:
 
 
 def test_lingam_hands_what_is_known_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rootcausal import lingam
+    from rootcausal.estimators import lingam
 
     seen = []
     order = lingam.order_columns

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from labelled_rows import order_columns
 from tables_under_test import TABLES
 
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core import ordering as ordering_module
-from rootcausal.core.entropy import entropy
-from rootcausal.core.layout import DUMMY, NO_LEVELS, Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pair_search import PairSearch
-from rootcausal.core.precedence import Opening, Precedence
-from rootcausal.core.search import BlockSearch
+from rootcausal.method.layout import DUMMY, NO_LEVELS, Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering import ordering as ordering_module
+from rootcausal.method.ordering.entropy import entropy
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.pair_search import PairSearch
+from rootcausal.method.ordering.precedence import Opening, Precedence
+from rootcausal.method.ordering.search import BlockSearch
 
 
 def rules(rng: np.random.Generator, p: int) -> tuple[np.ndarray, list[tuple[int, int]]]:

@@ -17,14 +17,14 @@ from distributed import Client
 from labelled_rows import order_columns
 from test_known_order import check_rules_hold, cohort, rules
 
-from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_rows import DaskRaw
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.precedence import Precedence
+from rootcausal.backends.cluster.frame import FrameRows
+from rootcausal.backends.cluster.rows import DaskRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.inputs.binary import LabelRows
+from rootcausal.method.layout import Layout
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.ordering.precedence import Precedence
 
 
 @pytest.fixture(scope="module")

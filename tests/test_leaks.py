@@ -16,12 +16,12 @@ from scipy.special import expit
 from scipy.stats import mannwhitneyu, norm
 
 from rootcausal import RCI, Knowledge
-from rootcausal.core.layout import Layout
 from rootcausal.data import simulate
 from rootcausal.diagnostics.diagnosis import Check
 from rootcausal.diagnostics.leakage import option_for
 from rootcausal.diagnostics.regressions import PlainLogit
 from rootcausal.diagnostics.reverse_causation import arrows_spared, kernel_width, log_density, lost_without
+from rootcausal.method.layout import Layout
 from rootcausal.screening.auc import aucs, rate_auc, smallest_auc
 
 ERRORS = {

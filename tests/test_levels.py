@@ -29,16 +29,16 @@ from level_cohort import (
 from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.core.layout import Layout
-from rootcausal.core.model import CausalModel
-from rootcausal.core.quantiles import CohortQuantiles
+from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.files.model_arrays import FITTED, kinds_of, pack, unpack
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.levels import TableInWords, place_of
-from rootcausal.parameters import chosen_settings
-from rootcausal.uncertainty.resample import bootstrap
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.method.layout import Layout
+from rootcausal.method.model import CausalModel
+from rootcausal.method.quantiles import CohortQuantiles
+from rootcausal.resampling.bootstrap import bootstrap
+from rootcausal.resampling.training_rows import TrainingRows
 
 LAYOUT = layout_of(VARIABLES)
 SETTINGS = chosen_settings("plus", 1.0, "paper", None)

@@ -9,13 +9,13 @@ import pytest
 from scipy.special import expit
 
 from rootcausal import RCI
-from rootcausal.core.arrows import arrows_among
-from rootcausal.core.layout import Layout
-from rootcausal.core.pipeline import Settings
 from rootcausal.data import load_pbc, simulate
 from rootcausal.diagnostics.checked import Checked, may_be_logged
 from rootcausal.diagnostics.log_gain import SMALLEST_RATIO, Scales, gain_of, quick_gains, screened
 from rootcausal.diagnostics.logarithms import Change, check_logarithm, settings_of, what_changes
+from rootcausal.method.arrows import arrows_among
+from rootcausal.method.layout import Layout
+from rootcausal.method.pipeline import Settings
 
 N = 1000
 # Columns that are exponential may have a few patients who decide: no matter here.

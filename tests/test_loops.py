@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
 
-from rootcausal.backends import effect_kernels
-from rootcausal.backends.compiled_loops import COMPILED
-from rootcausal.backends.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
-from rootcausal.backends.numba_cpu import NumbaTable
+from rootcausal.backends.cpu import effect_kernels
+from rootcausal.backends.cpu.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
+from rootcausal.backends.cpu.loops import COMPILED
+from rootcausal.backends.cpu.rows import NumbaTable
 from rootcausal.backends.reference import ReferenceTable
-from rootcausal.core import spike_slab, susie
-from rootcausal.core.linear import inverse
-from rootcausal.core.loops import PLAIN
-from rootcausal.core.spike_slab import Posterior, Prior
-from rootcausal.core.susie import SingleEffects, Sparsity, fit_effects
+from rootcausal.method.attribution import spike_slab, susie
+from rootcausal.method.attribution.spike_slab import Posterior, Prior
+from rootcausal.method.attribution.susie import SingleEffects, Sparsity, fit_effects
+from rootcausal.method.linear import inverse
+from rootcausal.method.loops import PLAIN
 
 seeds = st.integers(0, 10_000)
 quick = settings(max_examples=25, deadline=None)

@@ -15,28 +15,35 @@ from sklearn.base import clone
 from tables_under_test import MakeTable
 
 from rootcausal import RCI, RCIRegressor, RCISurvival
-from rootcausal.backends import fill_kernels, fill_plain
+from rootcausal.backends import imputation_plain as fill_plain
 from rootcausal.backends.choose import choose_table, incomplete_part
-from rootcausal.backends.holed import ImputedCopies, MemoryIncomplete
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu import imputation_kernels as fill_kernels
+from rootcausal.backends.cpu.rows import NumbaRaw
+from rootcausal.backends.missing_rows import ImputedCopies, MemoryIncomplete
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core import imputation as imputation_module
-from rootcausal.core.gaussian import JointGaussian
-from rootcausal.core.holes import DRAWS, Imputer, IncompleteRaw, View
-from rootcausal.core.imputation import LEVEL, _view, expectation_maximization, impute, most_dependent
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import Columns, describe_columns, welch_p_values
-from rootcausal.core.noise import normals, seed_state
-from rootcausal.core.pipeline import Learned
-from rootcausal.core.pooled import PooledRaw, RawPart
-from rootcausal.core.population import ClassWeights, standardized
-from rootcausal.core.rounding import to_levels
-from rootcausal.core.table import ColumnMoments
 from rootcausal.data import simulate
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.layout import Layout
+from rootcausal.method.missing import imputation as imputation_module
+from rootcausal.method.missing.gaussian import JointGaussian
+from rootcausal.method.missing.imputation import (
+    LEVEL,
+    _view,
+    expectation_maximization,
+    impute,
+    most_dependent,
+)
+from rootcausal.method.missing.noise import normals, seed_state
+from rootcausal.method.missing.pooled import PooledRaw, RawPart
+from rootcausal.method.missing.rounding import to_levels
+from rootcausal.method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
+from rootcausal.method.moments import Columns, describe_columns, welch_p_values
+from rootcausal.method.pipeline import Learned
+from rootcausal.method.population import ClassWeights, standardized
+from rootcausal.method.table import ColumnMoments
 from rootcausal.outcomes.binary import Binary
-from rootcausal.parameters import chosen_settings
-from rootcausal.uncertainty.resample import bootstrap, resample
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.resampling.bootstrap import bootstrap, resample
+from rootcausal.resampling.training_rows import TrainingRows
 
 BACKENDS = ["numpy", "numba"]
 

@@ -16,16 +16,16 @@ from distributed import Client
 from labelled_rows import learn
 
 from rootcausal.backends.choose import choose_table
-from rootcausal.backends.dask_frame import FrameRows
-from rootcausal.backends.dask_holes import DaskIncomplete
-from rootcausal.backends.dask_rows import DaskRaw
-from rootcausal.core.holes import IncompleteRaw
-from rootcausal.core.layout import Layout
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Learned
+from rootcausal.backends.cluster.frame import FrameRows
+from rootcausal.backends.cluster.missing import DaskIncomplete
+from rootcausal.backends.cluster.rows import DaskRaw
 from rootcausal.data import simulate
+from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.inputs.binary import LabelRows
-from rootcausal.parameters import chosen_settings
+from rootcausal.method.layout import Layout
+from rootcausal.method.missing.sums import IncompleteRaw
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import Learned
 
 
 @pytest.fixture(scope="module")

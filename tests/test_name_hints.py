@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from page_facts import facts_of
 
 from rootcausal import RCI, Knowledge
-from rootcausal.core.precedence import Opening
 from rootcausal.errors import InputError
+from rootcausal.method.ordering.precedence import Opening
 from rootcausal.name_hints.exogenous import says_first, says_treatment
 from rootcausal.name_hints.order_check import Question, ask
 from rootcausal.name_hints.suggestion import LONGEST_TEXT, as_option, in_python, options, suggest

@@ -15,7 +15,7 @@ import pytest
 from command_line import ok, run
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, UnlikeCohortWarning
-from rootcausal.uncertainty.resample import Bootstrap
+from rootcausal.resampling.bootstrap import Bootstrap
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from plain_sums import PlainRows, bin_of, plain_permutations, spacing_entropy
 
 from rootcausal.backends.blas import one_blas_thread
-from rootcausal.core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR
-from rootcausal.core.model import CausalModel
-from rootcausal.core.schema import check_part, flattened, unflattened
 from rootcausal.files.model_arrays import pack, unpack
+from rootcausal.method.model import CausalModel
+from rootcausal.method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR
+from rootcausal.method.schema import check_part, flattened, unflattened
 from rootcausal.nonlinear.attribution import NonlinearAttribution
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter

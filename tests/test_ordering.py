@@ -12,16 +12,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from labelled_rows import order_columns
 
-from rootcausal.backends import threads as threads_module
-from rootcausal.backends.compiled_loops import COMPILED
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu import threads as threads_module
+from rootcausal.backends.cpu.loops import COMPILED
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core import ordering as ordering_module
-from rootcausal.core.loops import PLAIN, Loops
-from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS, Ordering
-from rootcausal.core.population import ClassWeights
 from rootcausal.data import simulate
+from rootcausal.method.loops import PLAIN, Loops
+from rootcausal.method.moments import ClassMoments, describe_columns, welch_p_values
+from rootcausal.method.ordering import ordering as ordering_module
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering
+from rootcausal.method.population import ClassWeights
 
 seeds = st.integers(0, 10_000)
 shapes = st.tuples(st.sampled_from([40, 150, 700]), st.integers(3, 16))

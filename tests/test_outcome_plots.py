@@ -8,7 +8,7 @@ from intervals_by_hand import assert_answers_of_resamples
 from outcome_cohorts import N, number_model, patients, survival_model
 
 from rootcausal import RCI, InputError, plots
-from rootcausal.arrows import graph_of
+from rootcausal.explaining.graph import graph_of
 from rootcausal.outcomes import words_of
 from rootcausal.outcomes.continuous import ValueAttribution
 

@@ -17,9 +17,9 @@ import dask.dataframe as dd
 from graded_tables import graded, with_holes
 
 from rootcausal import InputError, Knowledge, RCIRegressor, RCISurvival
-from rootcausal.core.schema import flattened
 from rootcausal.inputs import survival as survival_inputs
 from rootcausal.inputs.continuous import Numbers
+from rootcausal.method.schema import flattened
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.follow_up import Clock
 from rootcausal.outcomes.survival import Survival

@@ -17,24 +17,24 @@ from zoo import Animal
 from zoo_fits import every_animal, finite
 
 from rootcausal import RCI, InputError
-from rootcausal.backends.compiled_loops import COMPILED
-from rootcausal.backends.numba_cpu import NumbaRaw, NumbaTable
+from rootcausal.backends.cpu.loops import COMPILED
+from rootcausal.backends.cpu.rows import NumbaRaw, NumbaTable
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
-from rootcausal.core.entropy import entropy, pair_score
-from rootcausal.core.loops import PLAIN, Loops
-from rootcausal.core.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS, Ordering
-from rootcausal.core.pipeline import ATTRIBUTIONS, Learned, Settings
-from rootcausal.core.population import ClassWeights, standardized
-from rootcausal.core.schema import flattened
-from rootcausal.core.table import F64
-from rootcausal.core.tracing import Traced
-from rootcausal.core.weighted import WeightedTable
 from rootcausal.data import simulate
-from rootcausal.parameters import chosen_settings
-from rootcausal.uncertainty import learning as learning_module
-from rootcausal.uncertainty import resample as resample_module
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.attribution.ancestors import Traced
+from rootcausal.method.loops import PLAIN, Loops
+from rootcausal.method.moments import ClassMoments, describe_columns, welch_p_values
+from rootcausal.method.ordering.entropy import entropy, pair_score
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering
+from rootcausal.method.pipeline import ATTRIBUTIONS, Learned, Settings
+from rootcausal.method.population import ClassWeights, standardized
+from rootcausal.method.schema import flattened
+from rootcausal.method.table import F64
+from rootcausal.method.weighted import WeightedTable
+from rootcausal.resampling import bootstrap as resample_module
+from rootcausal.resampling import learning as learning_module
+from rootcausal.resampling.training_rows import TrainingRows
 
 seeds = st.integers(0, 10_000)
 shares = st.sampled_from([0.003, 0.02, 0.1, 0.3, 0.6, 0.9])

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from rootcausal import RCI, RCIRegressor, RCISurvival, load
 from rootcausal.data import load_pbc
-from rootcausal.recalibration import Calibration
+from rootcausal.likelihood.recalibration import Calibration
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

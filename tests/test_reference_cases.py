@@ -10,9 +10,9 @@ from labelled_rows import order_columns
 from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI
-from rootcausal.backends.numba_cpu import NumbaRaw
-from rootcausal.core.moments import describe_columns, welch_t
-from rootcausal.core.ordering import VARIANTS
+from rootcausal.backends.cpu.rows import NumbaRaw
+from rootcausal.method.moments import describe_columns, welch_t
+from rootcausal.method.ordering.ordering import VARIANTS
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 from rootcausal.outcomes.binary import fit_logit
 

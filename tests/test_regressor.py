@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from rootcausal import RCI, RCIRegressor, RCISurvival
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.outcomes.continuous import Continuous
 

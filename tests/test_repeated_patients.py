@@ -14,12 +14,12 @@ from sklearn.model_selection import GroupKFold, cross_validate
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.console import patient_label, patient_labels
-from rootcausal.core.moments import ROWS_PER_CLASS
+from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.inputs.patients import numbered, patients_of
+from rootcausal.method.moments import ROWS_PER_CLASS
 from rootcausal.outcomes.binary import Binary
-from rootcausal.parameters import chosen_settings
-from rootcausal.uncertainty.draw_patients import draw_patients
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.resampling.cluster_bootstrap import draw_patients
+from rootcausal.resampling.training_rows import TrainingRows
 
 
 def visits(n_patients: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:

@@ -12,16 +12,16 @@ from zoo_fits import documented_warnings
 
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends.choose import choose_table
-from rootcausal.core.arrows import arrows_among
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.pipeline import Settings, learn
-from rootcausal.core.schema import flattened
-from rootcausal.core.table import Index
 from rootcausal.data import load_pbc, simulate
+from rootcausal.method.arrows import arrows_among
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.pipeline import Settings, learn
+from rootcausal.method.schema import flattened
+from rootcausal.method.table import Index
 from rootcausal.outcomes.binary import Binary
-from rootcausal.uncertainty import resample as resample_module
-from rootcausal.uncertainty.learning import LearnedFrom, learn_from
-from rootcausal.uncertainty.training_rows import TrainingRows
+from rootcausal.resampling import bootstrap as resample_module
+from rootcausal.resampling.learning import LearnedFrom, learn_from
+from rootcausal.resampling.training_rows import TrainingRows
 
 SEED, RESAMPLES = 11, 4
 # No two ways of summing agree to the last bit.

@@ -12,9 +12,9 @@ from tables_under_test import TABLES, MakeTable
 
 from rootcausal import RCI, DirectLiNGAM, InputError
 from rootcausal.comparators import AdaptiveLogistic, TTest
-from rootcausal.core.moments import describe_columns, welch_p_values
-from rootcausal.core.ordering import VARIANTS
 from rootcausal.data import simulate
+from rootcausal.method.moments import describe_columns, welch_p_values
+from rootcausal.method.ordering.ordering import VARIANTS
 
 POWERS = np.array([0, -266, 266, -440, 440, 3])  # of two: about 1e-80, 1e80, 1e-132, 1e132
 

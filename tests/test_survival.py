@@ -14,11 +14,11 @@ from intervals_by_hand import assert_intervals_of_resamples
 from survival_oracle import REAL_SETS, breslow, cox_coefficients, harrell, kaplan_meier, standardized
 
 from rootcausal import RCI, RCISurvival
-from rootcausal.backends.numba_cpu import NumbaRaw
+from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
-from rootcausal.core.regression import Coefficients, regress
-from rootcausal.core.schema import flattened
-from rootcausal.core.table import LossSums
+from rootcausal.method.attribution.regression import Coefficients, regress
+from rootcausal.method.schema import flattened
+from rootcausal.method.table import LossSums
 from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival, brier, concordance
 
 TABLES = [ReferenceRaw, NumbaRaw]

@@ -10,14 +10,14 @@ from tables_under_test import HOLED, TABLES, MakeTable
 
 from rootcausal.backends.choose import incomplete_part
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
-from rootcausal.core.moments import describe_columns, regressed_correlations
-from rootcausal.core.outcome import Outcome
-from rootcausal.core.pipeline import Learned
-from rootcausal.core.schema import flattened
-from rootcausal.core.table import SCORE, LossSums, Table
+from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.moments import describe_columns, regressed_correlations
+from rootcausal.method.outcome import Outcome
+from rootcausal.method.pipeline import Learned
+from rootcausal.method.schema import flattened
+from rootcausal.method.table import SCORE, LossSums, Table
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.survival import Survival
-from rootcausal.parameters import chosen_settings
 
 SHAPES = [(7, 2), (31, 5), (512, 4), (513, 3), (1000, 9), (8193, 6), (20_000, 3)]
 

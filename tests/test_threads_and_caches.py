@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import rootcausal
 from rootcausal import RCI
 from rootcausal.data import simulate
-from rootcausal.uncertainty import learning as learning_module
-from rootcausal.uncertainty import resample as bootstrap_module
+from rootcausal.resampling import bootstrap as bootstrap_module
+from rootcausal.resampling import learning as learning_module
 
 PATIENCE = 60  # seconds, after which a test that hangs fails instead
 
@@ -81,7 +81,7 @@ import sys, threading
 from pathlib import Path
 
 from rootcausal import RCI
-from rootcausal.backends import threads
+from rootcausal.backends.cpu import threads
 from rootcausal.data import simulate_nonlinear
 
 threads.WORTH_A_THREAD = 100  # a small cohort is worth threads too
@@ -134,7 +134,7 @@ def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
     code = """if True:
         import numpy as np
         import rootcausal.comparators
-        from rootcausal.backends.numba_cpu import NumbaRaw
+        from rootcausal.backends.cpu.rows import NumbaRaw
         table = NumbaRaw(np.eye(3), None).standardize(np.arange(3), np.zeros(3), np.ones(3))
         print(np.isclose(table.column_sums()[0, 1], np.exp(-0.5)), rootcausal.__file__)
     """
@@ -153,7 +153,7 @@ def test_without_a_cache_folder_loops_are_compiled_anew(tmp_path: Path) -> None:
 def test_a_cached_loop_knows_what_it_read_in_other_files(tmp_path: Path) -> None:
     """A constant and a function of another file are compiled into it."""
     elsewhere = "from numba import njit\nFACTOR = {}\n@njit\ndef plus(x):\n    return x + {}\n"
-    loop = "from elsewhere import FACTOR, plus\nfrom rootcausal.backends.compiled import compiled\n\n"
+    loop = "from elsewhere import FACTOR, plus\nfrom rootcausal.backends.cpu.compiler import compiled\n\n"
     loop += "@compiled()\ndef loop(x):\n    return plus(FACTOR * x)\n\nprint(loop(1.0))\n"
     (tmp_path / "loop.py").write_text(loop)
 
@@ -180,7 +180,7 @@ def test_a_cached_loop_knows_what_it_read_in_other_files(tmp_path: Path) -> None
 
 def test_a_cache_that_names_what_an_update_took_away_is_none(tmp_path: Path) -> None:
     """An index holds types of arguments, and is read before anybody looks whether the file is the same."""
-    loop = "from elsewhere import {0}\nfrom rootcausal.backends.compiled import compiled\n\n"
+    loop = "from elsewhere import {0}\nfrom rootcausal.backends.cpu.compiler import compiled\n\n"
     loop += "@compiled()\ndef loop(pair):\n    return pair.a + pair.b\n\nprint(loop({0}(1.0, 2.0)))\n"
     for name in ("Pair", "Couple", "Couple"):
         source = f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    a: float\n    b: float\n"

@@ -57,13 +57,13 @@ from rootcausal.comparators import (
     ModelSubstitution,
     TTest,
 )
-from rootcausal.core.moments import describe_columns
-from rootcausal.core.ordering import VARIANTS
-from rootcausal.core.pipeline import ATTRIBUTIONS, Settings
 from rootcausal.diagnostics import Diagnosis
-from rootcausal.estimator import Estimator
+from rootcausal.estimators.base import Estimator
 from rootcausal.inputs.kinds import MOST_ORDINAL_NUMBERS
-from rootcausal.uncertainty.resample import Bootstrap
+from rootcausal.method.moments import describe_columns
+from rootcausal.method.ordering.ordering import VARIANTS
+from rootcausal.method.pipeline import ATTRIBUTIONS, Settings
+from rootcausal.resampling.bootstrap import Bootstrap
 
 pytest.importorskip("matplotlib").use("Agg")
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rootcausal.core.halves import Sampled
-from rootcausal.core.linear import LinearMechanism
-from rootcausal.core.schema import Array
+from rootcausal.method.linear import LinearMechanism
+from rootcausal.method.model_parts import Sampled
+from rootcausal.method.schema import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ from .errors import InputError, MissingExtraError, UnlikeCohortWarning
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .explanation import Explanation
+    from .estimators.classifier import RCI
+    from .estimators.lingam import DirectLiNGAM
+    from .estimators.loading import load
+    from .estimators.regressor import RCIRegressor
+    from .estimators.survival import RCISurvival
+    from .explaining.explanation import Explanation
     from .inputs.knowledge import Knowledge
-    from .lingam import DirectLiNGAM
-    from .loading import load
-    from .rci import RCI
-    from .regressor import RCIRegressor
-    from .survival import RCISurvival
 
 __all__ = [
     "RCI",
@@ -31,13 +31,13 @@ __all__ = [
 
 # The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
 _HOMES = {
-    "RCI": "rci",
-    "RCIRegressor": "regressor",
-    "RCISurvival": "survival",
-    "Explanation": "explanation",
-    "DirectLiNGAM": "lingam",
+    "RCI": "estimators.classifier",
+    "RCIRegressor": "estimators.regressor",
+    "RCISurvival": "estimators.survival",
+    "Explanation": "explaining.explanation",
+    "DirectLiNGAM": "estimators.lingam",
     "Knowledge": "inputs.knowledge",
-    "load": "loading",
+    "load": "estimators.loading",
 }
 
 

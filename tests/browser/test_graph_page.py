@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from rootcausal import RCI
-from rootcausal.arrows import graph_of
-from rootcausal.core.precedence import Precedence
 from rootcausal.data import simulate
+from rootcausal.explaining.graph import graph_of
+from rootcausal.method.ordering.precedence import Precedence
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 

@@ -9,10 +9,10 @@ from typing import overload
 
 import numpy as np
 
-from ..core.holes import DRAWS, IncompleteRaw
-from ..core.table import F64, Index, RawTable
 from ..errors import InputError, MissingExtraError
-from .holed import Machinery, MemoryIncomplete, one_after_the_other
+from ..method.missing.sums import DRAWS, IncompleteRaw
+from ..method.table import F64, Index, RawTable
+from .missing_rows import Machinery, MemoryIncomplete, one_after_the_other
 
 BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
 # Rows × columns² above which a fit takes about a second on a few cores.
@@ -57,7 +57,7 @@ def whole_rows(backend: str, X: F64, y: np.ndarray | None, rows: Index | None = 
         from .reference import ReferenceRaw
 
         return ReferenceRaw(X, y)
-    from .numba_cpu import NumbaRaw
+    from .cpu.rows import NumbaRaw
 
     return NumbaRaw(X, y, rows)
 
@@ -74,7 +74,7 @@ def incomplete_part(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> 
     With a GPU, missing values are filled in here, and what comes of it is copied there.
     """
     if backend == "numpy":
-        from .fill_plain import draw_rows, expect_rows
+        from .imputation_plain import draw_rows, expect_rows
         from .reference import ReferenceRaw, table_of
 
         machinery = Machinery("numpy", expect_rows, draw_rows, one_after_the_other, ReferenceRaw, table_of)
@@ -86,16 +86,16 @@ def incomplete_part(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> 
 
 
 def _compiled_machinery() -> Machinery:
-    from .fill_kernels import draw_rows, expect_rows
-    from .numba_cpu import NumbaRaw, NumbaTable
-    from .threads import in_threads
+    from .cpu.imputation_kernels import draw_rows, expect_rows
+    from .cpu.rows import NumbaRaw, NumbaTable
+    from .cpu.threads import in_threads
 
     return Machinery("numba", expect_rows, draw_rows, in_threads, NumbaRaw, NumbaTable)
 
 
 def _gpu_machinery() -> Machinery:
     _gpu_table(np.empty((0, 1)), None)  # says so if there is none
-    from .cupy_gpu import CupyRaw, table_of
+    from .cuda.rows import CupyRaw, table_of
 
     return replace(_compiled_machinery(), backend="cupy", raw=CupyRaw, table=table_of)
 
@@ -104,14 +104,14 @@ def one_thread(backend: str) -> AbstractContextManager[None]:
     """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
     if backend not in ("auto", "numba"):
         return nullcontext()
-    from .threads import one_thread
+    from .cpu.threads import one_thread
 
     return one_thread()
 
 
 def _gpu_table(X: F64, y: np.ndarray | None) -> RawTable:
     try:
-        from .cupy_gpu import CupyRaw, device_count
+        from .cuda.rows import CupyRaw, device_count
     except ImportError as error:
         raise MissingExtraError(
             "backend='cupy' needs CuPy: pip install 'rootcausal[cuda13]' (or 'rootcausal[cuda12]', to match "
@@ -127,6 +127,6 @@ def _gpu_is_worth_it(shape: tuple[int, int]) -> bool:
     n, p = shape
     if n * p * p < WORTH_A_GPU or importlib.util.find_spec("cupy") is None:
         return False
-    from .cupy_gpu import device_count, fits
+    from .cuda.rows import device_count, fits
 
     return device_count() > 0 and fits(shape)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core.table import F64, LARGEST_PREDICTOR, Index, LevelSums
+from ..method.table import F64, LARGEST_PREDICTOR, Index, LevelSums
 
 # Rows worked on at once, in values of the temporary arrays: few enough for a processor's cache, and enough to
 # keep a GPU busy.

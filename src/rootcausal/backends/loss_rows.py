@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.loops import Loops
-from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, SCORE, Index, LossSums
-from .compiled_loops import COMPILED
+from ..method.loops import Loops
+from ..method.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, SCORE, Index, LossSums
+from .cpu.loops import COMPILED
 
 
 class LossColumns:

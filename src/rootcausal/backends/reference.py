@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit
 
-from ..core.entropy import block_penalties
-from ..core.loops import PLAIN
-from ..core.moments import regressed_correlations, residual_scale
-from ..core.table import (
+from ..method.loops import PLAIN
+from ..method.moments import regressed_correlations, residual_scale
+from ..method.ordering.entropy import block_penalties
+from ..method.table import (
     EVENT,
     F64,
     INTERVAL,
@@ -29,7 +29,9 @@ from ..core.table import (
 
 
 class ReferenceRaw:
-    """Rows of X (n, p), with what is known of their outcome, or None: see :func:`..core.table.classes_of`."""
+    """Rows of X (n, p), with what is known of their outcome, or None: see
+    :func:`rootcausal.method.table.classes_of`.
+    """
 
     backend = "numpy"
 

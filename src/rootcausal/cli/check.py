@@ -20,7 +20,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..estimator import Estimator
+    from ..estimators.base import Estimator
 
 # Pairs of columns that a search compared, times rows, above which five more searches are not worth the wait:
 # it took about three seconds on one core.

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..diagnostics import Diagnosis
-    from ..estimator import Estimator
+    from ..estimators.base import Estimator
+    from ..estimators.loading import Fitted
+    from ..explaining.provenance import LeftOut
     from ..inputs.kinds import Variable
     from ..inputs.knowledge import Knowledge
     from ..inputs.patients import Patients, Readings
-    from ..loading import Fitted
     from ..outcomes import Words
-    from ..provenance import LeftOut
 
 # Of a patient; beginning of a warning, too.
 NOT_SCORED, NOTHING_MEASURED = "not scored", "nothing that the model goes by was measured"
@@ -251,7 +251,7 @@ def say_removed(n_removed: int, n_left: int) -> None:
 
 def say_mechanism(model: "Estimator") -> None:
     """Print which mechanism was taken, where there was a choice, and which variables it bends."""
-    from ..provenance import mechanism_in_words
+    from ..explaining.provenance import mechanism_in_words
 
     names = [one_line(name, 40) for name in model._encoding.column_names]
     for line in mechanism_in_words(model.provenance_, model._model.mechanism, names):
@@ -284,8 +284,8 @@ def names_with_levels(model: "Estimator") -> list[str]:
 
 def say_order(model: "Estimator", words: "Words") -> None:
     """Print the causal order with its coefficients, and the variables left out."""
-    from ..arrows import effect_intervals
-    from ..provenance import left_out
+    from ..explaining.graph import effect_intervals
+    from ..explaining.provenance import left_out
 
     order, called = [int(k) for k in model.causal_order_], names_with_levels(model)
     if model.covariates_.size:
@@ -403,7 +403,7 @@ def say_what_was_found(diagnosis: "Diagnosis") -> None:
 
 def say_what_is_known(model: "Fitted") -> None:
     """Print what was found when a model was made: the checks in a line, and each warning in another."""
-    from ..recalibration import in_words
+    from ..likelihood.recalibration import in_words
 
     found = model._found
     how = "rootcausal check, of the cohort of the fit, says whether its assumptions hold"

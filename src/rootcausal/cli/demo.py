@@ -20,7 +20,7 @@ from .console import (
 from .options import check_output, page_path, table_path
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation
+    from ..explaining.explanation import Explanation
 
 # Enough for intervals to look at, and few enough not to keep anybody waiting.
 RESAMPLES = 100
@@ -49,10 +49,10 @@ def demo(
     import pyarrow as pa
 
     from ..data import load_pbc
+    from ..estimators.classifier import RCI
     from ..files.writing import write_tables
     from ..inputs.binary import Diagnosis
     from ..inputs.knowledge import Knowledge
-    from ..rci import RCI
     from ..report import write_report
 
     check_output(out)

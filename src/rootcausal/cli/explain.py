@@ -43,9 +43,9 @@ from .options import (
 from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation, RootCause
+    from ..estimators.loading import Fitted
+    from ..explaining.explanation import Explanation, RootCause
     from ..inputs.patients import Patients
-    from ..loading import Fitted
     from ..outcomes import Words
 
 PATIENTS_SHOWN = 10

@@ -42,11 +42,11 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..arrows import Arrow
     from ..diagnostics import Diagnosis
-    from ..estimator import Estimator
+    from ..estimators.base import Estimator
+    from ..estimators.loading import Fitted
+    from ..explaining.graph import Arrow
     from ..inputs.roles import Roles
-    from ..loading import Fitted
     from ..outcomes import Words
 
 # Of each kind: into the outcome, and among the variables.
@@ -276,7 +276,7 @@ def say_effects(model: "Estimator", words: "Words") -> None:
 
 def say_arrows(model: "Estimator", words: "Words") -> None:
     """Print the strongest arrows, where anything is known of their direction or of how sure they are."""
-    from ..arrows import (
+    from ..explaining.graph import (
         ABSENT_MEANS,
         NONE_STRONG,
         SURE_FROM,

@@ -15,12 +15,12 @@ from .console import say, say_cohort, say_kinds, say_known, say_removed, status_
 from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
+    from ..estimators.loading import Fitted
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
     from ..inputs.outcomes import ChosenOutcome
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
-    from ..loading import Fitted
 
 # Of addresses, for compiled loops, threads and their buffers, besides the table.
 FOR_A_FIT = 1 << 29
@@ -87,7 +87,7 @@ def learn(
 
 def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted":
     """Return the estimator of this outcome, not yet fitted."""
-    from ..loading import ESTIMATORS
+    from ..estimators.loading import ESTIMATORS
 
     estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
     if "mechanism" not in estimator().get_params() and settings.pop("mechanism") != "linear":
@@ -180,7 +180,7 @@ def _answered(patients: "Patients", roles: "Roles") -> set[str]:
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":
     """Load a model that knows the names of its columns and, where one is asked for, a ``horizon``."""
-    from ..loading import load
+    from ..estimators.loading import load
 
     refuse_streams(path)
     try:

@@ -227,8 +227,8 @@ class TableOptions(ReadingOptions):
 
     def roles(self, outcome: "OutcomeColumns") -> "Roles":
         """Return what each column is for; options that do not go together are wrong usage."""
+        from ..estimators.parameters import chosen_hints
         from ..inputs.roles import Roles
-        from ..parameters import chosen_hints
 
         settings = self.settings()
         if self.keep and self.drop:

@@ -39,8 +39,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..estimators.loading import Fitted
     from ..inputs.patients import Patients
-    from ..loading import Fitted
 
 
 @dataclass(frozen=True)

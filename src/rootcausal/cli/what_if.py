@@ -12,11 +12,11 @@ from ..wording import listed, one_line, quoted
 from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, print_table, say, say_if_outside
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation
+    from ..estimators.loading import Fitted
+    from ..explaining.explanation import Explanation
+    from ..explaining.what_if import WhatIf
     from ..inputs.patients import Patients
-    from ..loading import Fitted
     from ..outcomes import Words
-    from ..what_if import WhatIf
 
 CHANGES_SHOWN = 3
 # Standard deviations. Hardly anybody has a shock beyond: who asks for one may mean a value.
@@ -64,8 +64,8 @@ def check_question(texts: list[str] | None) -> str | None:
 
 def understood(text: str, model: "Fitted") -> Question:
     """Read ``bili=0`` or ``sex=male``; names and levels may themselves hold an equals sign."""
+    from ..explaining.what_if import refuse_covariate
     from ..inputs.levels import level_texts, place_of
-    from ..what_if import refuse_covariate
 
     variables = {variable.name: variable for variable in model._encoding.variables}
     splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_random_state
 
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..method.table import F64, Index
 from .base import Comparator
 from .logistic_lasso import largest_penalty, logistic_paths
 

@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.moments import reach
-from ..core.table import F64, Index
 from ..inputs.binary import Diagnosis
 from ..inputs.matrices import matrix_for_scoring
 from ..inputs.target import warn_of_choice
 from ..inputs.validate import open_in_memory
+from ..method.moments import reach
+from ..method.table import F64, Index
 
 
 class Comparator(BaseEstimator, ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .graph_comparator import GraphComparator
 
 

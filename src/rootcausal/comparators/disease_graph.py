@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.table import F64, Index
-from ..lingam import DirectLiNGAM
+from ..estimators.lingam import DirectLiNGAM
+from ..method.table import F64, Index
 from .adaptive_logistic import AdaptiveLogistic
 
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..method.table import F64, Index
 from .base import Comparator
 from .disease_graph import DiseaseGraph, learn_disease_graph
 

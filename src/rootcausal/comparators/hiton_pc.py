@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..backends.choose import choose_table
-from ..core.moments import EXHAUSTED
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..method.moments import EXHAUSTED
+from ..method.table import F64, Index
 from ..outcomes.binary import fit_logit
 from .base import Comparator
 
@@ -30,7 +30,7 @@ class HitonPC(Comparator):
 
     Variables outside that set are not ranked: they score ``-inf``, all of them where the set is empty.
     The regression is by maximum likelihood; where the members separate the classes it has no finite answer,
-    and the weak prior of :mod:`rootcausal.core.logistic` keeps the coefficients finite, with a warning.
+    and the weak prior of :mod:`rootcausal.method.logistic` keeps the coefficients finite, with a warning.
 
     Parameters
     ----------

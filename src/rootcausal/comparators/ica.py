@@ -10,9 +10,9 @@ from sklearn.decomposition import FastICA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 
-from ..core.table import F64, Index
 from ..data.simulate import RandomState
 from ..errors import InputError
+from ..method.table import F64, Index
 from .base import Comparator
 from .local_importance import F32, importance_of_newcomers, out_of_bag_importance
 

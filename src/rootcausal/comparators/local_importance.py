@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 
 F32 = NDArray[np.float32]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .newton_direction import newton_directions
 
 # Largest violation of the optimality conditions that ends a fit, relative to the penalty: of the first fit,

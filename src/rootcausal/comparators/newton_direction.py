@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.compiled import compiled
-from ..core.table import F64
+from ..backends.cpu.compiler import compiled
+from ..method.table import F64
 
 Bools = NDArray[np.bool_]
 

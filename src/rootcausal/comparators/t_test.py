@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..backends.choose import choose_table
-from ..core.moments import welch_t
-from ..core.table import F64, Index
+from ..method.moments import welch_t
+from ..method.table import F64, Index
 from .base import Comparator
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 
 # What a variable is expected to be, and how its own error spreads, over the index of its parents.
 CENTRES = ("saturating", "softplus", "gated")

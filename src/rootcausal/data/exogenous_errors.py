@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, stdtrit
 
-from ..core.table import F64
+from ..method.table import F64
 
 FAMILIES = 3
 # Of Student's t, chi-square and uniform errors.

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve_triangular
 
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import F64
 from ..errors import InputError
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import F64
 from ..outcomes import OUTCOMES
 from ..outcomes.binary import CaseControl
 from ..outcomes.simulated import Asked, Simulator

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import F64
 from ..errors import InputError
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import F64
 from .bent_truth import CENTRES, EVEN, SPREADS, NonlinearTruth
 from .exogenous_errors import FAMILIES, draw_unit_errors
 from .simulate import MAX_DRAWS, RandomState, draw_graph, integer_of_at_least

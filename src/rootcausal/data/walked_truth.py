@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .bent_truth import NonlinearTruth
 from .exogenous_errors import unit_error_quantiles
 

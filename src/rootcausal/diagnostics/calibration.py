@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, rankdata
 
-from ..core.table import F64, LARGEST_LOG_HAZARD, Index
+from ..method.table import F64, LARGEST_LOG_HAZARD, Index
 from ..outcomes.survival import HazardAttribution
 from ..wording import percent
 from .checked import Checked

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from ..core.table import F64
+from ..method.table import F64
 from ..name_hints.columns import says_entry
 from ..outcomes.words import fold
 from ..wording import listed, quoted

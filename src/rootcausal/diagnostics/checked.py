@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.halves import LINEAR
-from ..core.layout import Layout
-from ..core.model import CausalModel
-from ..core.outcome import Outcome
-from ..core.table import F64, SCORE, Index
+from ..method.layout import Layout
+from ..method.model import CausalModel
+from ..method.model_parts import LINEAR
+from ..method.outcome import Outcome
+from ..method.table import F64, SCORE, Index
 from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
@@ -42,7 +42,8 @@ class Checked:
     X : (n, q) values of all columns; drawn at random where nothing was measured, so that they vary as
         patients do.
     missing : (n, q) which of them were drawn; None where all were measured.
-    known : what is known of their outcome, as :mod:`rootcausal.core.outcome` takes it: labels (n,) in {0, 1},
+    known : what is known of their outcome, as :mod:`rootcausal.method.outcome` takes it: labels (n,) in {0,
+    1},
         times and events (n, 2), or numbers (n,); None where unknown.
     stated : (n,) the linear predictor that the model states, such as log-odds. That of X differs where
         values of it were drawn.

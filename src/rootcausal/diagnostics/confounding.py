@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..backends.blas import one_blas_thread
-from ..core.linear import LinearMechanism
-from ..core.merged import Together, joined
-from ..core.table import Index
+from ..method.confounded_sets import Together, joined
+from ..method.linear import LinearMechanism
+from ..method.table import Index
 from ..wording import listed, p_in_words, plural, quoted
 from .checked import Checked
 from .dependence import Dependence, Dependent, Trial, explained

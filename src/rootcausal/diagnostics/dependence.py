@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtrc, fdtrc
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .evidence import Evidence, columns_of, rows_of, standardized
 from .moments import MOMENTS, functions_of, moments_of
 from .power import corrected, smallest_of_many

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..core.arrows import WEAKEST_EDGE
-from ..core.layout import Layout
-from ..core.model import CausalModel
-from ..core.population import ClassWeights
-from ..core.table import F64, Index
+from ..method.arrows import WEAKEST_EDGE
+from ..method.layout import Layout
+from ..method.model import CausalModel
+from ..method.population import ClassWeights
+from ..method.table import F64, Index
 from ..name_hints.exogenous import says_first
 from ..screening.leakage import deciding_levels
 from ..wording import listed, quoted

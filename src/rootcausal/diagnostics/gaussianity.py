@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import normaltest
 
-from ..core.table import F64
+from ..method.table import F64
 from ..wording import listed, plural, quoted
 from .diagnosis import Check, Verdict
 from .evidence import Evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from ..core.table import F64
+from ..method.table import F64
 from ..wording import plural, quoted
 from .diagnosis import Check
 from .evidence import Evidence

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.moments import welch_t
-from ..core.table import F64, ColumnMoments, Index
+from ..method.moments import welch_t
+from ..method.table import F64, ColumnMoments, Index
 from ..wording import listed, one_line
 from .checked import Checked
 from .diagnosis import VERDICTS, Check, Verdict

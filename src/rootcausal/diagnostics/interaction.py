@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .diagnosis import Check
 from .evidence import Evidence
 from .power import smallest_of_many, smallest_visible

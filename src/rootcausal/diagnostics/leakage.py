@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ..backends.on_demand import concordances
-from ..core.layout import Layout
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import F64, Index
+from ..backends.cpu.on_demand import concordances
+from ..method.layout import Layout
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import F64, Index
 from ..name_hints.endpoints import ends_beside, says_end
 from ..outcomes.survival import concordance
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from ..core.table import F64
+from ..method.table import F64
 from ..wording import pasted, plural, quoted
 from .checked import Checked
 from .confounding import visible

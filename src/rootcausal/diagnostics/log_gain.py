@@ -20,10 +20,10 @@ import numpy as np
 from scipy.stats import chi2, rankdata
 
 from ..backends.choose import choose_table
-from ..core.layout import Layout
-from ..core.moments import describe_columns
-from ..core.ordering import VARIANTS, order_columns
-from ..core.table import F64, Index
+from ..method.layout import Layout
+from ..method.moments import describe_columns
+from ..method.ordering.ordering import VARIANTS, order_columns
+from ..method.table import F64, Index
 from .evidence import standardized, ties_restored
 
 # Rows and columns that are enough to see it, and still take a fraction of a second.

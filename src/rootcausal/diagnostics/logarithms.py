@@ -14,14 +14,14 @@ import numpy as np
 from scipy.stats import norm
 
 from ..backends.choose import choose_table
-from ..core.arrows import arrows_among
-from ..core.layout import Layout
-from ..core.model import CausalModel
-from ..core.moments import FLAT, describe_columns
-from ..core.ordering import VARIANTS
-from ..core.outcome import Outcome
-from ..core.pipeline import ATTRIBUTIONS, Settings, learn
-from ..core.table import F64, Index
+from ..method.arrows import arrows_among
+from ..method.layout import Layout
+from ..method.model import CausalModel
+from ..method.moments import FLAT, describe_columns
+from ..method.ordering.ordering import VARIANTS
+from ..method.outcome import Outcome
+from ..method.pipeline import ATTRIBUTIONS, Settings, learn
+from ..method.table import F64, Index
 from ..outcomes.binary import Binary
 from ..wording import listed, one_line, plural
 from .checked import Checked

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .evidence import standardized
 from .ranks import in_blocks
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.moments import ROWS_PER_CLASS
+from ..method.moments import ROWS_PER_CLASS
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms

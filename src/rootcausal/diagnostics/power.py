@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
-from ..core.table import F64
+from ..method.table import F64
 from ..screening.leakage import corrected as corrected
 
 #: The share of cohorts in which it is to be seen.

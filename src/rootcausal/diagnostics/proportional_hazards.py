@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from ..outcomes import Words
 from ..outcomes.words import fold
 from ..wording import plural, quoted

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..backends.on_demand import in_threads
-from ..core.table import F64
+from ..backends.cpu.on_demand import in_threads
+from ..method.table import F64
 
 # Columns are taken together as far as their values stay near the processor.
 VALUES_AT_ONCE = 1 << 16

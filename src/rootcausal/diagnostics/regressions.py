@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from ..backends.choose import choose_table
-from ..core.holes import IncompleteRaw
-from ..core.regression import regress
-from ..core.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
+from ..method.attribution.regression import regress
+from ..method.missing.sums import IncompleteRaw
+from ..method.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
 from ..outcomes.binary import fit_logit
 from ..outcomes.follow_up import Clock
 from ..outcomes.survival import HazardLoss

@@ -29,7 +29,7 @@ from scipy.signal import fftconvolve
 from scipy.special import chdtrc, expit
 from scipy.stats import norm
 
-from ..core.table import F64
+from ..method.table import F64
 from .diagnosis import Check, Verdict
 from .evidence import Evidence, standardized
 from .leakage import advice_to_leave_out

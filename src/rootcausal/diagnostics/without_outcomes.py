@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.table import F64
+from ..method.table import F64
 from ..name_hints.order_check import ask
 from ..name_hints.suggestion import Suggestion, as_option, in_python
 from ..wording import listed, one_line, plural

@@ -20,7 +20,7 @@ from ..comparators import (
     TTest,
 )
 from ..errors import InputError
-from ..rci import RCI
+from ..estimators.classifier import RCI
 from ..wording import quoted
 
 # The default of R's randomForest; the paper names no number. Fewer rank worse: see results/comparators.

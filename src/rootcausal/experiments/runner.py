@@ -11,8 +11,8 @@ from pathlib import Path
 from joblib import delayed
 
 from ..errors import InputError
-from ..long_work.progress import share_progress
-from ..long_work.workers import in_workers
+from ..progress.bars import share_progress
+from ..progress.workers import in_workers
 from ..wording import shown
 from .rows import Row, RowFile
 from .tasks import Task

@@ -9,7 +9,7 @@ from typing import Any
 from ..comparators import AdaptiveLogistic
 from ..comparators.disease_graph import DiseaseGraph, learn_disease_graph
 from ..comparators.graph_comparator import GraphComparator
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .methods import find_method
 
 

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import F64, Index
 from ..data import RealCohort, load_framingham, load_pbc, simulate, simulate_nonlinear
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import F64, Index
 
 # Child and Turcotte's cut-off, in mg/dL: from here on bilirubin is the stronger cause of death.
 HIGH_BILIRUBIN = 2.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ..core.table import F64
+from ..method.table import F64
 from .paper import SIGNIFICANCE
 from .rows import Row
 

@@ -17,10 +17,10 @@ from threadpoolctl import ThreadpoolController
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, one_thread
-from ..core.holes import IncompleteRaw
-from ..core.moments import describe_columns
-from ..core.ordering import VARIANTS, order_columns
 from ..data import simulate
+from ..method.missing.sums import IncompleteRaw
+from ..method.moments import describe_columns
+from ..method.ordering.ordering import VARIANTS, order_columns
 from ..metrics import rank_biased_overlap, shapley_mse
 from ..outcomes.binary import Binary
 from ..version import __version__

@@ -15,7 +15,7 @@ from ..wording import quoted
 from .arrow import is_numeric, is_text, pa, pc
 
 if TYPE_CHECKING:
-    from ..core.table import F64
+    from ..method.table import F64
 
 # Words that stand for "no value", in numbers, texts and labels alike: those of pyarrow. Users add their own
 # with --na.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.halves import Attribution, Mechanism
-from ..core.layout import Layout
-from ..core.linear import MOST_COLUMNS, LinearMechanism
-from ..core.model import CausalModel
-from ..core.schema import Part, flattened, names_of, taken, unflattened
+from ..method.layout import Layout
+from ..method.linear import MOST_COLUMNS, LinearMechanism
+from ..method.model import CausalModel
+from ..method.model_parts import Attribution, Mechanism
+from ..method.schema import Part, flattened, names_of, taken, unflattened
 from ..nonlinear.attribution import NonlinearAttribution
 from ..nonlinear.mechanism import NonlinearMechanism
 from ..outcomes import OUTCOMES

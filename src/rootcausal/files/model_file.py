@@ -11,15 +11,15 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..core.completion import Completion
-from ..core.layout import Layout
-from ..core.merged import Sets, check_sets
-from ..core.model import CausalModel
-from ..core.precedence import Precedence
-from ..core.quantiles import STEPS, CohortQuantiles
-from ..core.schema import taken
-from ..core.table import F64
 from ..errors import InputError
+from ..method.confounded_sets import Sets, check_sets
+from ..method.layout import Layout
+from ..method.missing.completion import Completion
+from ..method.model import CausalModel
+from ..method.ordering.precedence import Precedence
+from ..method.quantiles import STEPS, CohortQuantiles
+from ..method.schema import taken
+from ..method.table import F64
 from ..outcomes import OUTCOMES
 from ..outcomes.binary import BINARY
 from ..wording import plain

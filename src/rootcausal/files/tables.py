@@ -27,7 +27,7 @@ from .memory import refuse_too_large
 from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:
-    from ..core.table import F64
+    from ..method.table import F64
 
 # A million rules of a causal order; Python needs several times as much for what is in them.
 MOST_BYTES = 64 << 20

@@ -24,7 +24,7 @@ from .arrow import is_numeric, is_text, pa, pc
 from .cells import holds_dates
 
 if TYPE_CHECKING:
-    from ..core.table import F64
+    from ..method.table import F64
 
 Order = Literal["day first", "month first"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..core.table import Index
+from ..method.table import Index
 from ..outcomes.binary import Binary
 from ..wording import listed, one_line, plain, share
 from .from_frame import own_name

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.table import F64, Index
 from ..files.arrow import is_numeric, is_text, pa
 from ..files.cells import WORDS_FOR_MISSING, Written, is_missing, one_by_one
+from ..method.table import F64, Index
 from .kinds import DatesError, Said, StrangeCellError
 from .labels import text_of
 

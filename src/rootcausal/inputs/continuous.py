@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..core.moments import FLAT, SMALLEST
-from ..core.table import F64, Index
 from ..errors import InputError, caller
+from ..method.moments import FLAT, SMALLEST
+from ..method.table import F64, Index
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
 from ..wording import amount, listed, one_line, quoted
 from .labels import text_of

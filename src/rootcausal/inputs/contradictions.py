@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..core.precedence import FIRST
-from ..core.table import Index
 from ..errors import InputError, warn
+from ..method.ordering.precedence import FIRST
+from ..method.table import Index
 from ..wording import listed, quoted
 from .rules import NAMED_AT_MOST
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.layout import Layout
-from ..core.precedence import Precedence
-from ..core.table import F64, LARGEST, Index
+from ..method.layout import Layout
+from ..method.ordering.precedence import Precedence
+from ..method.table import F64, LARGEST, Index
 from .cells import Cells, Found, Texts
 from .kinds import Variable
 from .labels import text_of

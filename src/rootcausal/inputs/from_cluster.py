@@ -24,26 +24,19 @@ from distributed.comm import CommClosedError
 from distributed.exceptions import WorkerStartTimeoutError
 
 from ..backends.blas import one_blas_thread
-from ..backends.dask_frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
-from ..backends.dask_holes import DaskIncomplete
-from ..backends.dask_rows import DaskRaw, add_up
-from ..core.moments import Columns, describe_columns, score_correlations
-from ..core.table import F64, Index
+from ..backends.cluster.frame import CORRECT, FirstLook, FrameRows, holds_numbers, sums_over
+from ..backends.cluster.missing import DaskIncomplete
+from ..backends.cluster.rows import DaskRaw, add_up
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
+from ..method.moments import Columns, describe_columns, score_correlations
+from ..method.table import F64, Index
 from ..screening.duplicates import is_copy
 from .cells import Cells, Found
 from .encoding import Encoding, logarithms
 from .from_frame import cells_of_series, names_of, own_name, set_names
 from .infer_types import Seen, by_place, put_on_log_scale, types_of
-from .kinds import (
-    MOST_ORDINAL_NUMBERS,
-    ColumnError,
-    ColumnHints,
-    Said,
-    columns_with_few_values,
-    few_values,
-)
+from .kinds import MOST_ORDINAL_NUMBERS, ColumnError, ColumnHints, Said, columns_with_few_values, few_values
 from .knowledge import Knowledge, note_known, precedence_of
 from .labels import text_of
 from .outcomes import ChosenOutcome, Column, KnownThere, Target

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.table import LARGEST, Index
 from ..errors import InputError, warn
 from ..files.arrow import pa, pc
 from ..files.cells import is_unclear, refuse_unclear, with_decimal_commas
 from ..files.header import TableFile
 from ..files.tables import column_names, read_columns, stream_columns
 from ..files.written_dates import Order, in_days, in_days_of_the_cohort
+from ..method.table import LARGEST, Index
 from ..wording import listed, quoted, shown
 from .cells import Cells, Found, of_arrow, typed
 from .encoding import Encoding, cells_of_levels

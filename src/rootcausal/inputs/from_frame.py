@@ -10,10 +10,10 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..core.table import F64, Index
 from ..errors import InputError
 from ..files.arrow import pa
 from ..files.cells import is_number
+from ..method.table import F64, Index
 from ..wording import listed
 from .cells import Cells, Found, of_arrow, of_objects, typed
 from .infer_types import read_cells

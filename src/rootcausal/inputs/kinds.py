@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.layout import values_of
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..method.layout import values_of
+from ..method.table import F64, Index
 from ..wording import listed, quoted
 from .labels import place_of_disease, text_of
 from .ranges import order_of_ranges

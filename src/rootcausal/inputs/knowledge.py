@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.precedence import COVARIATE, FIRST, Precedence
 from ..errors import InputError
 from ..files.writing import atomic_write
+from ..method.ordering.precedence import COVARIATE, FIRST, Precedence
 from ..wording import listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
 from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_known

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.layout import Layout, shares_of_levels, values_of
-from ..core.model import CausalModel
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..method.layout import Layout, shares_of_levels, values_of
+from ..method.model import CausalModel
+from ..method.table import F64, Index
 from ..wording import listed, quoted
 from .encoding import from_logarithms
 from .kinds import Variable

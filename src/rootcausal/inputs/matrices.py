@@ -9,15 +9,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..core.completion import Completion
-from ..core.layout import Layout
-from ..core.merged import Merged
-from ..core.model import CausalModel
-from ..core.quantiles import CohortQuantiles
-from ..core.table import F64, Index
-from ..core.usual import FAR_SD, Factor, Unlike, Usual
 from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
+from ..method.confounded_sets import Merged
+from ..method.layout import Layout
+from ..method.missing.completion import Completion
+from ..method.model import CausalModel
+from ..method.quantiles import CohortQuantiles
+from ..method.reference_ranges import FAR_SD, Factor, Unlike, Usual
+from ..method.table import F64, Index
 from ..wording import listed, quoted
 from .cells import Found, Texts
 from .encoding import Encoding, from_logarithms

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..core.outcome import Outcome
-from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
+from ..method.outcome import Outcome
+from ..method.table import F64, LARGEST, Index
 from ..wording import listed, quoted, shown
 from .from_frame import own_name
 from .patients import Patients
@@ -31,7 +31,7 @@ from .target import labels_of, one_spelling, row_labels
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..backends.dask_frame import OutcomeRows
+    from ..backends.cluster.frame import OutcomeRows
 
 Labels = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]

@@ -11,13 +11,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from ..core.holes import IncompleteRaw
-from ..core.layout import Layout
-from ..core.moments import Columns
-from ..core.outcome import Outcome
-from ..core.table import F64, Index, RawTable
 from ..errors import InputError
 from ..files.cells import is_missing
+from ..method.layout import Layout
+from ..method.missing.sums import IncompleteRaw
+from ..method.moments import Columns
+from ..method.outcome import Outcome
+from ..method.table import F64, Index, RawTable
 from .cells import Found
 from .encoding import Encoding
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables

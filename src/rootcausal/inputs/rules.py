@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..backends.reference import ReferenceRaw
-from ..core.moments import Columns, describe_columns
-from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
+from ..method.moments import Columns, describe_columns
+from ..method.table import F64, LARGEST, Index
 from ..screening.duplicates import is_copy, outcome_again, unit
 from ..wording import listed, pasted, plural, quoted
 

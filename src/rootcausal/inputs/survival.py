@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..core.table import F64, Index
 from ..errors import InputError, caller
+from ..method.table import F64, Index
 from ..outcomes.follow_up import Clock
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import amount, listed, one_line, pasted, plain, plural, quoted, shown

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import Index
 from ..errors import InputError
 from ..files.cells import WORDS_FOR_MISSING, is_missing
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import Index
 from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, own_name, refuse_other_order
 from .labels import asks_who_is_well, is_known, place_of_disease, text_of

@@ -10,9 +10,9 @@ import narwhals as nw
 import numpy as np
 
 from ..backends.choose import check_backend, choose_table, without_gpu
-from ..core.moments import describe_columns
-from ..core.table import LARGEST
 from ..errors import InputError, MissingExtraError
+from ..method.moments import describe_columns
+from ..method.table import LARGEST
 from .from_frame import set_names, with_ids
 from .kinds import ColumnHints
 from .knowledge import Knowledge, precedence_of

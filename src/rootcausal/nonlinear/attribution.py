@@ -10,27 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from ..backends.machine import CompiledMechanism
-from ..backends.on_demand import in_threads
-from ..core.halves import Mechanism, Sampled
-from ..core.linear import NOTABLE_LOG_ODDS
-from ..core.schema import MODEL, Array
-from ..core.table import F64, Index
+from ..backends.cpu.on_demand import in_threads
+from ..method.linear import NOTABLE_LOG_ODDS
+from ..method.model_parts import Mechanism, Sampled
+from ..method.schema import MODEL, Array
+from ..method.table import F64, Index
+from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
-from .shapley import (
-    AVERAGED_OVER,
-    FEWEST,
-    OTHERS,
-    POINTS,
-    REPLICATES,
-    SAMPLED_TO,
-    SEED,
-    Permutations,
-    people,
-)
+from .shapley import AVERAGED_OVER, FEWEST, OTHERS, POINTS, REPLICATES, SAMPLED_TO, SEED, Permutations, people
 
 # Quantiles that are kept of each error: permutations start at errors drawn by them.
 STEPS = 129
@@ -198,7 +188,7 @@ class NonlinearAttribution:
 
     def _by_permutations(self, errors: F64, places: Index) -> tuple[F64, F64]:
         """Values and standard errors (n, a) of sampling the errors at some places."""
-        from ..backends.walk_kernels import walk_patients
+        from .propagation_kernels import walk_patients
 
         points, heights = self._alone
         # What adds up by itself takes no part.
@@ -350,7 +340,7 @@ class NonlinearAttribution:
 
 def _predictors(machine: CompiledMechanism, errors: F64) -> F64:
     """(n,) what errors (n, k) add up to, less the intercept."""
-    from ..backends.walk_kernels import predictors
+    from .propagation_kernels import predictors
 
     out = np.empty(len(errors))
     errors = np.ascontiguousarray(errors, dtype=np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .curves import PIECES, Splines
 from .fitting import Fitted
 from .mechanism import NonlinearMechanism

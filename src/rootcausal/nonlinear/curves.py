@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .rows import TERMS_A_CAUSE
 
 # Quantiles of a column at which its splines may curve (Harrell 2015).

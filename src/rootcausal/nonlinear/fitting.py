@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .curves import Splines
 from .rows import TERMS_A_CAUSE, Designs, NonlinearRows
 

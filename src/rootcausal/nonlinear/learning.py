@@ -9,23 +9,23 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..backends.blas import one_blas_thread
-from ..core.imputation import MOST_NONLINEAR, most_dependent
-from ..core.layout import Layout
-from ..core.moments import EXHAUSTED
-from ..core.moments import Columns as Described
-from ..core.ordering import OnRound
-from ..core.outcome import Outcome
-from ..core.pipeline import Attributed, Found, Searched, Settings
-from ..core.population import ClassWeights, standardized
-from ..core.table import F64, Index, RawTable
+from ..method.layout import Layout
+from ..method.missing.imputation import MOST_NONLINEAR, most_dependent
+from ..method.moments import EXHAUSTED
+from ..method.moments import Columns as Described
+from ..method.ordering.ordering import OnRound
+from ..method.outcome import Outcome
+from ..method.pipeline import Attributed, Found, Searched, Settings
+from ..method.population import ClassWeights, standardized
+from ..method.table import F64, Index, RawTable
 from .attribution import STEPS, NonlinearAttribution
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
-from .held import HeldRows
 from .mechanism import NonlinearMechanism
 from .memory_rows import MemoryRows
 from .risk import Risk, RiskSearch
+from .rows_in_memory import HeldRows
 from .search import Found as Graph
 from .search import GraphSearch
 from .ties import spread_out
@@ -36,7 +36,8 @@ LEAST_OWN = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class GraphOrder:
-    """What a search for a graph leaves to be said of it; see :class:`rootcausal.core.ordering.Ordering`.
+    """What a search for a graph leaves to be said of it; see
+    :class:`rootcausal.method.ordering.ordering.Ordering`.
 
     ``saved`` is by how many nats it describes the patients in less than lines would.
     """

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import HETEROSCEDASTIC, LINEAR, NONLINEAR, ArrowCurve
-from ..core.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
-from ..core.moments import reach
-from ..core.schema import Array
-from ..core.table import F64, Index
+from ..method.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
+from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, ArrowCurve
+from ..method.moments import reach
+from ..method.schema import Array
+from ..method.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .memory_rows import expected_level
 from .rows import PRODUCT_WITHIN

@@ -10,24 +10,11 @@ from typing import Self
 import numpy as np
 from scipy.special import expit
 
-from ..backends.bent_kernels import (
-    entropy_units,
-    gram_units,
-    histogram_units,
-    level_units,
-    spread_units,
-)
-from ..backends.threads import in_threads
-from ..core.table import F64, Index
-from .rows import (
-    LARGEST_LOG_SPREAD,
-    LARGEST_RATIO,
-    PRODUCT_WITHIN,
-    TERMS_A_CAUSE,
-    Designs,
-    LevelledSums,
-)
+from ..backends.cpu.threads import in_threads
+from ..method.table import F64, Index
+from .rows import LARGEST_LOG_SPREAD, LARGEST_RATIO, PRODUCT_WITHIN, TERMS_A_CAUSE, Designs, LevelledSums
 from .spacing import BINS, SPACING, STRETCH, bin_edges
+from .sum_kernels import entropy_units, gram_units, histogram_units, level_units, spread_units
 
 # A level is never less likely than this, nor more certain than its complement.
 LEAST_LIKELY = 1e-9

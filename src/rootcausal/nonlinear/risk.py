@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.outcome import Outcome
-from ..core.regression import Coefficients, regress_shrunken
-from ..core.table import F64, Index, Table
+from ..method.attribution.regression import Coefficients, regress_shrunken
+from ..method.outcome import Outcome
+from ..method.table import F64, Index, Table
 from .fitting import Fitter
 from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 
 # A cause has a line and up to three columns that make it a curve.
 TERMS_A_CAUSE = 4

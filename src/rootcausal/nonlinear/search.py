@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .fitting import Fitted, Fitter
 from .rows import TERMS_A_CAUSE, Designs
 

@@ -19,7 +19,7 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import qmc
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 
 # Independent replicates, and starts of each: at first so many, then twice as many, and so on.
 REPLICATES = 4

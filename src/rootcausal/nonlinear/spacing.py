@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.table import F64
+from ..method.table import F64
 
 BINS = 2048
 # Values v are counted by v / (STRETCH + |v|), between -1 and 1: fine near the middle, and no tail is cut off.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 
 # Values that so many patients share are spread: this times the root of their number, at least MOST_BY_CHANCE.
 SHARED = 1.0 / 3.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.halves import Attribution
+from ..method.model_parts import Attribution
 from ..wording import one_line
 from .base import Specification
 from .binary import BINARY

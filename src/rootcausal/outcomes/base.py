@@ -8,11 +8,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..core.halves import Attribution, Mechanism, Sampled
-from ..core.loops import Loops
-from ..core.moments import Columns, ScoreMoments, correlation_p_values
-from ..core.outcome import Outcome
-from ..core.table import F64, ColumnMoments, Index, Table
+from ..method.loops import Loops
+from ..method.model_parts import Attribution, Mechanism, Sampled
+from ..method.moments import Columns, ScoreMoments, correlation_p_values
+from ..method.outcome import Outcome
+from ..method.table import F64, ColumnMoments, Index, Table
 from .simulated import Simulator
 from .words import Words
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..core.halves import Attribution
-from ..core.linear import NOTABLE_LOG_ODDS
-from ..core.loops import Loops
-from ..core.moments import ROWS_PER_CLASS, ClassMoments, Columns, welch_p_values
-from ..core.population import ClassWeights
-from ..core.regression import Coefficients, regress
-from ..core.schema import MODEL, Array
-from ..core.table import F64, ColumnMoments, Index, LossSums, Table
+from ..method.attribution.regression import Coefficients, regress
+from ..method.linear import NOTABLE_LOG_ODDS
+from ..method.loops import Loops
+from ..method.model_parts import Attribution
+from ..method.moments import ROWS_PER_CLASS, ClassMoments, Columns, welch_p_values
+from ..method.population import ClassWeights
+from ..method.schema import MODEL, Array
+from ..method.table import F64, ColumnMoments, Index, LossSums, Table
 from ..wording import percent, share
 from .base import (
     BRIER,

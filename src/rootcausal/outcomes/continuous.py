@@ -13,19 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import Attribution
-from ..core.loops import Loops
-from ..core.population import ClassWeights
-from ..core.schema import MODEL, Array
-from ..core.table import F64, LARGEST, Index, LossSums, Table
-from .base import (
-    Fold,
-    Proportional,
-    Scored,
-    Specification,
-    is_positive,
-    mean_square,
-)
+from ..method.loops import Loops
+from ..method.model_parts import Attribution
+from ..method.population import ClassWeights
+from ..method.schema import MODEL, Array
+from ..method.table import F64, LARGEST, Index, LossSums, Table
+from .base import Fold, Proportional, Scored, Specification, is_positive, mean_square
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, wrapped
 

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..core.table import EVENT, F64, INTERVAL, PART, SCORE, Index
+from ..method.table import EVENT, F64, INTERVAL, PART, SCORE, Index
 
 MOST_INTERVALS = 100
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..core.table import F64
+from ..method.table import F64
 
 
 @dataclass(frozen=True)

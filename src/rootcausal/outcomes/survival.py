@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.halves import Attribution
-from ..core.linear import NOTABLE_LOG_ODDS
-from ..core.population import ClassWeights
-from ..core.schema import MODEL, Array
-from ..core.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
 from ..errors import InputError
+from ..method.linear import NOTABLE_LOG_ODDS
+from ..method.model_parts import Attribution
+from ..method.population import ClassWeights
+from ..method.schema import MODEL, Array
+from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
 from ..wording import percent
 from .base import (
     BRIER,

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.table import F64, Index
 from ..files.cells import WORDS_FOR_MISSING, says_missing
 from ..files.tables import as_float64
 from ..files.written_dates import is_day_number, is_written_date
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
+from ..method.table import F64, Index
 
 # A column in which at least half of the cells are numbers was meant to be one.
 SHARE_OF_NUMBERS = 0.5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.table import F64
+from ..method.table import F64
 from ..name_hints.columns import says_id, says_site
 from ..name_hints.exogenous import says_treatment
 from ..screening.duplicates import (

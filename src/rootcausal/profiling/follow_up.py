@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from ..core.table import Index
 from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease, says_ill
+from ..method.table import Index
 from ..name_hints.endpoints import belong_together, intervals_in, says_end, time_of
 from ..outcomes.survival import FEWEST_EVENTS
 from ..screening.auc import FEWEST_TO_RANK, chance_of, rank_auc

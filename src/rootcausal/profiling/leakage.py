@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from ..core.table import Index
 from ..inputs.kinds import MOST_LEVELS
+from ..method.table import Index
 from ..name_hints.columns import are_years, near, says_year
 from ..name_hints.endpoints import (
     counterparts,

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..core.table import Index
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
+from ..method.table import Index
 from ..wording import listed, plural
 from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
 from .counts import Counted, counted_of

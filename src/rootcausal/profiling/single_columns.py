@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..core.table import F64, LARGEST, Index
 from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..inputs.ranges import order_of_ranges
 from ..inputs.rules import MOSTLY_MISSING
+from ..method.table import F64, LARGEST, Index
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
 from ..name_hints.exogenous import says_age, says_unchanging
 from ..name_hints.words import tokens, words

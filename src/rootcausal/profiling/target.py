@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.moments import ROWS_PER_CLASS
-from ..core.table import Index
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
 from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
+from ..method.moments import ROWS_PER_CLASS
+from ..method.table import Index
 from ..name_hints.endpoints import says_end
 from ..name_hints.exogenous import says_first
 from ..name_hints.visits import measured_first

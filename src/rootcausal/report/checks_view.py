@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.table import Index
+from ..method.table import Index
 from ..wording import quoted
 
 if TYPE_CHECKING:

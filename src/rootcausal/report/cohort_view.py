@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..backends.blas import one_blas_thread
-from ..core.table import F64
-from ..drawing import similarity_order
+from ..explaining.similarity import similarity_order
+from ..method.table import F64
 
 # Up to this many patients the heat map has a line for each; beyond, a line for each group of similar ones.
 LINES = 400

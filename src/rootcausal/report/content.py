@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.model import CausalModel
-from ..core.quantiles import CohortQuantiles
-from ..core.table import F64, Index
 from ..errors import InputError
+from ..explaining.provenance import left_out, parameters_in_words
+from ..likelihood.recalibration import in_words
+from ..method.model import CausalModel
+from ..method.quantiles import CohortQuantiles
+from ..method.table import F64, Index
 from ..outcomes import Words, words_of
-from ..provenance import left_out, parameters_in_words
-from ..recalibration import in_words
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
@@ -29,8 +29,8 @@ from .variable_view import expected_values, variable_facts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
-    from ..estimator import Estimator
-    from ..explanation import Explanation
+    from ..estimators.base import Estimator
+    from ..explaining.explanation import Explanation
     from ..inputs.outcomes import Target
 
 # Of base64 text. Below the first, numbers keep all their digits; above the second, browsers get slow.

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrows import SURE_FROM, Arrow, graph_of
-from ..core.arrows import WEAKEST_EDGE
-from ..core.halves import LINEAR
-from ..core.model import CausalModel
-from ..core.quantiles import CohortQuantiles
-from ..core.table import F64, Index
+from ..explaining.graph import SURE_FROM, Arrow, graph_of
+from ..method.arrows import WEAKEST_EDGE
+from ..method.model import CausalModel
+from ..method.model_parts import LINEAR
+from ..method.quantiles import CohortQuantiles
+from ..method.table import F64, Index
 
 if TYPE_CHECKING:
-    from ..uncertainty.resample import Bootstrap
+    from ..resampling.bootstrap import Bootstrap
 
 VARIABLES_DRAWN = 60
 CURVE_POINTS = 25

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.model import CausalModel
-from ..core.table import F64, Index
+from ..method.model import CausalModel
+from ..method.table import F64, Index
 
 if TYPE_CHECKING:
-    from ..explanation import Explanation
+    from ..explaining.explanation import Explanation
 
 
 def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrows import effect_intervals
-from ..core.table import F64
+from ..explaining.graph import effect_intervals
+from ..method.table import F64
 from ..outcomes import OUTCOMES, Words
 
 if TYPE_CHECKING:
-    from ..estimator import Estimator
-    from ..explanation import Explanation
+    from ..estimators.base import Estimator
+    from ..explaining.explanation import Explanation
 
 BARS = 20
 

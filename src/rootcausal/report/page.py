@@ -20,7 +20,7 @@ from .content import Content, page_content
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
-    from ..estimator import Estimator
+    from ..estimators.base import Estimator
     from ..inputs.outcomes import Target
 
 LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")

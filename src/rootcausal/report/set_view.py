@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.merged import Merged
-from ..core.model import CausalModel
-from ..core.quantiles import quantiles_of
-from ..core.table import F64, Index
-from ..uncertainty.spread import interval
+from ..method.confounded_sets import Merged
+from ..method.model import CausalModel
+from ..method.quantiles import quantiles_of
+from ..method.table import F64, Index
+from ..resampling.intervals import interval
 from .variable_view import acting
 
 if TYPE_CHECKING:
-    from ..estimator import Estimator
-    from ..explanation import Explanation
+    from ..estimators.base import Estimator
+    from ..explaining.explanation import Explanation
 
 
 def places_shown(explanation: Explanation, causal: CausalModel) -> Index:

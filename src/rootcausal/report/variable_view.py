@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.model import CausalModel
-from ..core.table import F64
+from ..method.model import CausalModel
+from ..method.table import F64
 from ..outcomes import Words
 from .level_view import level_facts, shown_quantiles
 from .outcome_view import effect_ends
 
 if TYPE_CHECKING:
-    from ..estimator import Estimator
-    from ..explanation import Explanation
-    from ..uncertainty.resample import Bootstrap
+    from ..estimators.base import Estimator
+    from ..explaining.explanation import Explanation
+    from ..resampling.bootstrap import Bootstrap
 
 # Rows looked at for how many digits were written down, and the most digits of a measurement.
 ROWS_FOR_DIGITS = 2000

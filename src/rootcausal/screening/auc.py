@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from ..backends.on_demand import in_threads
-from ..core.layout import Layout
-from ..core.table import F64, Index
+from ..backends.cpu.on_demand import in_threads
+from ..method.layout import Layout
+from ..method.table import F64, Index
 
 # More rows would not change what tells the classes apart; of a rare outcome no case is passed over.
 ROWS_A_CLASS = 2_500

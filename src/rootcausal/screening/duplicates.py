@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..core.table import F64, LARGEST, Index
+from ..method.table import F64, LARGEST, Index
 
 # Columns this close to |r| = 1 are the same measurement twice.
 COPY = 1e-10

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binom, norm, rankdata
 
-from ..core.table import F64, Index
+from ..method.table import F64, Index
 from .auc import chance_of, rank_auc
 
 Grade = Literal["doubtful", "broken"]

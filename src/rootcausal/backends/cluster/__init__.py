@@ -1,0 +1,1 @@
+"""Rows on the workers of a Dask cluster: each sum is one round trip, and only sums travel."""

@@ -1,0 +1,1 @@
+"""Rows in memory, summed by compiled loops on all cores."""

@@ -1,0 +1,1 @@
+"""Rows on an NVIDIA GPU: they stay there, and the host sees only sums."""

@@ -1,0 +1,151 @@
+"""What users choose by name, checked, and as the values that the core takes."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, cast
+
+from ..errors import InputError
+from ..inputs.kinds import KINDS, ColumnHints, Said
+from ..inputs.knowledge import Knowledge
+from ..inputs.rules import Findings
+from ..method.ordering.ordering import VARIANTS, Variant
+from ..method.pipeline import ATTRIBUTIONS, Settings
+from ..wording import plain
+
+MISSING = ("impute", "refuse")
+MECHANISMS = ("linear", "nonlinear", "auto")
+MERGE = "merge"
+
+
+@functools.cache
+def parameter_names(kind: type) -> tuple[str, ...]:
+    """What an estimator is made with, as scikit-learn reads it off; reading takes as long as a small fit."""
+    return tuple(cast("Any", kind)._get_param_names())
+
+
+def chosen_variant(name: str) -> Variant:
+    """The variant of this name."""
+    if name not in list(VARIANTS):  # a list can also be asked for what has no hash
+        raise InputError(f"unknown variant {name!r}: choose one of {', '.join(VARIANTS)}")
+    return VARIANTS[name]
+
+
+def chosen_confounding(word: Any) -> bool:
+    """Whether variables whose errors stay dependent are to be read as one."""
+    if word is not None and not (isinstance(word, str) and word == MERGE):
+        raise InputError(f"unknown confounding {word!r}: choose {MERGE!r}, or None to tell variables apart")
+    return word is not None
+
+
+def chosen_settings(
+    variant: str,
+    alpha: float | None,
+    attribution: str,
+    prevalence: float | None = None,
+    mechanism: str = "linear",
+) -> Settings:
+    """The settings of these parameters of :class:`rootcausal.RCI`."""
+    known = chosen_variant(variant)
+    if attribution not in list(ATTRIBUTIONS):
+        raise InputError(f"unknown attribution {attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}")
+    if alpha is not None and not (isinstance(alpha, Real) and 0.0 < alpha <= 1.0):
+        raise InputError(f"alpha must be above 0 and at most 1, not {alpha!r}")
+    if prevalence is not None:
+        prevalence = _share_of_population(prevalence)
+    if mechanism not in list(MECHANISMS):
+        raise InputError(f"unknown mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
+    if mechanism != "linear" and attribution != "sharp":
+        raise InputError(
+            f"attribution={attribution!r} regresses on the errors of a linear mechanism: leave it out, or "
+            "choose mechanism='linear'"
+        )
+    level = None if alpha is None else float(alpha)
+    return Settings(known, level, ATTRIBUTIONS[attribution], prevalence, mechanism=mechanism)
+
+
+def _share_of_population(prevalence: float) -> float:
+    if not isinstance(prevalence, Real) or isinstance(prevalence, bool) or not 0.0 < prevalence < 1.0:
+        raise InputError(
+            "prevalence must be between 0 and 1, the share of the population that has the disease, "
+            f"not {prevalence!r}: 2 % is the number 0.02"
+        )
+    return float(prevalence)
+
+
+def chosen_hints(kinds: Any, missing: str, log: Any = None) -> ColumnHints:
+    """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
+    if missing not in list(MISSING):
+        raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(
+            "kinds must be a dict of column names and kinds, as in {'stage': 'ordinal'}, "
+            f"not {type(kinds).__name__}"
+        )
+    if log is not None and (isinstance(log, str | bytes | Mapping) or not isinstance(log, Iterable)):
+        raise InputError(f"log must be a list of column names, as in ['bili'], not {type(log).__name__}")
+    findings, known, logs = Findings(), dict[str | int, Said](), list[str | int]()
+    for column, kind in (kinds or {}).items():
+        with findings.noting():
+            known[_column("kinds", column)] = _kind(column, kind)
+    for column in () if log is None else log:
+        with findings.noting():
+            logs.append(_column("log", plain(column)))
+    findings.refuse()
+    return ColumnHints(known, missing == "impute", logs)
+
+
+def _column(parameter: str, column: Any) -> str | int:
+    if isinstance(column, bool) or not isinstance(column, str | Integral):
+        raise InputError(f"{parameter} names columns by name or number, not by {column!r}")
+    return column if isinstance(column, str) else int(column)
+
+
+def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -> dict[str, Any]:
+    """The parameters of :class:`rootcausal.RCI` that matter to its results, as JSON can hold them.
+
+    ``log`` is what the parameter of this name came to, by the names of variables.
+    """
+    found = {name: plain(value) for name, value in parameters.items() if name != "progress"}
+    known = found["knowledge"]
+    found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
+    return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
+
+
+def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:
+    """The same parameter as JSON can hold it: a column without a name is called by its place."""
+    if kinds is None:
+        return None
+    return {
+        column if isinstance(column, str) else f"x{int(column)}": (
+            kind if isinstance(kind, str) else [plain(level) for level in kind]
+        )
+        for column, kind in kinds.items()
+    }
+
+
+def _kind(column: Any, kind: Any) -> Said:
+    if isinstance(kind, str):
+        for one in KINDS:
+            if kind == one:
+                return one
+        close = difflib.get_close_matches(kind.casefold(), KINDS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InputError(
+            f"unknown kind {kind!r} of column {column!r}: choose one of {', '.join(KINDS)}, or list the "
+            f"levels in order{hint}"
+        )
+    levels = tuple(map(plain, kind)) if isinstance(kind, list | tuple) else ()
+    usable = all(isinstance(level, str | bool | int | float) for level in levels)
+    if not usable or not all(math.isfinite(level) for level in levels if not isinstance(level, str)):
+        levels = ()
+    if len(levels) < 2 or len(set(levels)) < len(levels):
+        raise InputError(
+            f"the kind of column {column!r} must be one of {', '.join(KINDS)}, or a list of at least two "
+            f"different levels in order, not {kind!r}"
+        )
+    return levels

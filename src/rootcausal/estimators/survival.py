@@ -1,0 +1,254 @@
+"""RCISurvival, the estimator of the time to an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import InputError
+from ..inputs.kinds import ColumnHints
+from ..inputs.knowledge import Knowledge
+from ..inputs.patients import Cohort
+from ..inputs.survival import FollowUp
+from ..method.model import CausalModel
+from ..method.pipeline import Settings
+from ..method.table import F64
+from ..outcomes.survival import HazardAttribution, concordance
+from .base import Estimator, told_of_all
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnosis
+    from ..explaining.explanation import Explanation
+
+
+class RCISurvival(Estimator):
+    """Root Causal Inference for the time to an event: whose shocks raised a patient's hazard.
+
+    What is known of a patient is how long they were followed, and whether the event ended that. Order and
+    errors are those of :class:`rootcausal.RCI`; a shock e adds e · δ to the log-hazard, by proportional
+    hazards whose coefficients are next to Cox's.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1], default None
+        Level of the test by which local variants drop variables that do not go with the martingale residuals
+        of the cohort. None drops nothing of up to 50 columns; of more, the level lets about 20 pass that
+        have no effect, and is never less than 0.2.
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
+        :class:`rootcausal.RCI`.
+    positive : label, default None
+        Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
+        that says so itself (1 beside 0, True, "dead" beside "alive"); nothing is guessed of other labels, nor
+        of 0 and 1 in a Series that by its name may say who is well ("alive", "censored").
+    horizon : float, default None
+        The time by which risks are told, in the unit of the times. By default the median time of the events,
+        rounded to two digits.
+
+    Attributes
+    ----------
+    causal_order_, covariates_, ancestor_probability_, margins_, merged_sets_, bootstrap_, n_features_in_,
+    feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
+    coef_ : (p,) log-hazard for each unit-variance error; zero where dropped; ``exp`` of it is a hazard ratio.
+    intercept_ : 0; hazards are relative to a patient whose shocks are all average.
+    horizon_ : the time by which risks are told.
+    classes_ : (2,) the labels of ``event``; ``classes_[1]`` is the event.
+    """
+
+    outcome: ClassVar[str] = "survival"
+
+    def __init__(
+        self,
+        *,
+        alpha: float | None = None,
+        variant: str = "local_plus",
+        attribution: str = "sharp",
+        backend: str = "auto",
+        positive: Any = None,
+        horizon: float | None = None,
+        progress: bool = False,
+        kinds: dict[str | int, Any] | None = None,
+        missing: str = "impute",
+        knowledge: Knowledge | dict[str, Any] | None = None,
+        log: Sequence[str | int] | None = None,
+        confounding: str | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.variant = variant
+        self.attribution = attribution
+        self.backend = backend
+        self.positive = positive
+        self.horizon = horizon
+        self.progress = progress
+        self.kinds = kinds
+        self.missing = missing
+        self.knowledge = knowledge
+        self.log = log
+        self.confounding = confounding
+
+    def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
+        """Learn causal order, errors and their effects on the hazard from a cohort.
+
+        Parameters
+        ----------
+        X : as in :meth:`rootcausal.RCI.fit`.
+        time : (n,) how long each patient was followed, in any unit; or scikit-survival's structured array of
+            events and times. For AnnData also the name of a column of ``obs``; for rows on a cluster the name
+            of a column, or a dask Series.
+        event : (n,) whether the event ended that (1, True), or something else (0, False), given as ``time``
+            is; other labels need ``positive``.
+        groups : (n,) the patient of each row, as in :meth:`rootcausal.RCI.fit`.
+        """
+        return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
+
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
+        checked = super()._check_parameters()
+        if self.horizon is not None:
+            _checked_horizon(self.horizon)
+        return checked
+
+    def _take_classes(self, cohort: Cohort) -> list[str]:
+        self.classes_ = cohort.classes
+        return []
+
+    @property
+    def horizon_(self) -> float:
+        """The time by which risks are told."""
+        check_is_fitted(self)
+        return self._hazard.horizon
+
+    @property
+    def _hazard(self) -> HazardAttribution:
+        attribution = self._model.attribution
+        assert isinstance(attribution, HazardAttribution)
+        return attribution
+
+    def predict(self, X: Any) -> F64:
+        """(n,): log-hazard, relative to a patient whose shocks are all average; higher means earlier."""
+        check_is_fitted(self)
+        return self._predictor(X)
+
+    def predict_risk(self, X: Any, horizon: float | None = None) -> F64:
+        """(n,): probability of the event by the horizon; by default that of the model."""
+        check_is_fitted(self)
+        return self._by(horizon).predicted(self.predict(X))
+
+    def predict_survival(self, X: Any, times: Any) -> F64:
+        """(n, m): probability of no event until each of the times (m,), none beyond the longest follow-up."""
+        check_is_fitted(self)
+        return self._hazard.survival(self.predict(X), _checked_times(times, self._hazard.edges[-1]))
+
+    def _by(self, horizon: float | None) -> HazardAttribution:
+        return self._hazard if horizon is None else _at(self._hazard, horizon)
+
+    def score(self, X: Any, time: Any, event: Any = None) -> float:
+        """Concordance of :meth:`predict` with what happened (Harrell's C): 0.5 is chance, 1 is perfect.
+
+        The share of pairs of patients, of whom it is known who had the event first, that the model ranks so.
+        """
+        hazard = told_of_all(self.predict(X))
+        known = FollowUp(time, event, self.positive).known_again(X, len(hazard), self.classes_)
+        return concordance(hazard, known[:, 0], known[:, 1])
+
+    def explain(self, X: Any, ids: Any = None, horizon: float | None = None) -> Explanation:
+        """Each patient's root causes, as in :meth:`rootcausal.RCI.explain`; values are log-hazards.
+
+        Parameters
+        ----------
+        X, ids : as in :meth:`rootcausal.RCI.explain`.
+        horizon : the time by which risks are told; by default that of the model.
+        """
+        check_is_fitted(self)
+        self._by(horizon)  # refuses one beyond the longest follow-up
+        return self._explained(X, ids, lambda model: _with_horizon(model, horizon))
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        time: Any = None,
+        event: Any = None,
+        ids: Any = None,
+        *,
+        horizon: float | None = None,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
+
+        Parameters
+        ----------
+        X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of the
+            times is that of "time".
+        time, event : (n,) what happened to them, if known.
+        horizon : the time by which risks are told; by default that of the model.
+        target : what to call the event.
+        """
+        from ..report import write_report
+
+        check_is_fitted(self)
+        known = None if time is None and event is None else FollowUp(time, event, self.positive)
+        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
+
+    def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
+
+        Parameters
+        ----------
+        X : the cohort of :meth:`fit`, or new patients.
+        time, event : what happened to them, as in :meth:`fit`. Without them only the checks that need neither
+            are made, and the answer says which were not.
+        ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        """
+        known = None if time is None and event is None else FollowUp(time, event, self.positive)
+        return self._diagnose(X, known, ids)
+
+
+def _checked_horizon(horizon: Any) -> float:
+    if isinstance(horizon, bool) or not isinstance(horizon, Real) or not 0.0 < float(horizon) < np.inf:
+        raise InputError(f"horizon must be a time above 0, in the unit of the times, not {horizon!r}")
+    return float(horizon)
+
+
+def _checked_times(times: Any, longest: float) -> F64:
+    """(m,) times from 0 to the longest follow-up."""
+    try:
+        checked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError):
+        checked = np.full(1, np.nan)
+    if checked.ndim != 1 or not (checked >= 0.0).all():
+        raise InputError(f"times must be numbers of at least 0, in the unit of the times, not {times!r}")
+    if checked.max(initial=0.0) > longest:
+        raise InputError(_too_late(checked.max(), longest))
+    return checked
+
+
+def _too_late(time: float, longest: float) -> str:
+    return (
+        f"{time:g} is beyond the longest follow-up of the cohort, {longest:g}: nobody is known that long; "
+        "choose an earlier time"
+    )
+
+
+def _at(hazard: HazardAttribution, horizon: float) -> HazardAttribution:
+    """The same with another horizon, within the longest follow-up."""
+    if _checked_horizon(horizon) > hazard.edges[-1]:
+        raise InputError(_too_late(horizon, hazard.edges[-1]))
+    return hazard.with_horizon(float(horizon))
+
+
+def _with_horizon(model: CausalModel, horizon: float | None) -> CausalModel:
+    if horizon is None:
+        return model
+    assert isinstance(model.attribution, HazardAttribution)
+    return replace(model, attribution=model.attribution.with_horizon(_checked_horizon(horizon)))

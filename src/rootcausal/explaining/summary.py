@@ -1,0 +1,331 @@
+"""What a fit found of each column, as a table: its effect without a prior, and beside it that of the model.
+
+An effect is direct: all other columns are held fixed, covariates among them. The probability beside it is
+that of causing the outcome at all, directly or by way of others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..inputs.encoding import Encoding
+from ..inputs.kinds import Variable
+from ..inputs.levels import level_texts
+from ..likelihood.effects import FIRTH, WHY, Effects
+from ..method.model import CausalModel
+from ..method.table import F64
+from ..outcomes import Words, words_of
+from ..wording import amount, listed, one_line, plural, short_names
+from .export import frame_of
+
+LEAST_P = 0.001
+NAME_LETTERS = 30
+NAMED = 20
+MISSING = "–"
+MOST_LINES = 200
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column of the cohort: a variable, or a level of one without an order.
+
+    Attributes
+    ----------
+    term, variable : the names of the column and of its variable.
+    label : what the column is called where people read of it.
+    level, reference : the level whose effect it is, and with which it is compared; None of a number.
+    covariate : whether it is adjusted for, and no root cause.
+    per : what the effect is for, in words: ``1 mg/dl``, ``doubling``, ``male, not female``.
+    sd : standard deviation of the column; of a logarithm, where the model sees one.
+    effect, std_err, lower, upper : without a prior, all other columns held fixed, and the 95 % interval.
+    p : two-sided, that there is no effect.
+    shrunk : the same effect by the model; None where it differs between patients.
+    shock : what a shock of one standard deviation on the variable adds by all ways, by the model, as
+        ``coef_`` has it; of a variable of several columns a size without a sign; None of covariates.
+    probability : that the variable causes the outcome, directly or by way of others; None where the
+        attribution is the paper's, and of covariates.
+    effect_per_sd, std_err_per_sd, lower_per_sd, upper_per_sd, shrunk_per_sd : for one standard deviation.
+    note : why there is no effect, in words.
+    """
+
+    term: str
+    variable: str
+    label: str
+    level: str | None
+    reference: str | None
+    covariate: bool
+    per: str
+    sd: float
+    effect: float
+    std_err: float
+    lower: float
+    upper: float
+    p: float
+    shrunk: float | None
+    shock: float | None
+    probability: float | None
+    effect_per_sd: float
+    std_err_per_sd: float
+    lower_per_sd: float
+    upper_per_sd: float
+    shrunk_per_sd: float | None
+    note: str
+
+    @property
+    def estimable(self) -> bool:
+        return math.isfinite(self.effect)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Effects of all columns of a fit, without a prior and shrunk; ``print`` shows a table.
+
+    Attributes
+    ----------
+    terms : one for each column, in the order of the table.
+    method : how effects were estimated, in words.
+    adjusted : what they are adjusted for, in words.
+    none : why there are no effects without a prior; empty where there are.
+    """
+
+    terms: tuple[Term, ...]
+    method: str
+    adjusted: str
+    none: str
+    _words: Words
+    _rows: int
+
+    HEAD: ClassVar[tuple[str, ...]] = (
+        "per SD",
+        "95 % interval",
+        "p",
+        "shrunk",
+        "own unit",
+        "for",
+        "shock",
+        "P(cause)",
+    )
+
+    @classmethod
+    def of(
+        cls,
+        model: CausalModel,
+        encoding: Encoding,
+        effects: Effects,
+        shocks: F64,
+        probability: F64 | None,
+        provenance: Mapping[str, Any],
+    ) -> Summary:
+        reading = provenance.get("reading", {})
+        words = words_of(model.attribution, reading.get("called"), reading.get("unit", ""))
+        terms = tuple(_terms(model, encoding, effects, shocks, probability))
+        q = len(terms)
+        adjusted = f"all other {q - 1:,} columns" if q > 2 else "the other column" if q > 1 else "nothing"
+        covariates = sum(term.covariate for term in terms)
+        if covariates:
+            adjusted += f", {plural(covariates, 'covariate')} among them"
+        return cls(terms, _method(effects), adjusted, effects.none, words, effects.rows)
+
+    def called(self, words: Words, units: Mapping[str, str]) -> Summary:
+        """The same with these words of the outcome, and these units of variables, where there are any."""
+        terms = tuple(
+            replace(term, per=f"1 {one_line(units[term.variable])}")
+            if term.per.split(" ")[0] == "1" and units.get(term.variable)
+            else term
+            for term in self.terms
+        )
+        return replace(self, terms=terms, _words=words)
+
+    @property
+    def frame(self) -> Any:
+        """A pandas DataFrame, one row for each column of the fit, by ``term``; see :class:`Term`."""
+        columns = {
+            name: np.array([getattr(term, name) for term in self.terms], dtype=kind)
+            for name, kind in _FRAME_TYPES.items()
+        }
+        return frame_of(columns, None).set_index("term")
+
+    def strongest(self) -> list[Term]:
+        """The terms by how surely they have an effect, the surest first, and then by what the model says."""
+
+        def rank(term: Term) -> tuple[float, float]:
+            sure = abs(term.effect / term.std_err) if term.estimable and term.std_err else -1.0
+            return -sure, -abs(term.shrunk_per_sd or 0.0)
+
+        return sorted(self.terms, key=rank)
+
+    @property
+    def scale(self) -> str:
+        """What effects are on: ``log-odds of died``."""
+        if self._words.kind == "continuous":
+            return self._words.of_what + (f", in {self._words.unit}" if self._words.unit else "")
+        return f"{self._words.scale} of {self._words.of_what}"
+
+    @property
+    def heading(self) -> str:
+        """What the numbers are."""
+        said = f"Effects on {self.scale}, of {plural(self._rows, 'row')}"
+        if self.none:
+            return f"{said}; none without a prior: {self.none}"
+        return f"{said}; without a prior by {self.method}, adjusted for {self.adjusted}"
+
+    def lines(self, terms: Sequence[Term] | None = None) -> list[str]:
+        """The table as text, of some terms or of all."""
+        terms = self.terms if terms is None else terms
+        names = short_names([term.label for term in terms], NAME_LETTERS)
+        head = ["", *self.HEAD]
+        cells = [[name, *self.cells(term)] for name, term in zip(names, terms, strict=True)]
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        texts = (0, head.index("for"))
+        return [
+            "  ".join(
+                cell.ljust(width) if place in texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [head, *cells]
+        ]
+
+    def cells(self, term: Term) -> list[str]:
+        """What the table says of a term, as text."""
+        interval = p = own = MISSING
+        effect = "not estimable" if term.note else MISSING
+        if term.estimable:
+            effect = self._size(term.effect_per_sd)
+            interval = f"{self._size(term.lower_per_sd)} to {self._size(term.upper_per_sd)}"
+            p = self.p_text(term)
+            own = f"{'+' if term.effect >= 0 else '-'}{amount(float(f'{abs(term.effect):.3g}'))}"
+        by_model = [
+            MISSING if some is None else self._size(some) for some in (term.shrunk_per_sd, term.shock)
+        ]
+        probability = MISSING if term.probability is None else f"{term.probability:.2f}"
+        per = one_line(term.per, NAME_LETTERS)
+        return [effect, interval, p, by_model[0], own, per, by_model[1], probability]
+
+    @staticmethod
+    def p_text(term: Term) -> str:
+        """The p-value with three digits behind the point, or that it is smaller: ``<0.001``."""
+        return f"<{LEAST_P:g}" if term.p < LEAST_P else f"{term.p:.3f}"
+
+    def _size(self, value: float) -> str:
+        return self._words.beside(value) if self._words.kind == "continuous" else f"{value:+.2f}"
+
+    @property
+    def notes(self) -> list[str]:
+        """How to read it."""
+        said = [
+            "per SD, own unit: the effect with all other columns held fixed, without a prior; shrunk: the "
+            "same by the model.",
+        ]
+        said.append("shock: what a shock of one SD adds by all ways, by the model.")
+        if any(term.probability is not None for term in self.terms):
+            said.append("P(cause): that it causes the outcome at all, directly or by way of others.")
+        if any(term.shrunk is None for term in self.terms):
+            said.append("Where relations are bent, the model's effect differs between patients.")
+        for note in dict.fromkeys(term.note for term in self.terms if term.note):
+            names = [one_line(term.label, NAME_LETTERS) for term in self.terms if term.note == note]
+            said.append(f"{listed(names, NAMED)}: {note}.")
+        return said
+
+    def __str__(self) -> str:
+        shown, said = self.terms, list[str]()
+        if len(shown) > MOST_LINES:
+            shown = tuple(self.strongest()[:MOST_LINES])
+            said = [f"The {MOST_LINES} surest of {len(self.terms):,}; frame has all."]
+        return "\n".join([self.heading, "", *self.lines(shown), "", *said, *self.notes])
+
+    __repr__ = __str__
+
+
+_TEXTS = ("term", "variable", "label", "level", "reference", "per", "note")
+_FRAME_TYPES: dict[str, Any] = {
+    name: object if name in _TEXTS else bool if name == "covariate" else np.float64
+    for name in Term.__dataclass_fields__
+}
+
+
+def _method(effects: Effects) -> str:
+    what = "least squares"
+    if effects.method == FIRTH:
+        what = "maximum likelihood with Firth's penalty"
+    if effects.copies > 1:
+        what += f", {effects.copies} imputations (Rubin's rules)"
+    return f"{what}, standard errors by patient" if effects.clustered else what
+
+
+def _terms(
+    model: CausalModel, encoding: Encoding, effects: Effects, shocks: F64, probability: F64 | None
+) -> Iterator[Term]:
+    layout, covariates = encoding.layout, set(model.covariates.tolist())
+    shrunk = direct_effects(model)
+    ends, p_values = effects.ends, effects.p_values
+    place_in_variable = 0
+    for column, place in enumerate(layout.variable.tolist()):
+        first = column == 0 or layout.variable[column - 1] != place
+        place_in_variable = 0 if first else place_in_variable + 1
+        variable, covariate = encoding.variables[place], place in covariates
+        level, reference, per, times = _own_unit(variable, place_in_variable)
+        sd = float(effects.sd[column])
+        own, of_sd = (
+            [float(times_of * value) for value in (effects.estimate[column], effects.error[column])]
+            for times_of in (times, sd)
+        )
+        own_ends, sd_ends = (times * ends[:, column]).tolist(), (sd * ends[:, column]).tolist()
+        by_model = None if shrunk is None else float(shrunk[column])
+        chance = None if probability is None or covariate else float(probability[place])
+        yield Term(
+            term=encoding.column_names[column],
+            variable=variable.name,
+            label=f"{variable.shown} = {level}" if variable.kind == "nominal" else variable.shown,
+            level=level,
+            reference=reference,
+            covariate=covariate,
+            per=per,
+            sd=sd,
+            effect=own[0],
+            std_err=own[1],
+            lower=own_ends[0],
+            upper=own_ends[1],
+            p=float(p_values[column]),
+            shrunk=None if by_model is None else by_model * times,
+            shock=None if covariate else float(shocks[place]),
+            probability=chance,
+            effect_per_sd=of_sd[0],
+            std_err_per_sd=of_sd[1],
+            lower_per_sd=sd_ends[0],
+            upper_per_sd=sd_ends[1],
+            shrunk_per_sd=None if by_model is None else by_model * sd,
+            note=WHY[effects.why[column]],
+        )
+
+
+def _own_unit(variable: Variable, dummy: int) -> tuple[str | None, str | None, str, float]:
+    """Level and reference, what an effect is for, in words, and of how many units of the column that is."""
+    if variable.kind == "nominal":
+        texts = level_texts(variable)
+        level, reference = texts[dummy + 1], texts[0]
+        return level, reference, f"{level}, not {reference}", 1.0
+    if variable.kind == "binary":
+        low, high = level_texts(variable)
+        return high, low, f"{high}, not {low}", float(np.ptp(variable.values))
+    if variable.log:
+        return None, None, "doubling", math.log(2.0)
+    if variable.kind == "ordinal" and any(isinstance(level, str) for level in variable.levels):
+        return None, None, "one level", 1.0
+    return None, None, f"1 {variable.unit}".rstrip(), 1.0
+
+
+def direct_effects(model: CausalModel) -> F64 | None:
+    """(q,) what one unit of each column adds to the predictor, all others held fixed, by the model.
+
+    Zero for columns that it left out; None where that differs between patients.
+    """
+    if not model.attribution.proportional:
+        return None
+    effects = np.zeros(model.n_columns)
+    effects[model.column_order] = model.mechanism.slopes() @ model.attribution.unit_effects
+    return effects

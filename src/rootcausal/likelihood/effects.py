@@ -1,0 +1,322 @@
+"""What each column does to the outcome, all others held fixed, without a prior on effects.
+
+The outcome is regressed on all columns of the cohort at once, covariates included: log-odds and log-hazards
+with Firth's penalty, numbers by least squares. That cases and controls were sampled apart changes nothing but
+the intercept of log-odds (Prentice & Pyke 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from ..backends.blas import one_blas_thread
+from ..backends.choose import choose_table, without_gpu
+from ..method.moments import Columns, describe_columns
+from ..method.table import F64, Index
+from ..outcomes.binary import Binary
+from ..outcomes.continuous import Continuous
+from ..outcomes.survival import Survival
+from ..resampling.training_rows import TrainingRows
+from .completed import copies, n_copies
+from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood
+from .maximum import maximum
+
+FIRTH, LEAST_SQUARES = "Firth", "least squares"
+# Patients of the rarer kind, or with the event, for each column: with fewer, intervals cover too little.
+FEWEST_A_COLUMN = 2
+# Patients that a number needs beside one for each column.
+FEWEST_BESIDE = 10
+# Rows × columns², times the copies of rows with missing values: about ten seconds on one core.
+MOST_WORK = 4e9
+# Of a column's variance, what is left beside all others: less is rounding.
+EXPLAINED = 1e-10
+INVOLVED = 1e-4
+# Of a number's variance, likewise.
+CERTAIN = 1e-10
+
+# Why a column has no effect of its own.
+IS_EXPLAINED, DECIDES, UNSETTLED = "explained", "decides", "unsettled"
+WHY = {
+    "": "",
+    UNSETTLED: "not estimable: the search for it did not settle",
+    IS_EXPLAINED: "not estimable: other columns explain it wholly",
+    DECIDES: "not estimable: it helps to tell some patients' outcome for certain",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Effects of q columns, each for one unit of its own, all others held fixed.
+
+    Attributes
+    ----------
+    method : :data:`FIRTH` or :data:`LEAST_SQUARES`.
+    rows, copies : how many patients there were, and how often missing values were filled in.
+    clustered : whether standard errors allow for patients with several rows.
+    none : why there are no effects at all, in words; empty where there are.
+    sd : (q,) standard deviation of each column in the population.
+    estimate, error : (q,) the effects and their standard errors; NaN where a column has none.
+    freedom : (q,) degrees of freedom of t; infinite for a normal distribution.
+    why : (q,) a key of :data:`WHY`.
+    """
+
+    method: str
+    rows: int
+    copies: int
+    clustered: bool
+    none: str
+    sd: F64
+    estimate: F64
+    error: F64
+    freedom: F64
+    why: tuple[str, ...]
+
+    @classmethod
+    def nothing(cls, n_columns: int, rows: int, why: str, method: str = FIRTH, sd: F64 | None = None) -> Self:
+        """None of any column."""
+        nothing, freedom = np.full(n_columns, np.nan), np.full(n_columns, np.inf)
+        spread = nothing if sd is None else sd
+        return cls(method, rows, 1, False, why, spread, nothing, nothing, freedom, ("",) * n_columns)
+
+    @property
+    def p_values(self) -> F64:
+        """(q,) that there is no effect, two-sided."""
+        size = -np.abs(self.estimate / self.error)
+        return 2.0 * np.where(np.isinf(self.freedom), ndtr(size), stdtr(self.freedom, size))
+
+    @property
+    def ends(self) -> F64:
+        """(2, q) of the 95 % intervals."""
+        reach = np.where(np.isinf(self.freedom), ndtri(0.975), stdtrit(self.freedom, 0.975)) * self.error
+        return np.stack([self.estimate - reach, self.estimate + reach])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a model file remembers them; infinite and missing numbers are None."""
+        plain = {name: getattr(self, name) for name in ("method", "rows", "copies", "clustered", "none")}
+        if self.none:
+            return {**plain, "sd": _plain(self.sd)}
+        lists = {name: _plain(getattr(self, name)) for name in ("sd", "estimate", "error", "freedom")}
+        return {**plain, **lists, "why": list(self.why)}
+
+    @classmethod
+    def of_dict(cls, found: Mapping[str, Any], n_columns: int) -> Self:
+        """The same; ValueError, or what wrong types raise, where these cannot be effects."""
+        if found["none"]:
+            nothing = [None] * n_columns
+            found = {
+                "estimate": nothing,
+                "error": nothing,
+                "freedom": nothing,
+                "why": [""] * n_columns,
+                **found,
+            }
+        types = {"method": str, "rows": int, "copies": int, "clustered": bool, "none": str, "why": list}
+        for name, kind in types.items():
+            if type(found[name]) is not kind:
+                raise ValueError(f"{name!r} of its effects is of another type")
+        lists: dict[str, Any] = {
+            name: _numbers(found[name]) for name in ("sd", "estimate", "error", "freedom")
+        }
+        if {len(found["why"]), *(some.size for some in lists.values())} != {n_columns}:
+            raise ValueError("its effects and its columns differ in number")
+        if not {*found["why"]} <= WHY.keys() or found["method"] not in (FIRTH, LEAST_SQUARES):
+            raise ValueError("its effects are of a kind that is not known here")
+        if (lists["error"] < 0).any() or (lists["freedom"] <= 0).any() or not (lists["sd"] >= 0).all():
+            raise ValueError("a standard error or deviation of its effects is none")
+        lists["freedom"] = np.where(np.isnan(lists["freedom"]), np.inf, lists["freedom"])
+        plain: dict[str, Any] = {name: found[name] for name in types if name != "why"}
+        return cls(**plain, **lists, why=tuple(found["why"]))
+
+
+def _plain(values: F64) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _numbers(values: Any) -> F64:
+    if not all(value is None or type(value) in (int, float) for value in values):
+        raise ValueError("a number of its effects is none")
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Effects of k standardized columns in complete rows.
+
+    Attributes
+    ----------
+    estimate, variance : (k,).
+    unbounded : (k,) which have none.
+    freedom : degrees of freedom of t.
+    settled : whether the maximum was reached.
+    beta : all coefficients, from which those of other copies are looked for.
+    """
+
+    estimate: F64
+    variance: F64
+    unbounded: np.ndarray
+    freedom: float
+    settled: bool = True
+    beta: F64 | None = None
+
+
+def unshrunk_effects(rows: TrainingRows) -> Effects:
+    """The effects of all columns of a cohort."""
+    outcome, (n, q) = rows.outcome_of_all, rows.X.shape
+    known = outcome.rows(rows.y)
+    columns = describe_columns(
+        choose_table(without_gpu(rows.backend), rows.X, known), rows.settings.prevalence
+    )
+    method = LEAST_SQUARES if isinstance(outcome, Continuous) else FIRTH
+    found = Effects.nothing(q, n, _why_none(rows), method, columns.sd)
+    if found.none:
+        return found
+    found = replace(found, copies=n_copies(rows), clustered=rows.groups is not None)
+    with one_blas_thread():
+        return _estimated(found, rows, known, columns)
+
+
+def _why_none(rows: TrainingRows) -> str:
+    """Why the outcome cannot be regressed on all columns at once; empty where it can."""
+    n, q = rows.X.shape
+    outcome = rows.outcome_of_all
+    if isinstance(outcome, Continuous):
+        if n < q + FEWEST_BESIDE:
+            return f"{n:,} patients are too few to tell the effects of {q:,} columns apart"
+    else:
+        happened = rows.y if rows.y.ndim == 1 else rows.y[:, 1]
+        kinds = [int(happened.sum())]
+        if isinstance(outcome, Binary):
+            kinds.append(n - kinds[0])
+        if min(kinds) < FEWEST_A_COLUMN * q:
+            what = "events" if isinstance(outcome, Survival) else "patients of the rarer kind"
+            return (
+                f"{min(kinds):,} {what} are too few to tell the effects of {q:,} columns apart "
+                f"(at least {FEWEST_A_COLUMN} a column)"
+            )
+    if n * q * q * n_copies(rows) > MOST_WORK:
+        return f"{n:,} rows of {q:,} columns take too long: fit a sample of them"
+    return ""
+
+
+def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: Columns) -> Effects:
+    q, of_copies = rows.X.shape[1], list[Joint]()
+    kept: Index = np.arange(q)
+    explained = np.zeros(q, dtype=bool)
+    for X, of_rows, numbers in copies(rows, known, columns):
+        Z = (X - columns.mean) / columns.sd
+        if not of_copies:
+            kept, explained = _told_apart(Z)
+        groups = None if rows.groups is None else rows.groups[numbers]
+        start = of_copies[0].beta if of_copies else None
+        of_copies.append(_joint(rows, Z[:, kept], of_rows, groups, start))
+    pooled = _pooled(of_copies)
+    estimate, error, freedom = np.full(q, np.nan), np.full(q, np.nan), np.full(q, np.inf)
+    decides = np.zeros(q, dtype=bool)
+    estimate[kept], error[kept] = pooled.estimate, np.sqrt(pooled.variance)
+    freedom[kept], decides[kept] = pooled.freedom, pooled.unbounded
+    unsettled = np.full(q, not all(one.settled for one in of_copies))
+    without = explained | decides | unsettled
+    estimate[without] = error[without] = np.nan
+    why = np.select([explained, decides, unsettled], [IS_EXPLAINED, DECIDES, UNSETTLED], "")
+    return replace(
+        found,
+        estimate=estimate / columns.sd,
+        error=error / columns.sd,
+        freedom=freedom,
+        why=tuple(why.tolist()),
+    )
+
+
+def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
+    """Columns (k,) that explain all others of Z (n, q), and (q,) which of all explain each other wholly."""
+    correlation = Z.T @ Z
+    scale = np.sqrt(np.diagonal(correlation))
+    correlation = correlation / np.outer(scale, scale)
+    sizes, directions = np.linalg.eigh(correlation)
+    nothing = sizes < EXPLAINED * len(sizes)
+    involved: np.ndarray = (np.abs(directions[:, nothing]) > INVOLVED).any(axis=1)
+    if not nothing.any():
+        return np.arange(len(sizes)), involved
+    _, pivots = qr(correlation, mode="r", pivoting=True)
+    return np.sort(pivots[: int((~nothing).sum())]), involved
+
+
+def _joint(rows: TrainingRows, Z: F64, known: np.ndarray, groups: Index | None, start: F64 | None) -> Joint:
+    outcome = rows.outcome_of_all
+    if isinstance(outcome, Continuous):
+        return _line(Z, known[:, 0] * outcome.sd, groups)
+    likelihood: Likelihood
+    if isinstance(outcome, Survival):
+        order = np.argsort(known[:, 2], kind="stable")  # as the likelihood sorts them
+        groups = None if groups is None else groups[order]
+        likelihood = HazardLikelihood.of(Z, known)
+    else:
+        likelihood = LogitLikelihood(Z, known.astype(np.float64))
+    found, k = maximum(likelihood, start), Z.shape[1]
+    covariance = found.covariance
+    if groups is not None:
+        covariance = _sandwich(covariance, likelihood.scores(found.beta), groups)
+    variance, unbounded = np.diagonal(covariance)[-k:], found.unbounded[-k:]
+    return Joint(found.beta[-k:], variance, unbounded, np.inf, found.settled, found.beta)
+
+
+def _line(Z: F64, y: F64, groups: Index | None) -> Joint:
+    """Least squares, with an intercept."""
+    n, k = Z.shape
+    centred, left = Z - Z.mean(axis=0), y - y.mean()
+    bread = np.linalg.inv(centred.T @ centred)
+    coef = bread @ (centred.T @ left)
+    left = left - centred @ coef
+    freedom = n - k - 1.0
+    variance = float(left @ left) / freedom
+    certain = variance <= CERTAIN * float(y.var())
+    covariance = variance * bread
+    if groups is not None:
+        covariance = _sandwich(bread, centred * left[:, None], groups)
+        freedom = min(freedom, float(groups.max()))
+    return Joint(coef, np.diagonal(covariance), np.full(k, certain), freedom)
+
+
+def _sandwich(bread: F64, scores: F64, groups: Index) -> F64:
+    """The covariance where rows of one patient depend on each other (Liang & Zeger 1986)."""
+    of_patients = np.zeros((int(groups.max()) + 1, scores.shape[1]))
+    np.add.at(of_patients, groups, scores)
+    m = len(of_patients)
+    found: F64 = bread @ (of_patients.T @ of_patients) @ bread * (m / (m - 1.0))
+    return found
+
+
+def _pooled(found: list[Joint]) -> _Pooled:
+    """Of the copies of a cohort together, by Rubin's rules, with the freedom of Barnard & Rubin (1999)."""
+    unbounded = np.any([one.unbounded for one in found], axis=0)
+    estimate = np.mean([one.estimate for one in found], axis=0)
+    within = np.mean([one.variance for one in found], axis=0)
+    if len(found) == 1:
+        return _Pooled(estimate, within, unbounded, np.full(estimate.size, found[0].freedom))
+    m = len(found)
+    between = (1.0 + 1.0 / m) * np.var([one.estimate for one in found], axis=0, ddof=1)
+    variance = within + between
+    share = between / variance
+    with np.errstate(divide="ignore"):
+        of_draws = (m - 1.0) / share**2
+    complete = found[0].freedom
+    if np.isfinite(complete):
+        observed = (complete + 1.0) / (complete + 3.0) * complete * (1.0 - share)
+        of_draws = 1.0 / (1.0 / of_draws + 1.0 / observed)
+    return _Pooled(estimate, variance, unbounded, of_draws)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pooled:
+    """As :class:`Joint`, with degrees of freedom (k,) for each."""
+
+    estimate: F64
+    variance: F64
+    unbounded: np.ndarray
+    freedom: F64

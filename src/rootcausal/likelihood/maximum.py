@@ -1,0 +1,89 @@
+"""The maximum of a penalized likelihood, and which coefficients have none without the penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..method.table import F64
+from .likelihoods import Likelihood, Local
+
+MAX_STEPS = 200
+# In standard deviations of a column: no step is longer, and a last one is shorter.
+LONGEST_STEP = 2.0
+SHORTEST_STEP = 1e-9
+# Newton steps without the penalty: where there is no maximum, each adds about one to the predictor of the
+# patients who are told for certain, and standard errors grow with every one of them.
+STEPS_WITHOUT = 20
+SETTLED = 1e-4
+GROWN = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where a penalized likelihood is highest.
+
+    Attributes
+    ----------
+    beta : (m,) coefficients.
+    covariance : (m, m) of them.
+    settled : whether it was reached.
+    unbounded : (m,) which would run away without the penalty: columns tell some patients apart for certain.
+    """
+
+    beta: F64
+    covariance: F64
+    settled: bool
+    unbounded: np.ndarray
+
+
+def maximum(likelihood: Likelihood, start: F64 | None = None) -> Maximum:
+    """By Fisher scoring with step halving; ``start`` is where to begin."""
+    beta = likelihood.start if start is None else start
+    here, settled = likelihood.at(beta, True), False
+    for _ in range(MAX_STEPS):
+        step = here.covariance @ here.score
+        length = float(np.abs(step).max(initial=0.0))
+        if length < SHORTEST_STEP:
+            settled = True
+            break
+        step *= min(1.0, LONGEST_STEP / length)
+        there = _at(likelihood, beta + step)
+        while (there is None or there.loglik < here.loglik) and length > SHORTEST_STEP:
+            step, length = 0.5 * step, 0.5 * length
+            there = _at(likelihood, beta + step)
+        if there is None or there.loglik < here.loglik:
+            settled = True  # rounding is all that is left to gain
+            break
+        beta, here = beta + step, there
+    return Maximum(beta, here.covariance, settled, _unbounded(likelihood, beta, here.covariance))
+
+
+def _at(likelihood: Likelihood, beta: F64) -> Local | None:
+    try:
+        found = likelihood.at(beta, True)
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(found.loglik) else None
+
+
+def _unbounded(likelihood: Likelihood, beta: F64, covariance: F64) -> np.ndarray:
+    """(m,) which coefficients have no finite value of maximum likelihood, which is called separation.
+
+    As Lesaffre & Albert (1989) have it: their standard errors grow without end while it is looked for.
+    """
+    first = np.sqrt(np.diagonal(covariance))
+    last = first
+    for _ in range(STEPS_WITHOUT):
+        try:
+            here = likelihood.at(beta, False)
+        except np.linalg.LinAlgError:
+            break
+        last = np.sqrt(np.diagonal(here.covariance))
+        step = here.covariance @ here.score
+        if np.abs(step).max(initial=0.0) < SETTLED:
+            return np.zeros(beta.size, dtype=bool)
+        beta = beta + step
+    grown: np.ndarray = ~(last < GROWN * first)
+    return grown

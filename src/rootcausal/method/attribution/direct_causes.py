@@ -1,0 +1,172 @@
+"""Direct causes of the outcome D, the first step of the sharp attribution: a regression with a learned prior.
+
+Newton's method. In each pass a quadratic stands for the log-likelihood, and expectation propagation
+(:mod:`rootcausal.method.attribution.spike_slab`) makes of it a posterior: a normal factor, the site, for the
+prior of each coefficient. With these sites, the log-likelihood and they together are a concave function,
+whose Newton step leads to the posterior's expectation. Where the whole step does not raise it (few cases,
+heavy tails), half of it is taken, and so on. Late passes learn nothing more of the prior, and share a mean
+curvature, so that two answers that each lead to the other come to rest.
+
+The baseline, and the effects of covariates, are no part of the question, and at their best in each pass
+(profiled out); covariates have a weak penalty, so that those which separate the classes have effects at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from ..outcome import Loss
+from ..table import F64, LossSums
+from .regression import WEAK_PENALTY
+from .spike_slab import Posterior, Prior
+
+MAX_PASSES = 100
+# Two places can each send the search to the other one, since the curvature there favours it. From this pass
+# on the curvature is the mean of those since, which favours one of the two.
+FIRST_AVERAGED_PASS = 12
+MAX_HALVINGS = 30
+# Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
+TOLERANCE = 1e-4
+# What falls by less than this share of the log-likelihood, a sum of rounded terms, has not fallen.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class DirectCauses:
+    """Posterior of the direct effects of standardized columns, and whether the search settled.
+
+    ``fixed`` (c + b,) are the effects of the covariates' errors, and the baseline.
+    """
+
+    effects: Posterior
+    fixed: F64
+    settled: bool
+
+
+def find_direct_causes(
+    loss: Loss, mixing: F64, prior: Prior, fixed: F64, n_covariates: int = 0
+) -> DirectCauses:
+    """Which of the columns act on D directly, and how strongly.
+
+    Parameters
+    ----------
+    loss : in the errors of the covariates, and then of the columns in causal order.
+    mixing : (m, k), from errors to those standardized columns that may act on D directly.
+    prior : how many direct causes there may be, and of what size.
+    fixed : (c + b,) where to begin with covariates and baseline.
+    n_covariates : c, how many errors are those of covariates.
+    """
+    search = _Search(loss, n_covariates, mixing)
+    effects = Posterior.before(prior)
+    here = search.stand(np.zeros(len(mixing)), fixed)
+    curvature: F64 = np.empty(0)
+    for number in range(MAX_PASSES):
+        quadratic = search.quadratic(here)
+        n_averaged = number - FIRST_AVERAGED_PASS + 2
+        if n_averaged > 1:
+            curvature = curvature + (quadratic.curvature - curvature) / n_averaged
+        else:
+            curvature = quadratic.curvature
+        target = quadratic.slope + curvature @ here.coef
+        effects = loss.loops.infer(curvature, target, prior, effects, n_averaged <= 1)
+        there = search.climb(here, quadratic, effects)
+        if there is None:
+            break
+        moved = float(np.abs((effects.coef - here.coef) @ mixing).max())
+        here = there
+        if moved < TOLERANCE and effects.settled:
+            return DirectCauses(effects, here.fixed, settled=True)
+    return DirectCauses(effects, here.fixed, settled=False)
+
+
+@dataclass(frozen=True)
+class _Stand:
+    """Where the search stands, and what the rows say there."""
+
+    coef: F64  # (m,) of the columns
+    fixed: F64  # (c + b,) effects of covariates, and the baseline
+    sums: LossSums
+    objective: float  # the log-likelihood, less the penalty of the covariates
+
+
+@dataclass(frozen=True)
+class _Quadratic:
+    """The log-likelihood around a stand to second order, with covariates and baseline profiled out.
+
+    Attributes
+    ----------
+    slope, curvature : (m,) gradient and (m, m) information, in the coefficients of standardized columns.
+    shift : (c + b,) what covariates and baseline have to move by themselves.
+    tilt : (c + b, m) what they move for each unit of a coefficient.
+    """
+
+    slope: F64
+    curvature: F64
+    shift: F64
+    tilt: F64
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What stays the same from pass to pass; the first c errors of the loss are those of covariates."""
+
+    loss: Loss
+    n_covariates: int
+    mixing: F64
+
+    def stand(self, coef: F64, fixed: F64) -> _Stand:
+        # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
+        beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
+        sums = self.loss.sums(np.concatenate((beside, coef @ self.mixing, baseline)))
+        return _Stand(coef, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside))
+
+    @cached_property
+    def _mix(self) -> F64:
+        """(c + m, c + k): covariates as they are, and columns from errors."""
+        c = self.n_covariates
+        return block_diag(np.eye(c), self.mixing) if c else self.mixing
+
+    def quadratic(self, here: _Stand) -> _Quadratic:
+        # The baseline first, whose parameters have no curvature together, and after it the covariates, if
+        # there are any.
+        c, mix = self.n_covariates, self._mix
+        m = mix.shape[1]
+        gradient, hessian = here.sums.gradient, here.sums.hessian
+        mixed, own = mix @ hessian[:m], hessian.diagonal()[m:]
+        cross = mixed[:, m:]
+        share, shift = cross / own, gradient[m:] / own
+        slope = mix @ gradient[:m] - cross @ shift
+        curvature = mixed[:, :m] @ mix.T - share @ cross.T
+        tilt = -share[c:].T
+        if c:
+            inside = np.linalg.inv(curvature[:c, :c] + WEAK_PENALTY * np.eye(c))
+            step = inside @ (slope[:c] - WEAK_PENALTY * here.fixed[:c])
+            along = -inside @ curvature[:c, c:]
+            slope = slope[c:] - curvature[c:, :c] @ step
+            curvature = curvature[c:, c:] + curvature[c:, :c] @ along
+            with_covariates = share[:c].T
+            shift = np.append(step, shift - with_covariates @ step)
+            tilt = np.vstack([along, tilt - with_covariates @ along])
+        return _Quadratic(slope, curvature, shift, tilt)
+
+    def climb(self, here: _Stand, quadratic: _Quadratic, effects: Posterior) -> _Stand | None:
+        """The next stand, on the way to what is expected; None where no step leads up."""
+        move = effects.coef - here.coef
+        step = np.concatenate((move, quadratic.shift + quadratic.tilt @ move))
+        m, size = move.size, 1.0
+        for _ in range(MAX_HALVINGS):
+            there = self.stand(here.coef + size * step[:m], here.fixed + size * step[m:])
+            gain = there.objective - here.objective + _of_sites(effects, there.coef, here.coef)
+            if gain >= -ROUNDING * abs(here.sums.loglik):
+                return there
+            size *= 0.5
+        return None
+
+
+def _of_sites(effects: Posterior, there: F64, here: F64) -> float:
+    """By how much the logarithm of the sites is higher there."""
+    return float((there - here) @ (effects.shift - 0.5 * effects.precision * (there + here)))

@@ -1,0 +1,1 @@
+"""Missing values: imputation seen through sums over rows, and the completion of new patients."""

@@ -1,0 +1,128 @@
+"""What a new patient's missing values are expected to be, given all that was measured of them.
+
+The joint Gaussian of the columns that matter is kept with a model. It holds more columns than the causal
+order: what the screen dropped adds nothing to the risk, yet it tells about what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..layout import Layout
+from ..moments import Columns
+from ..table import F64, Index
+from .gaussian import JointGaussian, gaps_of, scattered
+from .noise import contents, normals, ranks_among_equals, row_keys, seed_state
+from .rounding import to_levels
+
+# Rows that are standardized at once.
+ROWS_PER_BLOCK = 4096
+# So many rows of independent columns are added to those of the cohort: matrices then have an inverse.
+RIDGE = 3.0
+# Linear functions of a row, times its missing values, whose spread is worked out at once.
+VALUES_A_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """Joint Gaussian of a cohort's columns, in the population.
+
+    Attributes
+    ----------
+    mean : (q,) of all columns.
+    columns : (m,) those whose covariance is known, ascending.
+    covariance : (m, m) of these.
+    """
+
+    mean: F64
+    columns: Index
+    covariance: F64
+
+    @classmethod
+    def of(cls, columns: Columns, chosen: Index, joint: JointGaussian) -> Completion:
+        """Of columns whose chosen ones, standardized, are distributed as ``joint``; D may come after them."""
+        m = chosen.size
+        sd = columns.sd[chosen]
+        mean = columns.mean.copy()
+        mean[chosen] += joint.mean[:m] * sd
+        covariance = joint.covariance[:m, :m] * np.outer(sd, sd)
+        # Sums of products need not be the same to the last bit across the diagonal; a file asks for that.
+        return cls(mean, chosen, 0.5 * (covariance + covariance.T))
+
+    @cached_property
+    def _sd(self) -> F64:
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @cached_property
+    def _joint(self) -> JointGaussian:
+        return JointGaussian(np.zeros(self.columns.size), self.covariance / np.outer(self._sd, self._sd))
+
+    def fill(self, X: F64) -> F64:
+        """(n, q): X with each NaN replaced by its conditional expectation given all that the row has.
+
+        Columns outside ``columns`` get their mean. X itself is returned where nothing is missing.
+        """
+        return self._filled(X, None)
+
+    def draw(self, X: F64, seed: int, layout: Layout | None = None) -> F64:
+        """(n, q): one random completion of X; columns with levels get one of these.
+
+        It differs from :meth:`fill` as patients differ: quantiles of columns filled so are those of patients.
+        """
+        filled = self._filled(X, seed_state(seed))
+        if layout is not None and filled is not X:
+            to_levels(filled, np.isnan(X), layout)
+        return filled
+
+    def _filled(self, X: F64, noise: np.uint64 | None) -> F64:
+        holed = np.flatnonzero(np.isnan(X).any(axis=1))
+        if not holed.size:
+            return X
+        filled = np.array(X, order="C")
+        keys = np.empty(0, dtype=np.uint64)
+        if noise is not None:
+            held = contents(X[holed[:, None], self.columns], self.columns)
+            keys = row_keys(held, ranks_among_equals(held))
+        for start in range(0, holed.size, ROWS_PER_BLOCK):
+            rows = holed[start : start + ROWS_PER_BLOCK]
+            for gap in gaps_of(self._standardized(X, rows), self._joint):
+                values = gap.mean
+                if noise is not None:
+                    key = keys[start + gap.rows, None]
+                    values = values + scattered(
+                        gap.precision, normals(noise, key, 0, self.columns[gap.places])
+                    )
+                at = self.columns[gap.places]
+                filled[rows[gap.rows, None], at] = self.mean[at] + values * self._sd[gap.places]
+            some = filled[rows]
+            filled[rows] = np.where(np.isnan(some), self.mean, some)
+        return filled
+
+    def spread(self, X: F64, effects: F64) -> F64:
+        """(n, v): standard deviation that filling in leaves to linear functions x @ effects of each row.
+
+        ``effects`` (q, v) are in the units of X, and zero for columns outside ``columns``.
+        """
+        spread = np.zeros((len(X), effects.shape[1]))
+        scaled = effects[self.columns] * self._sd[:, None]
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            rows = np.arange(start, min(start + ROWS_PER_BLOCK, len(X)))
+            for gap in gaps_of(self._standardized(X, rows), self._joint):
+                root = np.linalg.cholesky(gap.precision)
+                height = max(1, VALUES_A_BLOCK // max(1, gap.places.shape[1] * effects.shape[1]))
+                for first in range(0, len(gap.rows), height):
+                    some = slice(first, first + height)
+                    moved = np.linalg.solve(root[some], scaled[gap.places[some]])
+                    spread[rows[gap.rows[some]]] = np.sqrt((moved * moved).sum(axis=1))
+        return spread
+
+    def _standardized(self, X: F64, rows: Index) -> F64:
+        return (X[rows[:, None], self.columns] - self.mean[self.columns]) / self._sd
+
+
+def shrunken(sums: F64, n_rows: float) -> F64:
+    """(d, d): covariance of standardized columns from Σ z zᵀ about their means, with the ridge."""
+    return (sums + RIDGE * np.eye(len(sums))) / (n_rows + RIDGE)

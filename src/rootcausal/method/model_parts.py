@@ -1,0 +1,194 @@
+"""The two parts of a model: a mechanism gives errors, an attribution gives Shapley values.
+
+A mechanism says how values come from errors, in causal order; an attribution says what errors add to the
+outcome: to log-odds, a log-hazard, a value. Each part keeps its numbers to itself, so that neither the other
+part nor whoever asks a model knows whether it is linear (see :mod:`rootcausal.method.linear`) or not. So that
+files can hold a new kind of part, it is entered in :mod:`rootcausal.files.model_arrays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+from .schema import Part
+from .table import F64, Index
+
+#: Lines describe how a place depends on its causes; curves do; and its spread depends on them too.
+LINEAR, NONLINEAR, HETEROSCEDASTIC = "linear", "nonlinear", "heteroscedastic"
+
+
+class ArrowCurve(NamedTuple):
+    """What a cause at some values (m,) does to an effect, in standard units; other causes are average.
+
+    Attributes
+    ----------
+    expected : (m,) of the effect; of one with levels, the mean of what stands for these.
+    spread : (m,) standard deviation around it.
+    """
+
+    expected: F64
+    spread: F64
+
+
+class Mechanism(Part, Protocol):
+    """How the values of n patients on q columns come from their errors, in causal order.
+
+    A place is a position in the causal order of k columns; columns outside it have no error.
+    """
+
+    @property
+    def n_columns(self) -> int:
+        """q, columns of the cohort."""
+        ...
+
+    @property
+    def order(self) -> Index:
+        """(k,) columns in causal order."""
+        ...
+
+    @property
+    def scale(self) -> F64:
+        """(k,) what one standard unit of each column of the order is in the column's own unit."""
+        ...
+
+    def values_at_average(self) -> F64:
+        """(k,) the values that standard units are counted from: the means of the columns of the order."""
+        ...
+
+    def errors(self, X: F64, places: Index, times: F64 | None = None, out: F64 | None = None) -> F64:
+        """(n, m): unit-variance errors of patients X (n, q), on the columns at these places.
+
+        Parameters
+        ----------
+        places : (m,) which errors, in this order.
+        times : (m,) what to multiply them by; by default 1.
+        out : (n, m) where to write them.
+        """
+        ...
+
+    def values(self, errors: F64) -> F64:
+        """(n, k): values of the columns in causal order that come from errors (n, k)."""
+        ...
+
+    def slopes(self) -> F64:
+        """(k, k), ``[i, j]``: by how much the error at place j grows for each unit of the column at place i.
+
+        Where that differs between patients, of those whose columns are average.
+        """
+        ...
+
+    def what_if(self, X: F64, place: int, error: float | F64) -> F64:
+        """(n, q): what the values of patients X (n, q) become when the error at one place is set to this.
+
+        The error is one for all, or (n, 1) one for each. What lies downstream follows; everything else stays
+        exactly as it is.
+        """
+        ...
+
+    def direct_effects(self) -> F64:
+        """(k, k) in standard units, ``[i, j]``: what place j does to place i, those between held fixed."""
+        ...
+
+    def total_effects(self) -> F64:
+        """(k, k), ``[i, j]``: by how many standard units place i moves for a unit of the error at j."""
+        ...
+
+    def forms(self) -> list[str]:
+        """(k,) the form of each place: :data:`LINEAR`, :data:`NONLINEAR` or :data:`HETEROSCEDASTIC`."""
+        ...
+
+    def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:
+        """What a place does to another, those between held fixed, where it has these values z (m,)."""
+        ...
+
+    def reach(self) -> F64:
+        """(k,): the largest values of each column, up or down, with which a patient can be scored."""
+        ...
+
+    def on_columns(self, columns: Index, n_columns: int) -> Self:
+        """The same mechanism in a table of ``n_columns``, where its column c is ``columns[c]``."""
+        ...
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], n_columns: int) -> Self:
+        """The mechanism of these fields, which may lack what follows from others."""
+        ...
+
+
+class Sampled(NamedTuple):
+    """Shapley values (n, k), and the standard errors (n, k) of sampling them; None where they are exact."""
+
+    values: F64
+    noise: F64 | None
+
+
+class Attribution(Part, Protocol):
+    """What unit-variance errors add to the outcome's linear predictor; all in causal order.
+
+    That is the log-odds of the disease, the log-hazard of an event, or the expected value of a number.
+
+    Attributes
+    ----------
+    outcome : the name of the outcome (see :mod:`rootcausal.method.outcome`).
+    """
+
+    outcome: ClassVar[str]
+
+    @property
+    def base_value(self) -> float:
+        """The predictor of a patient whose errors are all zero."""
+        ...
+
+    @property
+    def notable(self) -> float:
+        """By how much something has to change the predictor, up or down, to be called a cause.
+
+        The one rule of what is notable: a patient's shock below it is named nowhere as a root cause or as
+        protective (it still counts in sums and tables), and a standard deviation of a cause below it is no
+        arrow. 0.1 of log-odds and log-hazards, a tenth of its standard deviation of a number.
+        """
+        ...
+
+    @property
+    def proportional(self) -> bool:
+        """Whether every Shapley value is the error times the unit effect."""
+        ...
+
+    @property
+    def unit_effects(self) -> F64:
+        """(k,) what an error of one adds where all others are zero."""
+        ...
+
+    def importance(self) -> F64:
+        """(k,) the size of what an error of one adds."""
+        ...
+
+    def shapley(self, errors: F64) -> F64:
+        """(n, k): what each of the errors (n, k) adds; with the base value, rows sum to the predictor."""
+        ...
+
+    def sampled(self, errors: F64) -> Sampled:
+        """The same, and how sure it is where it was sampled."""
+        ...
+
+    def predictor(self, errors: F64) -> F64:
+        """(n,): what errors (n, k) lead to: the base value, and all that they add."""
+        ...
+
+    def effects_on_outcome(self, mechanism: Mechanism) -> F64:
+        """(k,) what one standard unit of each column adds to the predictor, others held fixed."""
+        ...
+
+    def outcome_curve(self, mechanism: Mechanism, place: int, z: F64) -> F64:
+        """(m,) what a column adds to the predictor where it has these values z (m,) in standard units."""
+        ...
+
+    def predicted(self, predictor: F64) -> F64:
+        """(n,): what that means for patients: their risk, their risk by a horizon, or their value."""
+        ...
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
+        """The attribution of these fields, to the errors that ``mechanism`` tells."""
+        ...

@@ -1,0 +1,328 @@
+"""Sums of the nonlinear mechanism over rows, in compiled loops, and entropies of their histograms.
+
+Each design is summed by one thread, in blocks of rows that stay in cache with all its terms, so that no digit
+depends on the number of threads. Nor on where arrays lie in memory: the compiler takes a loop that adds up
+while it stores in another order where it cannot rule out that two arrays overlap, and it cannot where an
+index might count from the end. So blocks are cut out before they are looped over, and no loop does both.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..backends.cpu.compiler import compiled
+from ..backends.cpu.power_of_two import FASTMATH, LOG2_E, power_of_two
+from ..method.table import F64, Index
+
+ROWS_PER_BLOCK = 512
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def fill_terms(
+    splines: F64, first: Index, second: Index, size: int, within: float, start: int, stop: int, terms: F64
+) -> None:
+    """Terms (1 + size, rows) of one design for a block of rows; the constant comes first."""
+    m = stop - start
+    for row in range(m):
+        terms[0, row] = 1.0
+    for place in range(size):
+        one, to = splines[first[place], start:stop], terms[place + 1]
+        if second[place] < 0:
+            for row in range(m):
+                to[row] = one[row]
+        else:
+            other = splines[second[place], start:stop]
+            for row in range(m):
+                a = min(max(one[row], -within), within)
+                to[row] = a * min(max(other[row], -within), within)
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def combine(terms: F64, size: int, coefficients: F64, m: int, out: F64) -> None:
+    """Σ of terms times coefficients, for m rows."""
+    for row in range(m):
+        out[row] = coefficients[0]
+    for place in range(1, size + 1):
+        weight, term = coefficients[place], terms[place]
+        for row in range(m):
+            out[row] += weight * term[row]
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def inverse_spread(log_spread: F64, m: int, largest: float, out: F64) -> None:
+    """1 / exp(log_spread), kept within limits; log_spread is kept within them too."""
+    for row in range(m):
+        kept = min(max(log_spread[row], -largest), largest)
+        log_spread[row] = kept
+        out[row] = power_of_two(-LOG2_E * kept)
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def add_projections(terms: F64, size: int, values: F64, m: int, out: F64) -> None:
+    for place in range(size + 1):
+        term, total = terms[place], 0.0
+        for row in range(m):
+            total += term[row] * values[row]
+        out[place] += total
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def add_products(terms: F64, size: int, weights: F64, m: int, scaled: F64, out: F64) -> None:
+    """Lower triangle of Σ w z zᵀ over a block; ``scaled`` is room for one term."""
+    for a in range(size + 1):
+        of_a = terms[a]
+        for row in range(m):
+            scaled[row] = of_a[row] * weights[row]
+        for b in range(a + 1):
+            of_b, total = terms[b], 0.0
+            for row in range(m):
+                total += scaled[row] * of_b[row]
+            out[a, b] += total
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def gram_units(
+    splines: F64,
+    effects: F64,
+    weights: F64,
+    effect: Index,
+    first: Index,
+    second: Index,
+    size: Index,
+    gamma: F64,
+    with_gamma: bool,
+    within: float,
+    largest: float,
+    begin: int,
+    end: int,
+    out: F64,
+) -> None:
+    """Designs begin..end−1 of NonlinearRows.grams."""
+    n, last = weights.size, out.shape[1] - 1
+    terms = np.empty((first.shape[1] + 2, ROWS_PER_BLOCK))
+    w, eta, room = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
+    for design in range(begin, end):
+        k, x = size[design], effects[effect[design]]
+        found = np.zeros((k + 2, k + 2))
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
+            m = stop - start
+            fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
+            here, weight = x[start:stop], weights[start:stop]
+            for row in range(m):
+                terms[k + 1, row] = here[row]
+                w[row] = weight[row]
+            if with_gamma:
+                combine(terms, k, gamma[design], m, eta)
+                inverse_spread(eta, m, largest, eta)
+                for row in range(m):
+                    w[row] *= eta[row] * eta[row]
+            add_products(terms, k + 1, w, m, room, found)
+        for a in range(k + 2):
+            to_a = last if a == k + 1 else a
+            for b in range(a + 1):
+                out[design, to_a, b] = found[a, b] if a <= k or b <= k else 0.0
+                out[design, b, to_a] = out[design, to_a, b]
+        out[design, last, last] = found[k + 1, k + 1]
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def spread_units(
+    splines: F64,
+    effects: F64,
+    weights: F64,
+    effect: Index,
+    first: Index,
+    second: Index,
+    size: Index,
+    beta: F64,
+    gamma: F64,
+    within: float,
+    largest: float,
+    ratio: float,
+    begin: int,
+    end: int,
+    out: F64,
+) -> None:
+    """Designs begin..end−1 of NonlinearRows.spread_sums."""
+    n = weights.size
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    expected, inverse = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
+    for design in range(begin, end):
+        k, x = size[design], effects[effect[design]]
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
+            m = stop - start
+            fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
+            combine(terms, k, beta[design], m, expected)
+            combine(terms, k, gamma[design], m, inverse)
+            inverse_spread(inverse, m, largest, inverse)
+            here, weight = x[start:stop], weights[start:stop]
+            for row in range(m):
+                size_of = abs(here[row] - expected[row]) * inverse[row]
+                expected[row] = weight[row] * (min(size_of, ratio) - 1.0)
+            add_projections(terms, k, expected, m, out[design])
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def histogram_units(
+    splines: F64,
+    effects: F64,
+    weights: F64,
+    effect: Index,
+    first: Index,
+    second: Index,
+    size: Index,
+    beta: F64,
+    gamma: F64,
+    with_gamma: bool,
+    unit: F64,
+    within: float,
+    largest: float,
+    stretch: float,
+    begin: int,
+    end: int,
+    counts: F64,
+    sums: F64,
+) -> None:
+    """Designs begin..end−1 of NonlinearRows.histograms."""
+    n, bins = weights.size, counts.shape[1]
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    error, log_spread = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
+    inverse, place = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK, dtype=np.intp)
+    for design in range(begin, end):
+        k, x, into = size[design], effects[effect[design]], counts[design]
+        per_unit, half = 1.0 / unit[design], 0.5 * bins
+        logs = total = square = 0.0
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
+            m = stop - start
+            fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
+            combine(terms, k, beta[design], m, error)
+            here, weight = x[start:stop], weights[start:stop]
+            for row in range(m):
+                error[row] = here[row] - error[row]
+            if with_gamma:
+                combine(terms, k, gamma[design], m, log_spread)
+                inverse_spread(log_spread, m, largest, inverse)
+                for row in range(m):
+                    error[row] *= inverse[row]
+                for row in range(m):
+                    logs += weight[row] * log_spread[row]
+            for row in range(m):
+                total += weight[row] * error[row]
+                square += weight[row] * error[row] * error[row]
+            for row in range(m):
+                v = error[row] * per_unit
+                place[row] = int((v / (stretch + abs(v)) + 1.0) * half)
+            for row in range(m):
+                into[min(place[row], bins - 1)] += weight[row]
+        sums[design, 0], sums[design, 1], sums[design, 2] = logs, total, square
+
+
+@compiled(nogil=True)
+def entropy_units(
+    counts: F64, edges: F64, spacing: float, n_rows: float, begin: int, end: int, out: F64
+) -> None:
+    """Differential entropies (nats) of what histograms begin..end−1 count, which weigh ``n_rows`` each.
+
+    The density at a value is the share of rows within m ranks of it, over the distance between the first and
+    the last of them, m being about the root of the rows; near the ends of the column fewer ranks are there.
+    """
+    bins = counts.shape[1]
+    for number in range(begin, end):
+        count = counts[number]
+        total = 0.0
+        for b in range(bins):
+            total += count[b]
+        reach = spacing * math.sqrt(n_rows) * total / n_rows
+        entropy = below = 0.0
+        # Filled bins that reach the lower and the upper rank; what lies below each of them.
+        low, under_low = 0, 0.0
+        high, under_high = 0, 0.0
+        last = bins - 1
+        while last > 0 and count[last] <= 0.0:
+            last -= 1
+        for b in range(last + 1):
+            here = count[b]
+            if here <= 0.0:
+                continue
+            middle = below + here - 0.5 * here
+            lower, upper = max(middle - reach, 0.0), min(middle + reach, total)
+            while low < last and (count[low] <= 0.0 or under_low + count[low] < lower):
+                under_low += count[low]
+                low += 1
+            while high < last and (count[high] <= 0.0 or under_high + count[high] < upper):
+                under_high += count[high]
+                high += 1
+            inside = min(max((lower - under_low) / count[low], 0.0), 1.0)
+            left = edges[low] + (edges[low + 1] - edges[low]) * inside
+            inside = min(max((upper - under_high) / count[high], 0.0), 1.0)
+            right = edges[high] + (edges[high + 1] - edges[high]) * inside
+            entropy += here * math.log((right - left) * total / (upper - lower))
+            below += here
+        out[number] = entropy / total
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def level_units(
+    splines: F64,
+    codes: Index,
+    weights: F64,
+    effect: Index,
+    first: Index,
+    second: Index,
+    size: Index,
+    beta: F64,
+    thresholds: F64,
+    within: float,
+    least: float,
+    begin: int,
+    end: int,
+    loglik: F64,
+    gradient: F64,
+    hessian: F64,
+    threshold_gradient: F64,
+    threshold_hessian: F64,
+) -> None:
+    """Designs begin..end−1 of NonlinearRows.level_sums."""
+    n, t = weights.size, thresholds.shape[1]
+    terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
+    eta, slope, curve, room = np.empty((4, ROWS_PER_BLOCK))
+    for design in range(begin, end):
+        k, code = size[design], codes[effect[design]]
+        found = np.zeros((k + 1, k + 1))
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
+            m = stop - start
+            fill_terms(splines, first[design], second[design], k, within, start, stop, terms)
+            combine(terms, k, beta[design], m, eta)
+            levels, weight = code[start:stop], weights[start:stop]
+            for row in range(m):
+                c, w = levels[row], weight[row]
+                upper = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c])) if c < t else 1.0
+                lower = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c - 1])) if c > 0 else 0.0
+                likely = max(upper - lower, least)
+                of_upper, of_lower = upper * (1.0 - upper), lower * (1.0 - lower)
+                loglik[design] += w * math.log(likely)
+                slope[row], curve[row] = w * (upper + lower - 1.0), w * (of_upper + of_lower)
+                up, low = of_upper / likely, of_lower / likely
+                if c < t:
+                    threshold_gradient[design, c] += w * up
+                    threshold_hessian[design, c, c] += w * (up * up - of_upper * (1.0 - 2.0 * upper) / likely)
+                if c > 0:
+                    threshold_gradient[design, c - 1] -= w * low
+                    threshold_hessian[design, c - 1, c - 1] += w * (
+                        low * low + of_lower * (1.0 - 2.0 * lower) / likely
+                    )
+                    if c < t:
+                        threshold_hessian[design, c - 1, c] -= w * up * low
+                        threshold_hessian[design, c, c - 1] -= w * up * low
+            add_projections(terms, k, slope, m, gradient[design])
+            add_products(terms, k, curve, m, room, found)
+        for a in range(k + 1):
+            for b in range(a + 1):
+                hessian[design, a, b] = found[a, b]
+                hessian[design, b, a] = found[a, b]

@@ -1,0 +1,111 @@
+"""Progress of long work on standard error; nothing is drawn for fits and resamples of two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ..method.ordering.ordering import OnRound
+
+PATIENCE_SECONDS = 2.0
+SECONDS_BEFORE_A_LINE = 15.0
+
+
+@contextmanager
+def ordering_progress() -> Iterator[OnRound]:
+    """Yield what the ordering loop calls after each root; nothing is drawn for short fits.
+
+    Where standard error is no terminal, lines say how far a long one is, ever more seldom.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("ordering"),
+        BarColumn(),
+        TextColumn("{task.completed} roots, {task.fields[left]} candidates left{task.fields[wait]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("ordering", total=None, left=0, wait="")
+    began, next_line = time.monotonic(), SECONDS_BEFORE_A_LINE
+
+    def on_round(found: int, left: int) -> None:
+        nonlocal next_line
+        elapsed = time.monotonic() - began
+        wait = f", at most about {_in_words(_most_seconds_left(elapsed, found, left))} more" if left else ""
+        if console.is_terminal:
+            if not bar.live.is_started and elapsed > PATIENCE_SECONDS:
+                bar.start()
+            # Candidates also leave by the t-test, so the total is an upper bound that comes down.
+            bar.update(task, completed=found, total=found + left, left=left, wait=wait)
+        elif left and elapsed > next_line:
+            next_line = 2.0 * elapsed
+            placed = f"{found} of at most {found + left} columns have their place"
+            print(f"ordering: {placed} after {_in_words(elapsed)}{wait}", file=sys.stderr, flush=True)
+
+    try:
+        yield on_round
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _most_seconds_left(elapsed: float, found: int, left: int) -> float:
+    """A round compares at most every candidate with every other: what is left goes with the cube of these."""
+    return elapsed * left**3 / max(1.0, (found + left) ** 3 - left**3)
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+@contextmanager
+def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Yield what to call after each of ``total`` steps; nothing is drawn for short work."""
+    if not enabled:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.completed} of {task.total}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(what, total=total, completed=done)
+    began = time.monotonic()
+
+    def advance() -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
+            bar.start()
+        bar.advance(task)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def share_progress(enabled: bool, what: str, total: float) -> Iterator[Callable[[float], None]]:
+    """Yield what to call with the size of each finished piece of ``total``: the bar shows the time left."""
+    if not enabled:
+        yield lambda size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    # Pieces of many sizes: only a long window gives a steady estimate.
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda size: bar.advance(task, size)
