@@ -16,3 +16,8 @@ def test_a_few_cohorts_show_no_fault() -> None:
 @pytest.mark.parametrize("first", range(FEW, ALL, AT_ONCE))
 def test_many_cohorts_show_no_fault(first: int) -> None:
     assert faults(range(first, min(first + AT_ONCE, ALL)))[0] == {}
+
+
+def test_cohorts_that_once_showed_one_show_none() -> None:
+    """1234: in some imputed copies of 20 patients the levels explain each other, and effects had no bounds."""
+    assert faults([1234])[0] == {}

@@ -37,6 +37,8 @@ MOST_WORK = 4e9
 # Of a column's variance, what is left beside all others: less is rounding.
 EXPLAINED = 1e-10
 INVOLVED = 1e-4
+# Of standardized columns, the length below which one is constant.
+FLAT = 1e-9
 # Of a number's variance, likewise.
 CERTAIN = 1e-10
 
@@ -206,15 +208,11 @@ def _why_none(rows: TrainingRows) -> str:
 
 def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: Columns) -> Effects:
     q, of_copies = rows.X.shape[1], list[Joint]()
-    kept: Index = np.arange(q)
-    explained = np.zeros(q, dtype=bool)
-    for X, of_rows, numbers in copies(rows, known, columns):
-        Z = (X - columns.mean) / columns.sd
-        if not of_copies:
-            kept, explained = _told_apart(Z)
-        groups = None if rows.groups is None else rows.groups[numbers]
-        start = of_copies[0].beta if of_copies else None
-        of_copies.append(_joint(rows, Z[:, kept], of_rows, groups, start))
+    kept, explained = np.arange(q), np.zeros(q, dtype=bool)
+    while not of_copies:  # again with fewer columns, where some are explained in one of the copies
+        of_copies, apart, involved = _of_copies(rows, known, columns, kept)
+        explained[kept[involved]] = True
+        kept = kept[apart]
     pooled = _pooled(of_copies)
     estimate, error, freedom = np.full(q, np.nan), np.full(q, np.nan), np.full(q, np.inf)
     decides = np.zeros(q, dtype=bool)
@@ -233,10 +231,30 @@ def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: C
     )
 
 
+def _of_copies(
+    rows: TrainingRows, known: np.ndarray, columns: Columns, kept: Index
+) -> tuple[list[Joint], Index, np.ndarray]:
+    """Effects of the columns ``kept``, copy by copy; none where columns of one copy explain each other.
+
+    Where values are imputed, a rare level may be in some copies only. And what :func:`_told_apart` says.
+    """
+    found = list[Joint]()
+    for X, of_rows, numbers in copies(rows, known, columns):
+        Z = ((X - columns.mean) / columns.sd)[:, kept]
+        apart, involved = _told_apart(Z)
+        if apart.size < kept.size:
+            return [], apart, involved
+        groups = None if rows.groups is None else rows.groups[numbers]
+        found.append(_joint(rows, Z, of_rows, groups, found[0].beta if found else None))
+    return found, np.arange(kept.size), np.zeros(kept.size, dtype=bool)
+
+
 def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
     """Columns (k,) that explain all others of Z (n, q), and (q,) which of all explain each other wholly."""
-    correlation = Z.T @ Z
+    centred = Z - Z.mean(axis=0)  # a level that no row of this copy has is explained by the intercept
+    correlation = centred.T @ centred
     scale = np.sqrt(np.diagonal(correlation))
+    scale[scale <= FLAT] = 1.0
     correlation = correlation / np.outer(scale, scale)
     sizes, directions = np.linalg.eigh(correlation)
     nothing = sizes < EXPLAINED * len(sizes)
