@@ -19,5 +19,5 @@ def test_many_cohorts_show_no_fault(first: int) -> None:
 
 
 def test_cohorts_that_once_showed_one_show_none() -> None:
-    """1234: in some imputed copies of 20 patients the levels explain each other, and effects had no bounds."""
+    """1234: in some imputed copies of 20 patients levels explain each other; effects had no bounds."""
     assert faults([1234])[0] == {}
