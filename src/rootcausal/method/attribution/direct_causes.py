@@ -25,9 +25,9 @@ from .regression import WEAK_PENALTY
 from .spike_slab import Posterior, Prior
 
 MAX_PASSES = 100
-# Two places can each send the search to the other one, since the quadratic there favours it: of a finding that
-# few have, what one more unit adds depends on what it added. From this pass on the quadratic goes half of the
-# way, after so many more passes a third of it, and so on, which leads to what lies between.
+# Two places can each send the search to the other one, since the quadratic there favours it: of a finding
+# that few have, what a unit more would add depends on what is thought that it adds. From this pass on the
+# quadratic goes half of the way, after so many more passes a third of it, and so on.
 FIRST_DAMPED_PASS = 12
 PASSES_A_STEP = 8
 MAX_HALVINGS = 30
