@@ -124,7 +124,7 @@ def test_no_survivor_leaves_the_prevalence():
 def test_nothing_to_attribute():
     # Without errors to attribute to, the table is never asked, so None stands for it.
     prior, loss = Prior.nothing_known(0, 3.0, 5, 1.0), Binary(0.25).loss(None, np.zeros(0, dtype=int))
-    ancestry = attribute(loss, np.zeros((0, 0)), prior, 40.0)
+    ancestry = attribute(loss, np.zeros((0, 0)), np.zeros(0, dtype=int), prior, 40.0)
     assert ancestry.fitted.baseline == pytest.approx(np.log(1 / 3))
 
 

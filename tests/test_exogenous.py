@@ -83,7 +83,7 @@ def test_values_come_back_from_errors(make_raw):
     layout = layout.knowing(Precedence.of(np.array([0, 1, 1, 2, 2])))
     raw = make_raw(X, None)
     found = order_columns(raw, describe_columns(raw), VARIANTS["plus"], 1.0, layout=layout)
-    assert found.unsearched.tolist() == [0, 1, 1, 2]
+    assert found.variable[: found.n_unsearched].tolist() == [0, 1, 1, 2]
     assert found.n_first == 3
     mechanism, plain = found.mechanism(6), found.uncorrelated(6)
     errors = mechanism.errors(X, np.arange(6))

@@ -223,11 +223,14 @@ def test_report(animal: GradedAnimal, tmp_path: Path) -> None:
 @every_animal
 def test_plots(animal: GradedAnimal) -> None:
     explanation = resampled(animal).explain(animal.X[:10])
-    for axes in (
+    drawn = [
         plots.waterfall(explanation, 0),
         plots.beeswarm(explanation),
         plots.graph(resampled(animal)),
-    ):
+    ]
+    if animal.estimator is RCISurvival:
+        drawn.append(plots.survival(explanation, 0))
+    for axes in drawn:
         assert finite(axes.get_xlim(), axes.get_ylim())
         plt.close(axes.figure)
 

@@ -436,6 +436,7 @@ def warn_of_limits(diagnosis: "Diagnosis", who: str, fitted: "Fitted | None" = N
         limit = one_line(broken[0].limit, LIMIT_LETTERS)
         more = f"{len(broken) - 1} more like this; " if len(broken) > 1 else ""
         complain(f"warning: the checks say: {limit} ({more}{who} says why, and what to do)")
+    nothing_found = nothing_found or any(check.name == "learned" for check in broken)
     strongest = set() if fitted is None or nothing_found else _strongest(fitted)
     for check in diagnosis.limits:
         if check not in broken and check.verdict == "doubtful" and strongest.intersection(check.variables):

@@ -127,7 +127,7 @@ def _pruned_edges(ordering: Ordering, full: F64, n_rows: int) -> F64:
     edges = np.zeros_like(full)
     for effect in range(1, len(full)):
         causes = effect
-        if effect < ordering.unsearched.size:
+        if effect < ordering.n_unsearched:
             causes = ordering.n_covariates if effect >= ordering.n_covariates else 0
         if not causes:
             continue

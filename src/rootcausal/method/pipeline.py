@@ -88,7 +88,7 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
         certain=ordering.acts[beside:],
         barred=ordering.does_not_act[beside:],
     )
-    ancestry = attribute(loss, ordering.mixing, prior, effective_rows, beside, first)
+    ancestry = attribute(loss, ordering.mixing, ordering.variable, prior, effective_rows, beside, first)
     fitted, found = ancestry.fitted, replace(ordering, mixing=ancestry.mixing)
     effects = found.effects(ancestry.effects)
     return Attributed(

@@ -4,8 +4,8 @@ Newton's method. In each pass a quadratic stands for the log-likelihood, and exp
 (:mod:`rootcausal.method.attribution.spike_slab`) makes of it a posterior: a normal factor, the site, for the
 prior of each coefficient. With these sites, the log-likelihood and they together are a concave function,
 whose Newton step leads to the posterior's expectation. Where the whole step does not raise it (few cases,
-heavy tails), half of it is taken, and so on. Late passes learn nothing more of the prior, and share a mean
-curvature, so that two answers that each lead to the other come to rest.
+heavy tails), half of it is taken, and so on. Late passes learn nothing more of the prior, and each moves the
+quadratic a part of the way only, so that two answers that each lead to the other come to rest.
 
 The baseline, and the effects of covariates, are no part of the question, and at their best in each pass
 (profiled out); covariates have a weak penalty, so that those which separate the classes have effects at all.
@@ -25,9 +25,11 @@ from .regression import WEAK_PENALTY
 from .spike_slab import Posterior, Prior
 
 MAX_PASSES = 100
-# Two places can each send the search to the other one, since the curvature there favours it. From this pass
-# on the curvature is the mean of those since, which favours one of the two.
-FIRST_AVERAGED_PASS = 12
+# Two places can each send the search to the other one, since the quadratic there favours it: of a finding
+# that few have, what a unit more would add depends on what is thought that it adds. From this pass on the
+# quadratic goes half of the way, after so many more passes a third of it, and so on.
+FIRST_DAMPED_PASS = 12
+PASSES_A_STEP = 8
 MAX_HALVINGS = 30
 # Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
@@ -63,22 +65,24 @@ def find_direct_causes(
     search = _Search(loss, n_covariates, mixing)
     effects = Posterior.before(prior)
     here = search.stand(np.zeros(len(mixing)), fixed)
-    curvature: F64 = np.empty(0)
+    curvature, target, share = np.empty(0), np.empty(0), 1.0
     for number in range(MAX_PASSES):
         quadratic = search.quadratic(here)
-        n_averaged = number - FIRST_AVERAGED_PASS + 2
-        if n_averaged > 1:
-            curvature = curvature + (quadratic.curvature - curvature) / n_averaged
+        late = number - FIRST_DAMPED_PASS
+        here_curvature, here_target = quadratic.curvature, quadratic.slope + quadratic.curvature @ here.coef
+        if late < 0:
+            curvature, target = here_curvature, here_target
         else:
-            curvature = quadratic.curvature
-        target = quadratic.slope + curvature @ here.coef
-        effects = loss.loops.infer(curvature, target, prior, effects, n_averaged <= 1)
+            share = 1.0 / (2 + late // PASSES_A_STEP)
+            curvature = curvature + share * (here_curvature - curvature)
+            target = target + share * (here_target - target)
+        effects = loss.loops.infer(curvature, target, prior, effects, late < 0)
         there = search.climb(here, quadratic, effects)
         if there is None:
             break
         moved = float(np.abs((effects.coef - here.coef) @ mixing).max())
         here = there
-        if moved < TOLERANCE and effects.settled:
+        if moved < share * TOLERANCE and effects.settled:
             return DirectCauses(effects, here.fixed, settled=True)
     return DirectCauses(effects, here.fixed, settled=False)
 

@@ -22,13 +22,14 @@ beside them in the regression, with no more than a weak penalty.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, solve_triangular
 
 from ..linear import inverse
 from ..outcome import Loss
-from ..table import F64
+from ..table import F64, Index
 from .direct_causes import find_direct_causes
 from .regression import WEAK_PENALTY, Coefficients
 from .spike_slab import Prior
@@ -63,6 +64,7 @@ class Ancestry:
 def attribute(
     loss: Loss,
     mixing: F64,
+    variable: Index,
     prior: Prior,
     effective_rows: float,
     n_covariates: int = 0,
@@ -75,6 +77,7 @@ def attribute(
     loss : in the errors, in causal order.
     mixing : (k, k) of these columns, the Cholesky factor of their correlations (see
         :class:`~rootcausal.method.ordering.ordering.Ordering`).
+    variable : (k,) that each column belongs to; those of one lie side by side.
     prior : of the direct effects of these columns, but for those of covariates.
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
@@ -91,7 +94,7 @@ def attribute(
         traced = loss.loops.trace_back(own, rows, causes.effects.inclusion, n_first)
         probability, settled = traced.probability, causes.settled and traced.settled
         coef, start = own.T @ causes.effects.coef, causes.fixed
-        turn = _from_new_errors(own, traced.edges, n_first)
+        turn = _from_new_errors(own, traced.edges, variable[c:], n_first)
     elif not c:
         return Ancestry(Coefficients(coef, loss.start), mixing, coef, probability)
     fixed, balanced = _refit(loss, coef, start, c)
@@ -101,14 +104,22 @@ def attribute(
     return Ancestry(fitted, found, turn.T @ fitted.coef, np.append(np.zeros(c), probability))
 
 
-def _from_new_errors(mixing: F64, edges: F64, n_first: int) -> F64:
+def _from_new_errors(mixing: F64, edges: F64, variable: Index, n_first: int) -> F64:
     """(k, k): the errors of least squares by those that these edges leave, of unit variance.
 
-    Columns that come first keep the errors that they have.
+    Columns that come first keep the errors that they have. Dummies of one variable are regressed on each
+    other by least squares, whatever the edges say: their errors make up one of unit variance only where none
+    goes with another.
     """
     left = mixing - edges @ mixing
     left[:n_first] = np.eye(n_first, len(mixing))
     left /= np.linalg.norm(left, axis=1, keepdims=True)
+    starts = np.flatnonzero(np.append(True, variable[1:] != variable[:-1]))
+    for start, end in pairwise([*starts, variable.size]):
+        if end - start > 1:
+            inside = left[start:end]
+            together = np.linalg.cholesky(inside @ inside.T)
+            left[start:end] = solve_triangular(together, inside, lower=True)
     return inverse(left).T
 
 

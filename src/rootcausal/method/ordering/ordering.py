@@ -83,8 +83,9 @@ class Ordering:
         a root without a rival, and zero where the scores of discrete columns alone decide nothing.
     acts, does_not_act : (k,) which columns are known to act on the outcome directly, and known not to.
     n_covariates : how many columns at the start of the order are those of covariates.
-    unsearched : (u,) the variable of each column at the start that the search did not place: covariates, and
-        columns that come first.
+    variable : (k,) that each of these columns belongs to.
+    n_unsearched : how many columns at the start the search did not place: covariates, and those that come
+        first.
     exhausted : columns that were left out because earlier roots explain all their variance.
     adds_nothing : columns that a local variant left out although D depends on them: once earlier roots are
         regressed out, it no longer does.
@@ -103,7 +104,8 @@ class Ordering:
     acts: np.ndarray
     does_not_act: np.ndarray
     n_covariates: int
-    unsearched: Index
+    variable: Index
+    n_unsearched: int
     exhausted: Index
     adds_nothing: Index
     p_added: F64
@@ -115,7 +117,7 @@ class Ordering:
     @property
     def n_first(self) -> int:
         """How many columns after those of the covariates come first."""
-        return self.unsearched.size - self.n_covariates
+        return self.n_unsearched - self.n_covariates
 
     @property
     def unmixing(self) -> F64:
@@ -147,10 +149,10 @@ class Ordering:
     @property
     def _apart(self) -> list[tuple[int, Index]]:
         """Places and variables of columns that do not act on each other, where these are several."""
-        if self.unsearched.size < 2:
+        if self.n_unsearched < 2:
             return []
         c = self.n_covariates
-        blocks = [(0, self.unsearched[:c]), (c, self.unsearched[c:])]
+        blocks = [(0, self.variable[:c]), (c, self.variable[c : self.n_unsearched])]
         return [(start, variable) for start, variable in blocks if np.unique(variable).size > 1]
 
     def on_columns(self, columns: Index) -> Ordering:
@@ -364,7 +366,8 @@ class _Rounds:
             acts=self._acts[cols],
             does_not_act=self._does_not_act[cols],
             n_covariates=int(self._covariate[cols].sum()),
-            unsearched=self._variable[cols[self._kept_by_rule[cols]]],
+            variable=self._variable[cols],
+            n_unsearched=int(self._kept_by_rule[cols].sum()),
             exhausted=self._kept[exhausted],
             adds_nothing=np.delete(self._kept, gone),
             p_added=np.delete(self._p_values, gone),
