@@ -304,8 +304,10 @@ def test_saved_models_have_the_same_graph(with_levels, tmp_path):
 
 def test_fit_prints_arrows_where_resamples_say_how_sure(cohort, capsys):
     out = cohort.with_name("m.rci")
-    assert "direct effects" not in ok("fit", cohort, "--target", "d", "--id", "patient", "--out", out)
+    of_arrows = "direct effects of one standard deviation (SD) of the cause"
+    assert of_arrows not in ok("fit", cohort, "--target", "d", "--id", "patient", "--out", out)
     printed = ok("fit", cohort, "--target", "d", "--id", "patient", "--bootstrap", 10, "--out", out)
+    assert of_arrows in printed
     model = RCI.load(out)
     graph = graph_of(model._model, np.arange(model.causal_order_.size), model.bootstrap_)
     names = [*(model.feature_names_in_[k] for k in graph.variables), "disease"]

@@ -100,6 +100,21 @@ def test_a_censored_time_is_named_by_its_bend_or_its_shift():
         assert "v" in loud(checks(X, (until < watched).astype(int))["terminal"])
 
 
+@pytest.mark.parametrize("is_effect", [True, False])
+def test_an_effect_that_the_order_puts_before_its_causes_is_named_and_no_cause_is(is_effect):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        first, error = ERRORS["skewed"](rng, 1000), ERRORS["skewed"](rng, 1000)
+        y = (rng.random(1000) < expit(1.5 * first)).astype(int)
+        second = first + error + y
+        if not is_effect:
+            second = first + error
+            y = (rng.random(1000) < expit(1.2 * error)).astype(int)
+        turned = Knowledge(causes=[("second", "first")])
+        named = loud(checks(pd.DataFrame({"first": first, "second": second}), y, knowledge=turned)["terminal"])
+        assert named == ({"second"} if is_effect else set())
+
+
 @pytest.mark.parametrize("negated", [False, True])
 def test_the_diagnosis_itself_among_the_columns(negated):
     X, y, _ = cohort(4)

@@ -139,12 +139,14 @@ def test_a_left_out_cause_is_no_hidden_one() -> None:
     a, b = skewed(rng) + common, skewed(rng) + common
     y = ill(rng, a - b)  # which does not depend on what they have in common
     frame = pd.DataFrame({"a": a, "b": b, "common": common})
-    evidence, seen = seen_in(frame, y)
+    evidence, seen = seen_in(frame, y, alpha=0.2)
     assert evidence.outside_names == ("common",)
     assert [pair.explanation for pair in seen.found] == ["left out"]
-    checks = checks_of(frame, y)
+    checks = checks_of(frame, y, alpha=0.2)
     assert checks["unconfounded"].verdict != "broken" and checks["unconfounded"].variables == ()
     assert "through columns that the model left out" in checks["independent"].statement
+    _, whole = seen_in(frame, y)
+    assert not whole.found  # in the model it explains itself
     _, without = seen_in(frame.drop(columns="common"), y)
     assert [pair.explanation for pair in without.found] == ["nothing"]
 
@@ -182,11 +184,13 @@ def test_a_bend_over_a_column_that_was_left_out_is_seen() -> None:
     a = rng.uniform(-1, 1, N)  # a parabola of which correlates with nothing
     b = 3 * a**2 + skewed(rng)
     frame, y = pd.DataFrame({"a": a, "b": b}), ill(rng, b - b.mean())
-    model = RCI().fit(frame, y)
+    model = RCI(alpha=0.2).fit(frame, y)
     assert list(model.causal_order_) == [1]
     check = {one.name: one for one in model.diagnose(frame, y).checks}["linear"]
     # Other columns that were left out may stand between the two: no more than a doubt.
     assert check.verdict == "doubtful" and check.variables == ("a", "b") and check.number > 0.2
+    inside = checks_of(frame, y)["linear"]  # nothing can stand between the two where both are in the model
+    assert inside.verdict == "broken" and set(inside.variables) == {"a", "b"}
 
 
 @pytest.mark.parametrize(("shift", "offered"), [(0.0, True), (2.0, False)])

@@ -134,7 +134,7 @@ def test_what_the_cohort_of_the_fit_showed_is_not_hidden_by_new_patients(tmp_pat
     X = pd.DataFrame(rng.laplace(size=(600, 2)), columns=["a", "leak"])
     y = (X["a"] + rng.logistic(size=600) > 0).astype(int).to_numpy()
     leaky = X.assign(leak=y + 0.2 * rng.normal(size=600))
-    model = RCI().fit(leaky[:300], y[:300])
+    model = RCI(alpha=0.2).fit(leaky[:300], y[:300])
     model.diagnose(leaky[:300], y[:300])
     others = X[300:].assign(leak=rng.permutation(leaky["leak"][300:]))
     model.report(others, tmp_path / "page.html", y=y[300:])

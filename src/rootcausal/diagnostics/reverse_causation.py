@@ -197,14 +197,14 @@ def check_reverse_causation(
     """
     y = evidence.known
     smallest = _smallest_shift(y)
-    if fit.risk[y == 1].min() > fit.risk[y == 0].max():
+    if fit.separated:
         return DIAGNOSIS.check("cannot tell", case="certain", smallest=smallest)
     n_rows = int(max(ROWS_AT_MOST, ROWS_OF_A_CLASS / min(y.mean(), 1.0 - y.mean())))
     few, evidence, values = _some(evidence, values, n_rows)
     if few is not None:
         fit, measured = PlainLogit.of(evidence.errors, evidence.known), measured[few[0]][:, few[1]]
         y, smallest = evidence.known, _smallest_shift(evidence.known)
-    told = stories(evidence, values, measured, fit)
+    told = stories(evidence, values, measured, fit, bends_itself)
     effects = _effects(DIAGNOSIS, told, OF_A_DIAGNOSIS)
     if not effects and not bends_itself:
         numbers = np.flatnonzero(evidence.searched & ~evidence.with_levels)
@@ -417,7 +417,31 @@ def _whatever_the_order(place: int, y: np.ndarray, values: F64, measured: np.nda
     return _story_of(last.size - 1, reordered, y, values[:, place], measured, fit)[0]
 
 
-def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit) -> list[Told]:
+def likelier_last(place: int, values: F64, with_levels: np.ndarray) -> float:
+    """Nats by which columns (n, k) are likelier where one comes after all the others than where it stands."""
+    columns = standardized(values)
+    start = np.column_stack([np.ones(len(columns)), columns[:, :place]])
+    before, _ = np.linalg.qr(start)
+    every, _ = np.linalg.qr(np.column_stack([start, columns[:, place + 1 :]]))
+    one = columns[:, place]
+    nats = _gain(one - every @ (every.T @ one), one - before @ (before.T @ one))
+    # What is in front of each later column, without the one and with it.
+    for later in range(place + 1, columns.shape[1]):
+        without, _ = np.linalg.qr(np.column_stack([start, columns[:, place + 1 : later]]))
+        both, column = np.column_stack([columns[:, later], one]), columns[:, later]
+        wide, own = (both - without @ (without.T @ both)).T
+        narrow = wide - own * (float(own @ wide) / max(float(own @ own), 1e-12))
+        if with_levels[later]:  # what is left of levels has no density
+            squares = max(float(narrow @ narrow), 1e-12), max(float(wide @ wide), 1e-12)
+            nats -= 0.5 * column.size * float(np.log(squares[1] / squares[0]))
+        else:
+            nats -= _gain(narrow, wide)
+    return nats
+
+
+def stories(
+    evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit, bends_itself: bool = False
+) -> list[Told]:
     """Of the numbers that D clearly depends on and whose place was learned, the strongest first.
 
     Parameters
@@ -426,6 +450,7 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLog
     values : (n, k) of the same columns.
     measured : (n, k) which of them were, and not drawn: what was drawn knows D.
     fit : of D on the errors.
+    bends_itself : whether the order is one of curves, so that no straight lines can judge it.
     """
     z = fit.coef / np.maximum(fit.standard_errors, 1e-150)
     enough = np.stack([measured[evidence.known == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
@@ -438,8 +463,15 @@ def stories(evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLog
     for place in asked.tolist():
         of_column = values[:, place], measured[:, place]
         nats, shift = _story_of(place, evidence.errors, evidence.known, *of_column, fit)
-        if nats + spared[place] > 0.0:  # a wrong order may look like it: both must say so
-            nats = min(nats, _whatever_the_order(place, evidence.known, values, measured[:, place]))
+        # A wrong order may look like it, or hide it: where its place is learned too early, what comes out of
+        # the column looks like a cause of it. So it must look like it after all the others, and either where
+        # it stands or with all that its coming last makes of the order.
+        if nats + spared[place] > 0.0 or not bends_itself:
+            after = _whatever_the_order(place, evidence.known, values, measured[:, place])
+            if nats < after and after + spared[place] > 0.0 and not bends_itself:
+                rows = measured[:, place]
+                nats = max(nats, after + likelier_last(place, values[rows], evidence.with_levels))
+            nats = min(nats, after)
         told.append(Told(place, nats + float(spared[place]), shift, int(measured[:, place].sum())))
     return told
 
