@@ -131,7 +131,7 @@ def test_a_hundred_people(watched, made):
         }
         assert sum(counted.values()) == 100 and counted["both"] == min(here, base)
         assert counted["more"] == max(here - base, 0) and counted["fewer"] == max(base - here, 0)
-        assert f"Of 100 patients like this one, {here} have it" in page.locator("#hundred").inner_text()
+        assert f"of 100 patients like this one, {here} have it" in page.locator("#hundred").inner_text()
 
 
 def test_the_slider_says_what_python_says(watched, made):

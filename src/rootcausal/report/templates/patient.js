@@ -53,7 +53,7 @@ function riskSummary(row) {
       {},
       element("dt", {}, label),
       element("dd", { id }, told.toText(at), told.besidePrediction(at)),
-      riskMark("dd"),
+      id === "patient-risk" || riskWord !== null ? riskMark("dd") : null,
       notes.map((note) => element("dd", {}, ...note)),
     );
   return element(
