@@ -5,14 +5,16 @@ const PEOPLE_A_LINE = 20;
 /** A hundred people like this patient: who has the outcome, how many more or fewer than of average patients. */
 function hundredPeople(row) {
   if (!told.isChance) return null;
-  const [here, base] = [predictor(row), content.base_value].map((at) => Math.round(told.predict(at) * 100));
+  const risks = [predictor(row), content.base_value].map(told.predict);
+  const [here, base] = risks.map((risk) => Math.round(risk * 100));
+  const said = peopleWords(here, base, risks[0], recalibratedText(row));
   const kinds = d3.range(100).map((place) => (place < Math.min(here, base) ? "both" : place < here ? "more" : place < base ? "fewer" : "neither"));
   const size = 14;
   const picture = d3
     .create("svg")
     .attr("class", "people")
     .attr("role", "img")
-    .attr("aria-label", peopleWords(here, base, recalibratedText(row)))
+    .attr("aria-label", said)
     .attr("viewBox", `0 0 ${PEOPLE_A_LINE * size} ${(100 / PEOPLE_A_LINE) * size}`);
   picture
     .selectAll("circle")
@@ -22,13 +24,15 @@ function hundredPeople(row) {
     .attr("cx", (_, place) => (place % PEOPLE_A_LINE) * size + size / 2)
     .attr("cy", (_, place) => Math.floor(place / PEOPLE_A_LINE) * size + size / 2)
     .attr("r", size * 0.36);
-  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, peopleWords(here, base, recalibratedText(row))));
+  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, said));
 }
 
-function peopleWords(here, base, unseen) {
+/** As everywhere, nobody is called certain where rounding would. */
+function peopleWords(here, base, risk, unseen) {
+  const have = risk > 0.99 ? "over 99" : here === 0 ? "fewer than 1" : here;
   const more = here - base;
   const change = more === 0 ? "as many as" : `${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than`;
-  return `Under this model, of 100 patients like this one, ${here} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null || unseen === `${here} %` ? "" : ` Recalibrated, as if the model had not seen this patient: ${unseen}.`}`;
+  return `Under this model, of 100 patients like this one, ${have} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null || unseen === `${here} %` ? "" : ` Recalibrated, as if the model had not seen this patient: ${unseen}.`}`;
 }
 
 /** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */
