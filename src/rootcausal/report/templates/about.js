@@ -14,7 +14,6 @@ const ASSUMPTIONS = [
 
 function drawAbout() {
   const made = content.made;
-  const line = (term, ...meaning) => [element("dt", {}, term), element("dd", {}, ...meaning)];
   const [unset, set] = [true, false].map((wanted) => Object.entries(made.parameters).filter(([, value]) => (value === null) === wanted));
   document.getElementById("about").replaceChildren(
     element("h2", {}, "How it was made"),
@@ -117,6 +116,5 @@ function howSureMade() {
 function listOf(names) {
   const shown = names.slice(0, 50);
   const rest = names.length - shown.length;
-  const text = shown.flatMap((name, place) => (place ? [", ", named(name)] : [named(name)]));
-  return element("span", {}, ...text, rest ? ` and ${rest.toLocaleString("en")} more` : "");
+  return element("span", {}, ...enumeration(shown.map((name) => [named(name)]), ", "), rest ? ` and ${rest.toLocaleString("en")} more` : "");
 }
